@@ -155,10 +155,10 @@ def around(asked: Asked) -> dict[str, Any]:
 
 
 def lane(asked: Asked) -> dict[str, Any]:
-    """Return about MOST_FRAMES samples of a `run` as columns; paper seconds since the first
-    customer.
+    """Return about MOST_FRAMES samples of a `run` as columns.
 
-    Totals count from the run's start. `marks` are the changes during the run.
+    Times are paper seconds since the first customer. Totals count from the run's start. `marks`
+    are the changes during the run.
     """
     folder, _, run = _run(asked)
     samples = run.samples()

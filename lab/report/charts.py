@@ -20,17 +20,17 @@ from lab.results.metrics import Results
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
-"""Of the height of the curves, above them: for the names of parts of the x axis."""
+"""Space above the curves for the names of parts of the x axis, as a share of the curves' height."""
 _LETTERS_PER_INCH = 8.5
-"""Of a label beside a panel, of the panel's height: a longer one is wrapped."""
+"""Letters per inch of panel height in a label next to a panel; a longer label is wrapped."""
 _NAME_LINE = 13
-"""Letters of a bar's name in a line."""
+"""Letters of a bar's name per line."""
 
 
 def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
-    """Draw all panels of a figure; return the SVG, its PNG and CSV are beside it.
+    """Draw all panels of a figure as SVG and PNG, and write its CSV; return the SVG.
 
-    `note` is the line under it: which experiment, how many runs, when.
+    `note` is the line under it: the experiment, the number of runs and the date.
     """
     panels = figure.panels
     columns = 1 if figure.stacked else min(2, len(panels))
@@ -53,7 +53,7 @@ def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
 
 
 def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Path:
-    """Draw a figure that is no set of panels, as `draw` does; return the SVG."""
+    """Draw a figure without panels, as `draw` does; return the SVG."""
     assert figure.drawing is not None
     with reproducible(figure.key):
         canvas = draw_picture(figure.drawing.picture(results))
@@ -62,7 +62,7 @@ def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Pa
 
 
 def as_csv(figure: Figure, results: Results) -> str:
-    """The numbers behind a figure, a line per point; empty where there is none."""
+    """Return the numbers of a figure as CSV, a line per point; only the header if it has none."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))

@@ -1,4 +1,4 @@
-"""Claims: what must hold of a reproduction, decided by its numbers."""
+"""Claims: statements that must hold for a reproduction; its numbers decide them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,12 +10,12 @@ from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 Verdict = tuple[str, bool | None]
-"""What was found, and whether the claim holds; None when the results do not say yet."""
+"""The finding, and whether the claim holds; None while the results cannot decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something that must hold, and how the results decide it."""
+    """A statement that must hold, and the rule by which the results decide it."""
 
     text: str
     required: str
@@ -23,14 +23,14 @@ class Claim:
     check: Callable[[Results], Verdict]
 
     def decide(self, results: Results) -> Verdict:
-        """None while a case it needs has not been made."""
+        """Return the verdict; None while a case that the claim needs has no runs."""
         if any(not results.of(case) for case in self.needs):
             return "not simulated", None
         return self.check(results)
 
 
 def held_words(verdicts: Sequence[str]) -> str:
-    """`7 of 10 hold, 2 do not, 1 could not be decided`, of `yes`, `no` and any other word."""
+    """Return `7 of 10 hold, 2 do not, 1 could not be decided` for `yes`, `no` and other words."""
     held, failed = verdicts.count("yes"), verdicts.count("no")
     text = f"{held} of {len(verdicts)} hold"
     if failed:
@@ -43,8 +43,10 @@ def held_words(verdicts: Sequence[str]) -> str:
 def in_range(
     results: Results, case: AnyCase, value: Value, low: float, high: float, digits: int
 ) -> Verdict:
-    """Whether a figure is from `low` to `high` (infinite where there is no such bound); decided as
-    `is_between` says."""
+    """Return whether a metric is from `low` to `high`; an infinite bound does not limit it.
+
+    `is_between` decides.
+    """
     found = results.estimate(case, value)
     if found is None:
         return "nothing to measure", None
@@ -54,7 +56,7 @@ def in_range(
 def within(
     text: str, case: AnyCase, value: Value, low: float, high: float, required: str, digits: int
 ) -> Claim:
-    """The claim that a figure is from `low` to `high`."""
+    """Return the claim that a metric is from `low` to `high`."""
     return Claim(
         text,
         required,
@@ -64,15 +66,15 @@ def within(
 
 
 def at_most(text: str, case: AnyCase, value: Value, limit: float) -> Claim:
-    """The claim that a percentage is not above `limit`."""
+    """Return the claim that a percentage is at most `limit`."""
     return within(text, case, value, -math.inf, limit, f"at most {limit:g} %", 2)
 
 
 def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -> Claim:
-    """The claim that each figure is larger than the one after it.
+    """Return the claim that each metric is larger than the next one.
 
-    It is decided by the differences of neighbours, repetition by repetition: not as long as 0 is in
-    their 95 % interval (where there is but one repetition, by its difference alone).
+    The differences between consecutive metrics decide, repetition by repetition. The claim does not
+    hold while 0 is in their 95 % interval. With a single repetition, its difference alone decides.
     """
 
     def check(results: Results) -> Verdict:
@@ -99,14 +101,17 @@ def _is_larger(
 
 
 def is_above_zero(found: Estimate) -> bool | None:
-    """None where chance alone may have made the difference: 0 is in the 95 % interval."""
+    """Return whether a difference is positive; None if 0 is in the 95 % interval (chance)."""
     if abs(found.mean) <= (found.half_width or 0.0):
         return None
     return found.mean > 0
 
 
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
-    """None while a bound lies within the 95 % interval: chance could have put it on either side."""
+    """Return whether a metric is from `low` to `high`.
+
+    Return None while a bound is within the 95 % interval: chance could have put it on either side.
+    """
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):
         return None

@@ -18,18 +18,18 @@ from lab.titles import title_of
 from loadgen.sessions import FIRST_PAGE
 
 Styles = Mapping[str, Style]
-"""By the key of the policy."""
+"""The key of a policy → its style."""
 
 _CCDF_UNTIL_S = 40.0
-"""LIFO-Pri's Fig. 7 ends there."""
+"""The end of LIFO-Pri's Fig. 7."""
 _INCHES = (7.0, 4.2)
 _PAIR_INCHES = (10.0, 4.2)
 
 
 def draw_figures(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Path]:
-    """All figures of the complete runs; returns the PNG files."""
+    """Draw all figures of the complete runs; return the PNG files."""
     spec = folder.spec()
-    if spec.clients:  # neither a ρ nor an end of a session to draw against: the tables say it all
+    if spec.clients:  # a closed loop has no ρ and no session ends: its tables are enough
         return []
     folder.figures.mkdir(exist_ok=True)
     style = styles_of(policy.key for policy in spec.policy)
@@ -38,7 +38,7 @@ def draw_figures(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Path]:
         save(_ccdf(folder, cells, rho, style), folder.figures / f"ccdf-br1-rho{rho:g}", signed)
         for rho in dict.fromkeys(cell.rho for cell in cells)
     ]
-    if spec.customers.lengths:  # nobody buys, and the last long session would dilute throughput
+    if spec.customers.lengths:  # no sales; the last long session would dilute throughput
         files.append(save(_sessions(cells, style), folder.figures / "sessions", signed))
     else:
         figure = _throughput(folder, cells, style)
@@ -47,7 +47,7 @@ def draw_figures(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Path]:
 
 
 def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
-    """Return the line under a figure of a comparison: which experiment, how many runs, when."""
+    """Return the line under a figure of a comparison: experiment, number of runs and date."""
     spec = folder.spec()
     runs = sum(len(cell.runs) for cell in cells)
     words = "run" if runs == 1 else "runs"
@@ -57,7 +57,7 @@ def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
 def _ccdf(
     folder: ComparisonResult, cells: Sequence[Cell], rho: float | None, style: Styles
 ) -> Figure:
-    """Fig. 7: P(response time of Br-1 > t), pooled over repetitions; who never got it counts."""
+    """Draw Fig. 7: P(response time of Br-1 > t), pooled; unanswered attempts are infinite."""
     figure, (axes,) = new_figure(1, 1, _INCHES)
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
     warm_up_s = folder.spec().warm_up_s
@@ -93,7 +93,7 @@ def _ccdf(
 
 
 def _throughput(folder: ComparisonResult, cells: Sequence[Cell], style: Styles) -> Figure:
-    """Fig. 6 (throughput against ρ) and, beside it, revenue efficiency."""
+    """Draw Fig. 6 (throughput against ρ) and revenue efficiency next to it."""
     capacity = folder.capacity()
     assert capacity is not None  # the load is open
     figure, (left, right) = new_figure(1, 2, _PAIR_INCHES)
@@ -115,7 +115,7 @@ def _throughput(folder: ComparisonResult, cells: Sequence[Cell], style: Styles) 
 
 
 def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
-    """The work that was of use, and who of those that were let in got to their end."""
+    """Draw useful work, and the completed share of the sessions that were let in."""
     figure, (left, right) = new_figure(1, 2, _PAIR_INCHES)
     _over_rho(left, cells, style, lambda run: run.useful_rps)
     _over_rho(right, cells, style, lambda run: run.fates.completed_of_let_in_ratio)
@@ -135,7 +135,7 @@ def _over_rho(
     style: Styles,
     figure_of: Callable[[Outcomes], float | None],
 ) -> None:
-    """A figure of the runs against their ρ, a line per policy, with intervals."""
+    """Draw the runs against their ρ, a line per policy, with intervals."""
     for policy, look in style.items():
         own = [cell for cell in cells if cell.policy == policy]
         found = [
@@ -158,5 +158,5 @@ def _over_rho(
 
 
 def _compare(cells: Sequence[Cell], number: int) -> str:
-    """Which figure of LIFO-Pri shows the same; nothing where none does."""
+    """Return a reference to the corresponding figure of LIFO-Pri; empty if there is none."""
     return f" (compare Fig. {number})" if any(cell.published for cell in cells) else ""

@@ -1,4 +1,4 @@
-"""The glossary: the entries of docs/glossary.md, and those made from data sheets of policies."""
+"""The glossary: the entries of docs/glossary.md, and entries from the data sheets of policies."""
 
 import re
 import unicodedata
@@ -22,7 +22,7 @@ _LOAD = re.compile(r"^ρ = [\d.]+ ?")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One term with its other names, its text and its formula, if it has one."""
+    """One term with its synonyms, its text and its formula, if it has one."""
 
     title: str
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class Entry:
 
     @property
     def anchor(self) -> str:
-        """The id of its section on the page, as Sphinx makes it."""
+        """The id of its section on the page, as Sphinx generates it."""
         plain = unicodedata.normalize("NFKD", self.title).encode("ascii", "ignore").decode()
         dashed = re.sub(r"[^a-z0-9]+", "-", plain.lower())
         return re.sub(r"^[-0-9]+|-+$", "", dashed)
@@ -93,13 +93,13 @@ def entries() -> tuple[Entry, ...]:
 
 
 def key(label: str) -> str:
-    """Return a label as `find` compares it."""
+    """Return a label in the form that `find` compares."""
     return " ".join(label.casefold().split())
 
 
 @cache
 def keys(*, of_parameters: bool) -> dict[str, int]:
-    """Return the place in `entries` of each name: of parameters, or of all other terms."""
+    """Return name → position in `entries`, either of parameters or of all other terms."""
     found: dict[str, int] = {}
     for place, entry in enumerate(entries()):
         if entry.is_parameter == of_parameters:
@@ -111,8 +111,8 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:
     """Return the entry of a label; the labels of a form look for a parameter first.
 
-    A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` that of SQ.
-    The console's `glossary.js` follows the same rule.
+    A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has that of SQ. The
+    console's `glossary.js` follows the same rule.
     """
     whole = key(label)
     if not whole:
@@ -128,7 +128,7 @@ def find(label: str, *, is_parameter: bool = False) -> Entry | None:
 
 
 def sections(title: str, found: Iterator[Entry]) -> str:
-    """Return entries as a part of the page: for those that are made from data sheets."""
+    """Return a section of the page with entries that come from data sheets."""
     lines = [f"## {title}"]
     for entry in found:
         text = entry.text.replace("*", "\\*").replace("<", "&lt;")

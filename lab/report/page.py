@@ -1,4 +1,4 @@
-"""The report of a reproduction: one HTML file that needs no other, and its figures and data."""
+"""The report of a reproduction: one self-contained HTML file, and its figures and data."""
 
 import base64
 import shlex
@@ -32,10 +32,11 @@ def write_report(
     missing: str = "",
     runs: str = "",
 ) -> Path:
-    """Figures, their data, tables and the page; returns the page.
+    """Write figures, their data, tables and the page; return the page.
 
-    `made` says how it came about (command, seeds, versions, machine), `missing` what is not in yet.
-    `runs` says under the figures how many runs they show; empty: `results` know it.
+    `made` describes the reproduction (command, seeds, versions, machine); `missing` names the runs
+    that are not finished. `runs` is the number of runs printed under the figures; if empty, it
+    comes from `results`.
     """
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)
@@ -80,12 +81,12 @@ def write_report(
             for one in figures
         ],
     )
-    write_text(result.report_file, page)  # last: a folder with a report is a whole one
+    write_text(result.report_file, page)  # last: a folder with a page is complete
     return result.report_file
 
 
 def claims_table(study: Study, results: Results) -> Table:
-    """Every claim with what was found; decided by the results alone."""
+    """Return every claim with its finding; the results alone decide it."""
     rows: list[tuple[str, ...]] = []
     for claim in study.claims:
         found, holds = claim.decide(results)
@@ -94,13 +95,13 @@ def claims_table(study: Study, results: Results) -> Table:
 
 
 def claims_summary(claims: Table) -> str:
-    """How many hold, in words."""
+    """Return how many claims hold, as text."""
     held = held_words([row[-1] for row in claims.rows])
     return f"{held}. Each is decided by the numbers of this report."
 
 
 def _runs(figure: Figure, study: Study, results: Results) -> str:
-    """How many runs a figure shows; of one that does not name them those of the whole study."""
+    """Return how many runs a figure shows; without named cases, those of the whole study."""
     number = results.number(figure.cases()) or results.number(study.cases())
     return "1 run" if number == 1 else f"{number} runs"
 
@@ -153,7 +154,7 @@ def _embedded(svg: Path) -> str:
 
 
 def alternative_text(figure: Figure) -> str:
-    """For those who do not see the figure; its numbers are in the table below it."""
+    """Return the text for readers who cannot see the figure; the table below it has the numbers."""
     panels = [
         f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
         f"for {', '.join(curve.label for curve in panel.curves)}."
@@ -170,7 +171,7 @@ def made_by(
     versions: Mapping[str, str],
     more: Sequence[tuple[str, str]],
 ) -> list[tuple[str, str]]:
-    """How a reproduction came about, for the end of its page."""
+    """Return the facts about a reproduction for the end of its page."""
     return [
         ("Command", shlex.join(["doorbuster", *map(broker.shown, sys.argv[1:])])),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),

@@ -14,7 +14,7 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""With more policies than this each is compared with the first one alone."""
+"""The most policies for which all pairs are compared; otherwise each is compared with the first."""
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
 _BUYERS: Final[_Metrics] = (
@@ -23,17 +23,17 @@ _BUYERS: Final[_Metrics] = (
     ("Estimated", 3, lambda run: run.estimated_efficiency_ratio),
     ("Requests/s", 2, lambda run: run.throughput_rps),
 )
-"""Column, digits, metric."""
+"""Column, digits and metric."""
 _SESSIONS: Final[_Metrics] = (
     ("Completed %", 1, lambda run: 100 * run.fates.share("completed")),
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )
-"""The same where sessions have lengths and nobody buys."""
+"""The same for sessions of fixed lengths, where no customer buys."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Each pair of policies at one load; None where no two share two seeds."""
+    """Return each pair of policies at one load; None if no pair shares two seeds."""
     metrics = _SESSIONS if spec.customers.lengths else _BUYERS
     found = Table(
         "Differences by seed",
@@ -51,7 +51,7 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
 
 
 def _pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Each pair at one load: the policy that comes later in the spec, the earlier one."""
+    """Yield each pair at one load: the later policy of the spec, then the earlier one."""
     for rho in dict.fromkeys(cell.rho for cell in cells):
         there = [cell for cell in cells if cell.rho == rho]
         if len(there) <= ALL_PAIRS_UP_TO:

@@ -1,7 +1,7 @@
 """Ratios of one case's metric to the same metric of another case, repetition by repetition.
 
-Repetitions of two cases share their seeds, so each gives one ratio; what both have in common
-because of the seed cancels out.
+Repetitions of two cases share their seeds, so each gives one ratio. Effects of the seed on both
+cases cancel out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ class Ratio:
         return (self.over, self.under)
 
     def each(self, results: Results) -> dict[int, float]:
-        """By seed, of the repetitions in which both cases have the figure."""
+        """Return seed → ratio, for the repetitions in which both cases have the metric."""
         found = {}
         for seed, (over, under) in results.together(self.over, self.under).items():
             above, below = self.value(over), self.value(under)
@@ -35,14 +35,14 @@ class Ratio:
         return found
 
     def estimate(self, results: Results) -> Estimate | None:
-        """Mean and interval of the ratios; None without any."""
+        """Return mean and interval of the ratios; None without any."""
         found = self.each(results)
         return estimate(list(found.values())) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class RatioEntry:
-    """A cell of a table: the published ratio beside ours."""
+    """A cell of a table: the published ratio next to the measured one."""
 
     ratio: Ratio
     published: float | None = None
@@ -59,7 +59,7 @@ class RatioEntry:
 
 @dataclass(frozen=True, slots=True)
 class RatioCurve:
-    """At each x, a ratio."""
+    """A curve of ratios, one at each x."""
 
     label: str
     points: Sequence[tuple[float, Ratio]]
@@ -78,11 +78,11 @@ class RatioCurve:
 
 
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
-    """The claim that one ratio is smaller than another.
+    """Return the claim that one ratio is smaller than another.
 
-    It is decided by the differences, repetition by repetition: not as long as 0 is in their 95 %
-    interval (where there is but one repetition, by its difference alone; where others have nothing
-    to compare, one says nothing).
+    The differences decide, repetition by repetition. The claim does not hold while 0 is in their 95
+    % interval. If both cases have a single repetition, its difference decides. One difference from
+    several repetitions is not enough.
     """
 
     def check(results: Results) -> Verdict:
@@ -99,7 +99,7 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """The claim that a ratio is below 1: not as long as 1 is in its 95 % interval."""
+    """Return the claim that a ratio is below 1; it fails while 1 is in its 95 % interval."""
 
     def check(results: Results) -> Verdict:
         found = ratio.estimate(results)
@@ -113,7 +113,7 @@ def below_one(text: str, required: str, ratio: Ratio) -> Claim:
 def ratio_within(
     text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
 ) -> Claim:
-    """The claim that a ratio is from `low` to `high`; decided as `is_between` says."""
+    """Return the claim that a ratio is from `low` to `high`; `is_between` decides."""
 
     def check(results: Results) -> Verdict:
         found = ratio.estimate(results)

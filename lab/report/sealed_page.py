@@ -1,4 +1,4 @@
-"""HTML pages that run no scripts, also when they are opened from a disk."""
+"""HTML pages that run no scripts, even as local files."""
 
 from typing import Final
 
@@ -9,12 +9,12 @@ SEAL: Final = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; "
     "base-uri 'none'\">"
 )
-"""A browser obeys this policy for everything that follows it, scripts in attributes too.
+"""The policy that forbids scripts in everything that follows it, including attributes.
 
-What begins a page a second time (doctype, html, head) has no effect.
+A second beginning of a page (doctype, html, head) has no effect.
 """
 
 
 def sealed(page: str) -> str:
-    """The page with the policy before everything else in it."""
+    """Return the page with the policy before its content."""
     return page if page.startswith(SEAL) else SEAL + page.removeprefix("\ufeff")

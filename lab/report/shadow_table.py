@@ -1,4 +1,4 @@
-"""The table of shadows: what other policies would have decided in the runs of a comparison."""
+"""The table of shadows: the decisions that other policies would have made in the same runs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,11 +16,11 @@ _VERDICTS = (
     ("would have served later, %", "later"),
     ("customer would have left, %", "would_lose"),
 )
-"""Words, and the verdict of the gateway's tally."""
+"""Column titles, and the verdict of the gateway's tally."""
 
 
 def table(cells: Sequence[Cell]) -> Table | None:
-    """Shares of the requests that a shadow was asked about, by acting policy; None without any."""
+    """Return shares of the requests that a shadow decided, by acting policy; None without any."""
     names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
     if not names:
         return None

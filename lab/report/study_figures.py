@@ -1,6 +1,6 @@
 """The forms of a reproduced figure or table, and the study to which they belong.
 
-Each of them names the cases it is made of; the plan of a reproduction is the union of these.
+Each form names the cases that it needs. The plan of a reproduction is the union of these.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,25 +16,25 @@ from lab.spec.cases import AnyCase
 
 
 class Curve(Protocol):
-    """A curve that is still to be read off the results."""
+    """A curve whose numbers come from the results."""
 
     @property
     def label(self) -> str:
-        """What the legend calls it."""
+        """The name in the legend."""
         ...
 
     def cases(self) -> Iterable[AnyCase]:
-        """What it is made of."""
+        """Return the cases that it needs."""
         ...
 
     def series(self, results: Results) -> Series:
-        """Its numbers."""
+        """Return its numbers."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CaseCurve:
-    """At each x, a figure of a case."""
+    """A curve of one metric of a case, with a case at each x."""
 
     label: str
     points: Sequence[tuple[float, AnyCase, Value]]
@@ -54,7 +54,7 @@ class CaseCurve:
 
 @dataclass(frozen=True, slots=True)
 class ProfileCurve:
-    """Several figures of one case, one at each x: a histogram, a distribution, bins."""
+    """A curve of several metrics of one case, one at each x: a histogram, a distribution, bins."""
 
     label: str
     case: AnyCase
@@ -93,10 +93,11 @@ class FormulaCurve:
 class Panel:
     """One set of axes.
 
-    `lines`: curves with a marker and an interval at each x; `plain`: curves of many points;
-    `steps`: constant between x; `bars`: groups of bars, `x_names` under them. `published` holds
-    the paper's figures by curve label and x, `levels` those over a part of the x axis; `printed_x`
-    limits which x the table shows. `stretches` are parts of the x axis with a name.
+    `lines` are curves with a marker and an interval at each x, `plain` are curves of many points,
+    `steps` are constant between x, and `bars` are groups of bars with `x_names` under them.
+    `published` holds the paper's numbers by curve label and x, and `levels` those over a part of
+    the x axis. `printed_x` limits the x values in the table. `stretches` are parts of the x axis
+    with a name.
     """
 
     key: str
@@ -114,7 +115,7 @@ class Panel:
     x_format: Callable[[float], str] = "{:g}".format
     x_scale: Literal["linear", "log"] = "linear"
     x_ticks: Sequence[float] = ()
-    """Empty: wherever they fit."""
+    """Empty: chosen automatically."""
     stretches: Sequence[Stretch] = ()
     levels: Sequence[Level] = ()
 
@@ -122,7 +123,7 @@ class Panel:
         return chain.from_iterable(curve.cases() for curve in self.curves)
 
     def table(self, results: Results) -> Table:
-        """Published beside simulated, a row per x, a column per curve."""
+        """Return published next to simulated numbers, a row per x, a column per curve."""
         series = [curve.series(results) for curve in self.curves]
         every = list(dict.fromkeys(x for one in series for x in one.x))
         shown = every if self.printed_x is None else [x for x in every if x in self.printed_x]
@@ -154,20 +155,20 @@ class Panel:
 
 
 class TableCell(Protocol):
-    """A cell of a table that is still to be read off the results."""
+    """A cell of a table whose text comes from the results."""
 
     def cases(self) -> Iterable[AnyCase]:
-        """What it is made of."""
+        """Return the cases that it needs."""
         ...
 
     def text(self, results: Results) -> str:
-        """What is printed."""
+        """Return the printed text."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cell of a table: the published figure beside one of a case."""
+    """A cell of a table: the published metric next to that of a case."""
 
     case: AnyCase
     value: Value
@@ -196,14 +197,14 @@ class EntryTable:
         return (case for _, cells in self.rows for cell in cells for case in cell.cases())
 
     def table(self, results: Results) -> Table:
-        """With its numbers."""
+        """Return the table with its numbers."""
         rows = [(*names, *(cell.text(results) for cell in cells)) for names, cells in self.rows]
         return Table(self.title, tuple(self.header), rows, self.note)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltTable:
-    """A table that code written elsewhere makes of the metrics of some cases."""
+    """A table that a separate function builds from the metrics of some cases."""
 
     needs: Sequence[AnyCase]
     build: Callable[[Results], Table]
@@ -212,24 +213,24 @@ class BuiltTable:
         return self.needs
 
     def table(self, results: Results) -> Table:
-        """With its numbers."""
+        """Return the table with its numbers."""
         return self.build(results)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure that is no set of panels; `alternative` is for those who do not see it."""
+    """A figure without panels; `alternative` is for readers who cannot see it."""
 
     picture: Callable[[Results], Picture]
     alternative: str
     caption: str
     is_wide: bool = False
-    """As wide as the page; otherwise it is kept small enough to read."""
+    """Whether it is as wide as the page; otherwise it is kept small enough to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure or table of a report: what it is, its panels and tables, where it differs."""
+    """A figure or table of a report: its title, its panels and tables, and its differences."""
 
     key: str
     heading: str
@@ -238,9 +239,9 @@ class Figure:
     panels: Sequence[Panel] = ()
     tables: Sequence[EntryTable | BuiltTable] = ()
     stacked: bool = False
-    """Panels one above the other over the same x axis, instead of side by side."""
+    """Whether panels share an x axis, one above the other, instead of being side by side."""
     drawing: Drawing | None = None
-    """Instead of panels."""
+    """A drawing instead of panels."""
 
     def cases(self) -> Iterable[AnyCase]:
         return chain.from_iterable(part.cases() for part in (*self.panels, *self.tables))
@@ -248,7 +249,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The reproduction of one paper: everything that is drawn, and the claims over it."""
+    """The reproduction of one paper: all its figures, and its claims."""
 
     paper: str
     title: str
@@ -256,18 +257,18 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
-    """How the paper was read where it leaves room: name, explanation."""
+    """Interpretations of the paper where it is ambiguous: name, explanation."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
-    """Part of the result folder's name; empty: reproduce- and the paper."""
+    """A part of the result folder's name; empty means `reproduce-` and the paper."""
 
     @property
     def name(self) -> str:
-        """What the result folder is called after its date."""
+        """The name of the result folder, after its date."""
         return self.folder or f"reproduce-{self.paper}"
 
     def cases(self) -> Iterable[AnyCase]:
-        """All cases, some of them more than once."""
+        """Return all cases, some of them more than once."""
         return chain(
             chain.from_iterable(figure.cases() for figure in self.figures),
             chain.from_iterable(claim.needs for claim in self.claims),

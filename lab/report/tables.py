@@ -207,7 +207,7 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
         return [clients(cells), *last]
     paired = paired_table.table(spec, cells)
     pairs = [paired] if paired else []
-    if spec.customers.lengths:  # nobody buys, and pages are all alike
+    if spec.customers.lengths:  # no customer buys, and all pages are alike
         return [sessions(cells), *pairs, requests(cells), *last]
     return [
         headline(cells),

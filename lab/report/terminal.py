@@ -14,7 +14,7 @@ from lab.report.drawing.table import Table
 
 console = Console(highlight=False)
 if not console.is_terminal:
-    console.width = 140  # a file or a pipe has no width of its own; the tables need this much
+    console.width = 140  # a file or a pipe has no width; the tables need this much
 
 
 def show(table: Table) -> None:
@@ -26,7 +26,7 @@ def show(table: Table) -> None:
 
 
 def verdict(summary: RunSummary) -> str:
-    """One run in a line."""
+    """Return one run in a line."""
     reconciles = "" if summary.reconciles else "; COUNTS DO NOT RECONCILE"
     if summary.sessions is None:  # clients in a closed loop
         return f"{100 * summary.completed_ratio:.1f} % of requests served{reconciles}"
@@ -41,7 +41,7 @@ def verdict(summary: RunSummary) -> str:
 
 
 class _Bar:
-    """One bar in a terminal; a log gets only the lines said above it."""
+    """One bar in a terminal; a log gets only the lines of `say`."""
 
     def __init__(self, total: float) -> None:
         self._progress = Progress(
@@ -66,7 +66,7 @@ class _Bar:
         self._progress.stop()
 
     def say(self, text: str) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         self._progress.console.print(Text(text))
 
     def _show(self, completed: float, description: str, *, now: bool = False) -> None:
@@ -76,7 +76,7 @@ class _Bar:
 
 
 class TasksProgress(_Bar):
-    """One bar over runs that are made at the same time, in sessions."""
+    """One bar over simultaneous runs, in sessions."""
 
     def __init__(self, sessions: Sequence[float]) -> None:
         super().__init__(sum(sessions))
@@ -85,18 +85,18 @@ class TasksProgress(_Bar):
         self._done = 0
 
     def ended(self, index: int, sessions: float) -> None:
-        """So many sessions of that run have ended."""
+        """Record that this number of sessions of a run have ended."""
         self._ended[index] = min(sessions, self._expected[index])
         self._show(sum(self._ended), f"{self._done} of {len(self._ended)} runs done")
 
     def done(self, index: int) -> None:
-        """That run is whole."""
+        """Record that a run is complete."""
         self._done += 1
         self.ended(index, self._expected[index])
 
 
 class RunProgress(_Bar):
-    """One bar over runs that are made one after the other, or in groups at once, in real s."""
+    """One bar over consecutive runs, or groups of simultaneous ones, in real seconds."""
 
     def __init__(self, total_real_s: float) -> None:
         super().__init__(total_real_s)
@@ -105,16 +105,16 @@ class RunProgress(_Bar):
     def run(
         self, title: str, real_s: float, clients_until_s: float | None = None
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Begin a run expected to take `real_s`; returns what takes its progress lines.
+        """Begin a run that takes about `real_s`; return the receiver of its progress lines.
 
-        With `clients_until_s` (paper s) it is a closed loop, where no session ends before the run.
+        `clients_until_s` (paper seconds) marks a closed loop, where no session ends before the run.
         """
         return self.at_once([title], real_s, clients_until_s)[0]
 
     def at_once(
         self, titles: Sequence[str], real_s: float, clients_until_s: float | None = None
     ) -> list[Callable[[Mapping[str, Any]], None]]:
-        """As `run`, of several that are made together."""
+        """Begin several simultaneous runs; otherwise as `run`."""
         base = self._done_real_s
         self._done_real_s += real_s
         done = [0.0] * len(titles)

@@ -16,7 +16,7 @@ _WHY_CONFIRMS_FALL = {
     "whoever comes to a later page is served next. Once they are withdrawn, fewer wait, N × U of "
     "the later pages is lower, and a buyer waits until enough others do"
 }
-"""By policy: what cancelling does to its rule, shown where confirms fell by more than chance."""
+"""Policy → the effect of cancelling on its rule, shown where confirms fell by more than chance."""
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
     ("CPU wasted, %", lambda waste: wasted_percent(waste), 1),
@@ -34,11 +34,12 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
     ("… not confirmed", lambda waste: waste["cancels_failed"], 0),
     ("Withdrawn from queues", lambda waste: waste["withdrawn"], 0),
 )
-"""Name, figure of the meter, digits."""
+"""Name, metric of the meter, digits."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """What was spent on customers who had left; None where nobody left, or nobody metered."""
+    """Return the work for customers who had left; None if no customer left or no run has a
+    meter."""
     if not any(waste.mean for cell in cells if (waste := cell.over_waste(_anybody))):
         return None
     found = Table(
@@ -76,7 +77,7 @@ def _completed(run: Outcomes) -> int:
 
 
 def wasted_percent(waste: Mapping[str, Any]) -> float | None:
-    """Of all CPU of the server; None when it did nothing."""
+    """Return the wasted share of the server's CPU in percent; None if the server used none."""
     whole = waste["server_cpu_s"]
     return 100 * waste["wasted_cpu_s"] / whole if whole else None
 
@@ -86,7 +87,7 @@ def _anybody(waste: Mapping[str, Any]) -> float:
 
 
 def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """Where cancelling is compared with ignoring: what it did, good or bad."""
+    """Return the effects of cancelling compared with ignoring, good or bad."""
     found = []
     for cell in cells:
         other = _ignoring(spec, cell, cells)
@@ -108,15 +109,15 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 
 def fell_clearly(before: int, after: int) -> bool:
-    """Whether chance alone would seldom make so many fewer of `before` events.
+    """Return whether a fall from `before` to `after` events is more than chance.
 
-    Rare events that come independently: their number scatters by its square root.
+    Rare independent events scatter by the square root of their number.
     """
     return before - after > 2 * sqrt(before + after)
 
 
 def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """The cell that differs from a cancelling one in serving orphans alone."""
+    """Return the cell that differs from a cancelling one only in serving orphans."""
     choice = spec.choice(cell.policy)
     if spec.abandonment_of(choice) != "cancel":
         return None

@@ -1,4 +1,4 @@
-"""What every figure has: its size and style, its legends, its footer, and its files."""
+"""The common parts of every figure: size, style, legends, footer and files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from textwrap import fill
 
 import matplotlib as mpl
 
-mpl.use("Agg")  # no display needed, and none looked for
+mpl.use("Agg")  # no display needed
 
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
@@ -38,14 +38,14 @@ __all__ = [
 GALLERY_INCHES = (6.4, 3.6)
 """Width and height of a picture of the gallery."""
 _NOTE_INCHES = 0.24
-"""Height of the line that tells where a figure comes from."""
+"""Height of the line that shows the origin of a figure."""
 _NOTE_SIZE = 7.5
 _LETTER_INCHES = 0.075
-"""Width of a letter in a legend, about."""
+"""Approximate width of a letter in a legend."""
 _ONLY_IN_SOME = 3
-"""Lines that only some panels have (a published value, a bound) may join the common legend."""
+"""Number of lines from single panels (a published value, a bound) allowed in the common legend."""
 _LABEL_LETTERS = 28
-"""Letters in a line of a legend beside the axes."""
+"""Letters per line in a legend next to the axes."""
 
 
 def new_figure(
@@ -71,7 +71,7 @@ def new_figure(
 
 @contextmanager
 def reproducible(key: str) -> Iterator[None]:
-    """Give the ids inside an SVG, and so the file, the same text every time."""
+    """Make the ids inside an SVG, and so the file, the same every time."""
     with rc_context({"svg.hashsalt": key}):
         yield
 
@@ -89,19 +89,19 @@ def note(experiment: str, number: str, when: datetime) -> str:
 
 
 def from_zero(axes: Axes) -> None:
-    """An axis that begins at 0, or below the lowest interval, and ends above all that is drawn."""
+    """Begin an axis at 0, or below the lowest interval, and end it above everything drawn."""
     if axes.dataLim.y0 >= 0:
         axes.set_ylim(bottom=0)
 
 
 def finish(axes: Axes) -> None:
-    """Grid and frame as every figure has them."""
+    """Draw the grid and the frame that every figure has."""
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def place_legends(figure: Figure) -> None:
-    """Put what the lines mean beside the axes: one legend for all that mean the same."""
+    """Put the legends next to the axes; panels with the same lines share one legend."""
     drawn = {
         axes: dict(zip(labels, handles, strict=True))
         for axes in figure.axes
@@ -118,7 +118,7 @@ def place_legends(figure: Figure) -> None:
         return
     in_all = set.intersection(*map(set, drawn.values()))
     only_in_some = len(together) - len(in_all)
-    # One legend for all panels, if every label in it means the same in all of them.
+    # One legend for all panels, if each label has the same style in all of them.
     if in_all and len(looks) == len(together) and only_in_some <= _ONLY_IN_SOME:
         together = dict(sorted(together.items(), key=lambda one: one[0] not in in_all))
         width = max(map(len, together)) * _LETTER_INCHES + 0.6
@@ -145,7 +145,7 @@ def place_legends(figure: Figure) -> None:
 
 
 def _colour(handle: Artist) -> str:
-    """Colour of a line, a bar or a line with whiskers."""
+    """Return the colour of a line, a bar or a line with whiskers."""
     if isinstance(handle, Container):
         handle = next(iter(handle))
     if hasattr(handle, "get_color"):
@@ -155,13 +155,13 @@ def _colour(handle: Artist) -> str:
 
 
 def save(figure: Figure, stem: Path, note: str) -> Path:
-    """Write `stem`.svg and .png with `note` under the figure and close it; returns the PNG."""
+    """Write `stem`.svg and .png with `note` under the figure and close it; return the PNG."""
     place_legends(figure)
     sign(figure, note)
-    # Not with_suffix(): the ".4" of "rho1.4" is no suffix.
+    # Not with_suffix(): ".4" in "rho1.4" would count as a suffix.
     files = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
     for file in files:
-        # The time of day would make another file of the same figure.
+        # A time of day would change the file of an unchanged figure.
         undated = {"Date": None} if file.suffix == ".svg" else None
         figure.savefig(file, dpi=150, metadata=undated)
     plt.close(figure)
@@ -177,7 +177,7 @@ def save_gallery_picture(figure: Figure, path: Path) -> Path:
 
 
 def sign(figure: Figure, note: str) -> None:
-    """Write where a figure comes from into its lower right corner, below all that is drawn."""
+    """Write the origin of a figure into its lower right corner, below everything drawn."""
     width, height = figure.get_size_inches()
     lines = fill(note, int(15 * width)).count("\n") + 1
     bottom = (_NOTE_INCHES + 0.13 * (lines - 1)) / height

@@ -1,6 +1,6 @@
-"""The colours of policies, one for each, wherever a policy is drawn: figures, charts, races.
+"""The colours of policies: one for each policy in figures, charts and races.
 
-Every colour has a contrast of at least 3 to 1 against the light and against the dark page.
+Every colour has a contrast of at least 3 to 1 against the light and the dark page.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""Policies without a place have colours from here on, which no paper's policy or DOOR has."""
+"""The first colour for policies without a fixed one; no paper's policy and no DOOR uses these."""
 _PLACES = {
     "sq": _VERMILION,
     "8q-af": _BLUE,
@@ -40,7 +40,7 @@ _PLACES = {
     "waiting-room": _BLUE,
     "haproxy": _VIOLET,
     "nginx": _TEAL,
-    # Admission control has the colour, whatever it stands in front of.
+    # Admission control keeps its colour with every queueing policy behind it.
     "sbac": _VIOLET,
     "sbac-responsive": _BLUE,
     "sbac-stable": _GREEN,
@@ -48,13 +48,13 @@ _PLACES = {
     "sbac-predictive": _AMBER,
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
-"""Abandonment: so far on from the colour of the policy, so that both can be drawn together."""
+"""Abandonment → steps from the policy's colour, so that one figure can show both."""
 _ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}
 
 
 class Style(NamedTuple):
-    """How a line looks."""
+    """The style of a line."""
 
     colour: str
     marker: str
@@ -67,7 +67,7 @@ def colour_of(policy: str) -> str:
 
 
 def is_policy(name: str) -> bool:
-    """Tell whether a name is that of a policy or combination of this project, by key or title."""
+    """Return whether a name is the key or title of a policy or combination of this project."""
     parts = _parts(name)
     return all(part in TITLES for part in parts) and not _ABANDONMENTS.issuperset(parts)
 
@@ -83,14 +83,14 @@ def styles_of(policies: Iterable[str]) -> dict[str, Style]:
 
 
 def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
-    """Return the styles of curves: those of policies where the labels name any, else in turn."""
+    """Return the styles of curves: by policy if the labels name one, otherwise in turn."""
     if any(map(is_policy, labels)):
         return styles_of(labels)
     return {label: numbered(number) for number, label in enumerate(dict.fromkeys(labels))}
 
 
 def numbered(number: int) -> Style:
-    """Return the style of a line that is no policy's; of 40 no two have colour and dash alike."""
+    """Return the style of a line without a policy; 40 such lines differ in colour or dash."""
     return _style(number % len(COLOURS), number // len(COLOURS))
 
 
@@ -108,6 +108,6 @@ def _place(policy: str) -> int:
 
 
 def _parts(policy: str) -> list[str]:
-    if policy in _KEYS:  # a title may have a plus of its own
+    if policy in _KEYS:  # a title may contain a plus
         return [_KEYS[policy]]
     return [_KEYS.get(part, part) for part in map(str.strip, policy.split("+"))]

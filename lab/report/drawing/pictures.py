@@ -1,4 +1,4 @@
-"""What a figure shows, as numbers: curves, a heat table, courses over time. Nothing here draws."""
+"""The numbers behind a figure: curves, a heat table, courses over time. Nothing here draws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve with its numbers; `half_width` is that of the 95 % interval, None without one."""
+    """A curve with its numbers; `half_width` is that of the 95 % interval, or None."""
 
     label: str
     x: Sequence[float]
@@ -16,13 +16,16 @@ class Series:
 
     @property
     def has_intervals(self) -> bool:
-        """False of a formula, and of cases that were simulated once."""
+        """Whether any point has an interval; formulas and single simulations have none."""
         return any(half is not None for half in self.half_width)
 
 
 PanelKind = Literal["lines", "plain", "steps", "bars"]
-"""`lines` have a marker and an interval at each x; `plain` lines are many points; `steps` are
-constant between x; `bars` stand in groups."""
+"""The kinds of panel.
+
+`lines` have a marker and an interval at each x, `plain` lines are many points, `steps` are constant
+between x, and `bars` are in groups.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What was published of a curve over a part of the x axis: one value, or from low to high."""
+    """The published value of a curve over a part of the x axis: one value, or from low to high."""
 
     label: str
-    """Of the curve."""
+    """The label of the curve."""
     from_x: float
     until_x: float
     low: float
@@ -48,7 +51,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Numbers by row and column; None where there is none. Colours go from `low` to `high`."""
+    """Numbers by row and column, or None for an empty cell. Colours go from `low` to `high`."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -57,7 +60,7 @@ class Heat:
     high: float
     digits: int
     scale: str
-    """What the colours mean."""
+    """The meaning of the colours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +70,12 @@ class Course:
     title: str
     time_s: Sequence[float]
     response_s: Sequence[float | None]
-    """95th percentile; inf while too many leave, None where nobody's request ended."""
+    """95th percentile; inf while too many customers leave, None without any ended request."""
     waiting: Sequence[float]
     recovered_s: float | None
-    """None: not within what was watched."""
+    """None: not within the observed time."""
     ending: str
-    """How it ended, for the title: when it recovered, or that it did not."""
+    """The ending for the title: the time of recovery, or that there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +91,4 @@ class Courses:
 
 
 Picture = Heat | Courses
-"""A figure that is no set of panels."""
+"""A figure without panels."""

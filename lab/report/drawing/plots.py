@@ -22,9 +22,9 @@ from lab.report.drawing.pictures import (
 
 _HATCHES = ("", "//", "..", "xx", "--", "\\\\")
 _GROUP = 0.8
-"""Width of a group of bars; its neighbour is 1 away."""
+"""Width of a group of bars; the next group is 1 away."""
 _MAP = "cividis"
-"""Told apart by colour-blind eyes, and in grey."""
+"""A colour map that colour-blind readers and grey prints can distinguish."""
 _CELL_INCHES = (0.82, 0.3)
 _NAMES_INCHES = 2.4
 
@@ -33,7 +33,7 @@ _NAMES_INCHES = 2.4
 
 
 def draw_series(axes: Axes, kind: PanelKind, drawn: Sequence[Series]) -> None:
-    """Draw curves that belong together, in the colours of the policies that they are of."""
+    """Draw the curves of a panel in the colours of their policies."""
     styles = curve_styles([series.label for series in drawn])
     for number, series in enumerate(drawn):
         style = styles[series.label]
@@ -74,7 +74,7 @@ def _group_of_bars(axes: Axes, series: Series, style: Style, number: int, of: in
 
 
 def _places(groups: int, number: int, of: int) -> list[float]:
-    """Where the bars of one of `of` curves stand, one in each group."""
+    """Return the x positions of the bars of one of `of` curves, one in each group."""
     return [group + (number - (of - 1) / 2) * _GROUP / of for group in range(groups)]
 
 
@@ -99,7 +99,7 @@ def draw_published(
 
 
 def draw_levels(axes: Axes, drawn: Sequence[Series], levels: Sequence[Level]) -> None:
-    """Draw what was published over parts of the x axis."""
+    """Draw the published values of parts of the x axis."""
     styles = curve_styles([series.label for series in drawn])
     for i, level in enumerate(levels):
         width = level.until_x - level.from_x
@@ -109,7 +109,7 @@ def draw_levels(axes: Axes, drawn: Sequence[Series], levels: Sequence[Level]) ->
         for y in dict.fromkeys((level.low, level.high)):
             ends = [level.from_x, level.until_x]
             axes.plot(ends, [y, y], color="black", linewidth=4.4, solid_capstyle="butt", zorder=5)
-            # Two that were the same are both seen: the later one has gaps.
+            # The later of two equal lines has gaps, so that both are visible.
             axes.plot(ends, [y, y], color=colour, linewidth=2.4, linestyle=dash,
                       solid_capstyle="butt", dash_capstyle="butt", zorder=6 + 0.1 * i)  # fmt: skip
         if i == 0:
@@ -139,7 +139,7 @@ def draw_stretches(axes: Axes, stretches: Sequence[Stretch]) -> None:
 def named_bars(
     axes: Axes, names: Iterable[str], heights: Sequence[float], text: Callable[[float], str]
 ) -> None:
-    """Draw a bar for each name, in the colours of policies, with its height in words above it."""
+    """Draw a bar for each name, in the colours of policies, with its height as text above it."""
     titles = list(names)
     axes.bar(titles, heights, color=[style.colour for style in curve_styles(titles).values()])
     for place, height in enumerate(heights):
@@ -159,7 +159,7 @@ def paired_bars(
 def stacked_bars(
     axes: Axes, names: Sequence[str], parts: Mapping[str, tuple[Sequence[float], str]]
 ) -> None:
-    """Draw a lying bar for each name; `parts` has lengths and colour by label, left to right."""
+    """Draw a horizontal bar per name; `parts` has lengths and colour by label, left to right."""
     left = [0.0] * len(names)
     for label, (lengths, colour) in parts.items():
         axes.barh(names, lengths, left=left, color=colour, label=label)
@@ -168,7 +168,7 @@ def stacked_bars(
 
 
 def lying_bars(axes: Axes, names: Sequence[str], drawn: Sequence[Series]) -> None:
-    """Draw groups of lying bars with intervals, a group at each name; x is its number."""
+    """Draw groups of horizontal bars with intervals, a group at each name; x is its number."""
     height = _GROUP / len(drawn)
     for number, (series, colour) in enumerate(zip(drawn, cycle(COLOURS), strict=False)):
         places = [x + (number + 0.5) * height - _GROUP / 2 for x in series.x]
@@ -191,19 +191,19 @@ def bars_with_intervals(
         capsize=6,
     )
     axes.bar_label(bars, [f"{height:.0f}" for height in _numbers(series.y)], padding=3)
-    axes.margins(y=0.15)  # room for the figures above the intervals
+    axes.margins(y=0.15)  # space for the numbers above the intervals
 
 
 # ---- pictures ------------------------------------------------------------------------------------
 
 
 def draw_picture(picture: Picture) -> Figure:
-    """Draw a figure that is no set of panels."""
+    """Draw a figure without panels."""
     return heat_table(picture) if isinstance(picture, Heat) else small_multiples(picture)
 
 
 def heat_table(heat: Heat) -> Figure:
-    """Draw a table whose cells are coloured by their numbers, which stand in them."""
+    """Draw a table whose cells show their numbers and are coloured by them."""
     width = _NAMES_INCHES + _CELL_INCHES[0] * len(heat.columns)
     height = 1.2 + _CELL_INCHES[1] * len(heat.rows)
     figure, (axes,) = new_figure(1, 1, (width, height))
@@ -249,11 +249,11 @@ def _course(course: Course, axes: Axes, rush_s: float, ceiling_s: float) -> None
     behind.fill_between(course.time_s, course.waiting, step="post", color=COLOURS[1], alpha=0.25,
                         linewidth=0)  # fmt: skip
     most = max(1.0, max(course.waiting, default=0.0))
-    behind.set_ylim(0, 1.05 * most)  # each its own: a hundred would be nothing beside thousands
+    behind.set_ylim(0, 1.05 * most)  # one scale for each panel
     behind.set_yticks([most], [f"{most:,.0f} wait"])
     behind.tick_params(labelsize=7, colors=COLOURS[1])
     behind.spines[["top"]].set_visible(False)
-    axes.set_zorder(behind.get_zorder() + 1)  # the line over the shade
+    axes.set_zorder(behind.get_zorder() + 1)  # draw the line over the shade
     axes.patch.set_visible(False)
     axes.axvspan(-rush_s, 0, color="0.5", alpha=0.18, linewidth=0)
     axes.plot(course.time_s, shown, color=COLOURS[0], linewidth=1.1)

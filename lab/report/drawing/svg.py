@@ -1,4 +1,4 @@
-"""Figures as small files: an SVG without details that the eye does not see."""
+"""SVG figures as small files, without details that are too small to see."""
 
 import re
 from collections.abc import Iterator
@@ -10,19 +10,19 @@ _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _GLYPH = re.compile(
     r'<use xlink:href="([^"]+)" transform="translate\(([-\d.]+)(?: ([-\d.]+))?\)"/>'
 )
-"""A letter at its place."""
+"""A letter with its position."""
 _LETTERS = re.compile(r"\bDejaVuSans(-Bold|-Oblique)?-(?=[0-9a-f]+\")")
 _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
-"""Commands of a path that matplotlib writes, and the points that follow each."""
+"""Path commands that matplotlib writes → number of points after each."""
 _SHORT = 40
-"""Characters of a path that is left as it is."""
+"""Characters of a path that is too short to change."""
 
 
 def compact_svg(text: str) -> str:
-    """Return an SVG of matplotlib's with paths to a tenth of a point, relative, no metadata.
+    """Return a matplotlib SVG with relative paths to a tenth of a point and without metadata.
 
-    A path with other commands than matplotlib's stays as it is.
+    A path with commands that matplotlib does not write stays as it is.
     """
     text = _GLYPH.sub(_placed, text)
     text = _LETTERS.sub(lambda found: "g" + (found[1] or "-")[1:2].lower(), text)
@@ -32,13 +32,13 @@ def compact_svg(text: str) -> str:
 
 
 def _placed(found: re.Match[str]) -> str:
-    """The same letter with its place as attributes, which are shorter."""
+    """Return the letter with its position as attributes, which are shorter."""
     y = f' y="{found[3]}"' if found[3] and float(found[3]) else ""
     return f'<use xlink:href="{found[1]}" x="{found[2]}"{y}/>'
 
 
 def _shortened(value: float) -> str:
-    """To a hundredth; a factor below 1, which scales letters, keeps five digits."""
+    """Round to a hundredth; a factor below 1, which scales letters, keeps five digits."""
     return f"{value:.5g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -50,7 +50,7 @@ def _compact_path(path: str) -> str:
 
 
 def _pieces(tokens: list[str]) -> Iterator[str]:
-    """The same path in tenths of a point, each piece relative to the end of the one before."""
+    """Yield the path in tenths of a point, each piece relative to the end of the one before."""
     at = start = (0, 0)
     place, command = 0, ""
     while place < len(tokens):

@@ -17,7 +17,7 @@ from rich.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as text: what a terminal, a Markdown file and a page can all draw."""
+    """A table as text, for a terminal, a Markdown file and a page."""
 
     title: str
     header: tuple[str, ...]
@@ -25,12 +25,12 @@ class Table:
     note: str = ""
 
     def turned(self) -> "Table":
-        """The same with rows for columns."""
+        """Return the table with rows and columns exchanged."""
         header, *rows = zip(self.header, *self.rows, strict=True)
         return Table(self.title, header, rows, self.note)
 
     def markdown(self) -> str:
-        """As a Markdown table with its title."""
+        """Return a Markdown table with its title."""
         lines = [f"### {self.title}", "", _line(self.header)]
         lines.append(_line(["---"] + ["---:"] * (len(self.header) - 1)))
         lines += [_line(row) for row in self.rows]
@@ -51,7 +51,7 @@ class Table:
         return Markup(_as_html()(table=self, of_words=of_words))
 
     def in_terminal(self, console: Console) -> RichTable:
-        """Return what a terminal prints, a rule wherever the policy changes.
+        """Return the table for a terminal, with a rule wherever the policy changes.
 
         Cells of `published | measured` become two lines where the terminal is too narrow for one,
         and rows become columns where it is too narrow for that.
@@ -87,8 +87,8 @@ class Table:
 
 @cache
 def _as_html() -> Callable[..., str]:
-    """Return what renders table.html.j2."""
-    # Jinja takes a tenth of a second to import: only a page pays for it.
+    """Return the function that renders table.html.j2."""
+    # Importing Jinja takes a tenth of a second, and only pages need it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     folder = FileSystemLoader(Path(__file__).parent)
