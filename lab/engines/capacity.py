@@ -1,8 +1,8 @@
-"""How many requests per paper second the server can serve: what ρ and the bound rest on.
+"""Server capacity in requests per paper second; ρ and the capacity bound depend on it.
 
-A measured capacity (`engines.live.capacity`) is kept with its date. It is refused when the machine
-or the code has changed or the measurement is old. The capacity of a simulated server follows from
-its description.
+A measured capacity (`engines.live.capacity`) is kept with its date. It is no longer valid when the
+machine or the code has changed or the measurement is old. The capacity of a simulated server
+follows from its description.
 """
 
 import statistics
@@ -21,17 +21,18 @@ from runtime.settings import Settings
 from simulator.scenario import server_capacity_rps
 
 CHAIN = "chain"
-"""Instead of session lengths: the walks of LIFO-Pri's chain."""
+"""Stands for LIFO-Pri's chain in place of session lengths."""
 KEPT_FOR = timedelta(hours=24)
-"""A kept capacity is used for this long: a machine may become slower without any visible change."""
+"""Validity of a kept capacity: a machine may become slower without any visible change."""
 FEW_CUSTOMERS = 8
-"""As many as DOOR and the tuned limits let into the shop. It may serve more pages then."""
+"""The number of customers that DOOR and the tuned limits admit; the shop may then serve more
+pages."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A capacity, measured or computed, and what it holds for."""
+    """A capacity, measured or computed, and its conditions."""
 
     median_rps: float
     measurements_rps: tuple[float, ...]
@@ -40,23 +41,23 @@ class Capacity:
     machine: str
     measured_at: str
     lengths: str = CHAIN
-    """Whose mix of pages it is."""
+    """The session lengths that define the mix of pages."""
     origin: Literal["measured", "computed"] = "measured"
     catalogue_books: int | None = None
-    """None: as many as the shop is set to have."""
+    """None: the number in the shop's settings."""
     database_cpus: str = "other"
     shops_rps: tuple[float, ...] = ()
-    """Of several shops at once the median of each; the capacity is the median of all."""
+    """The median of each shop for several shops at once; the capacity is the median of all."""
     few_rps: tuple[float, ...] = ()
-    """Of each shop with `FEW_CUSTOMERS`; empty where it was not measured."""
+    """The capacity of each shop with `FEW_CUSTOMERS`; empty if it was not measured."""
 
     @property
     def best_rps(self) -> float:
-        """The most that was measured, which the capacity bound rests on."""
+        """The largest measured capacity, which the capacity bound uses."""
         return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
 
     def words(self) -> str:
-        """For people: the figure and where it comes from."""
+        """Return the number and its origin as text."""
         known = (
             f"{self.origin.capitalize()} capacity {self.median_rps:.2f} requests per paper second"
         )
@@ -64,7 +65,7 @@ class Capacity:
 
 
 def computed(spec: Spec) -> Capacity:
-    """What the simulated server of `spec` can serve."""
+    """Return the capacity of the simulated server of `spec`."""
     rps = server_capacity_rps(spec.customers.as_model(), server_of(spec))
     return Capacity(
         median_rps=rps,
@@ -83,14 +84,14 @@ def lengths_words(lengths: Lengths | None) -> str:
 
 
 def keep(capacity: Capacity, lab: Settings) -> Path:
-    """Write it beside the appliance's state; returns the file."""
+    """Write a capacity next to the appliance's state; return the file."""
     path = file_of(capacity, lab)
     write_json(path, asdict(capacity))
     return path
 
 
 def file_of(capacity: Capacity, lab: Settings) -> Path:
-    """The file in which it is kept."""
+    """Return the file in which a capacity is kept."""
     return _file(
         lab,
         capacity.page_profile,
@@ -102,9 +103,9 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
-    """Return the capacity that was measured last for the customers and the page work of `spec`.
+    """Return the newest measured capacity for the customers and the page work of `spec`.
 
-    Raises ExperimentError without one, and where it no longer holds: measured on another machine,
+    Raises ExperimentError if there is none or it is no longer valid: measured on another machine,
     with other code, or more than KEPT_FOR before `now` (by default the present time).
     """
     path = _file(
@@ -144,14 +145,14 @@ def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
 
 
 def facts_of(capacity: Capacity | None) -> dict[str, object]:
-    """What capacity.json of a result folder says; of a closed loop (None) why there is none."""
+    """Return the content of capacity.json; None stands for a closed loop, which has no capacity."""
     if capacity is None:
         return {"origin": "none", "reason": "clients in a closed loop offer no ρ"}
     return asdict(capacity)
 
 
 def from_json(content: dict[str, Any]) -> Capacity:
-    """The capacity in a JSON file; raises ExperimentError when it is something else."""
+    """Return the capacity in a JSON file; raises ExperimentError for any other content."""
     try:
         capacity = Capacity(**content)
     except TypeError as fault:

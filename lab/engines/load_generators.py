@@ -1,4 +1,4 @@
-"""Load generators: processes that the runner starts with a plan, watches and ends."""
+"""Load generators: processes that the runner starts with a plan, observes and stops."""
 
 import json
 import os
@@ -26,7 +26,7 @@ Progress = Callable[[Mapping[str, Any]], None]
 
 _END_WITHIN_S = 5.0
 WORKERS_WITHIN_S = 60
-"""Those of the run before need some seconds to be back."""
+"""Real seconds; the workers of the last run need some time to come back."""
 
 
 def run_load(
@@ -42,15 +42,15 @@ def run_load(
 
 @dataclass(frozen=True, slots=True)
 class LoadGenerator:
-    """A load generator that is to run."""
+    """A load generator that has not started yet."""
 
     url: str
     plan: LoadPlan
     log_file: Path
     on_progress: Progress
-    """Gets every progress line."""
+    """Receives every progress line."""
     locust_options: Mapping[str, object] = field(default_factory=dict)
-    """Locust's own long options without dashes; True is a flag."""
+    """Locust's long options without dashes; True is a flag."""
 
 
 def run_loads(
@@ -62,9 +62,9 @@ def run_loads(
 ) -> None:
     """Run these load generators to their ends, on the CPUs `on`; several begin at once.
 
-    `on_begin` is called when several do, `on_end(index)` as each has ended well. Raises
-    ExperimentError when one fails; on any exception here all of them are ended, so that no load is
-    left behind.
+    `on_begin` is called when several begin, `on_end(index)` when each has ended without error.
+    Raises ExperimentError when one fails. After any exception all of them are stopped, so that no
+    load remains.
     """
     with (
         tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,
@@ -99,7 +99,7 @@ def run_loads(
                     loads[index].on_progress(said)
         except BaseException:
             for process in generators:
-                # It and what it started; it gets a moment to close its connections.
+                # The process and its children; they get a moment to close their connections.
                 processes.end(process, _END_WITHIN_S, with_group=True)
             raise
 
@@ -114,7 +114,7 @@ def _generator(
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)
     }
-    # Should the runner be killed, no load is left behind.
+    # If the runner is killed, no load remains.
     command = pinned.command(
         on,
         program,
@@ -123,15 +123,15 @@ def _generator(
     )
     return subprocess.Popen(
         command,
-        env=environment,  # the plan says everything
+        env=environment,  # the plan has all settings
         stdout=subprocess.PIPE,
         stderr=log,
-        start_new_session=True,  # Ctrl-C reaches the runner alone, which then ends the load
+        start_new_session=True,  # Ctrl-C reaches only the runner, which then stops the load
     )
 
 
 def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
-    """(index, line) as they come from any of the pipes; the line is None at a pipe's end."""
+    """Yield (index, line) in the order of arrival; the line is None at a pipe's end."""
     begun: dict[int, bytes] = defaultdict(bytes)
     while ready.get_map():
         for key, _ in ready.select():
@@ -153,7 +153,7 @@ def _check(status: int, log_file: Path) -> None:
 
 
 def distributed_options(lab: Settings) -> dict[str, object]:
-    """Return Locust's options for customers from workers on other machines; none without workers.
+    """Return Locust's options for workers on other machines; none without workers.
 
     The workers call this machine's inner host.
     """
@@ -168,7 +168,7 @@ def distributed_options(lab: Settings) -> dict[str, object]:
 
 
 def load_plan(run: ShopRun) -> LoadPlan:
-    """Return who comes in a run and for how long; raises ExperimentError."""
+    """Return the customers of a run and its duration; raises ExperimentError."""
     try:
         if run.is_closed_loop:
             return LoadPlan(load=ClientLoop(model=run.client_model, until_s=run.duration_s))

@@ -1,4 +1,4 @@
-"""What an engine returns about a run that has ended."""
+"""The data that an engine returns about a run that has ended."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The counts of a run, and what else only the engine knows; the rest is in the run's files."""
+    """The counts of a run and other facts that only the engine has; files hold the rest."""
 
     before: Mapping[str, Any]
-    """Counts of gateway and shop when the run began (`Appliance.counts`)."""
+    """Counts of gateway and shop at the beginning of the run (`Appliance.counts`)."""
     after: Mapping[str, Any]
-    """The same when its last request had ended."""
+    """The same counts after its last request."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Further entries of run.json."""

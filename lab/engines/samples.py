@@ -1,4 +1,4 @@
-"""The samples of a run: what its driver and its server were doing in each utilisation interval."""
+"""The samples of a run: the state of its driver and its server in each utilisation interval."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ SCHEMA = pa.schema(
         *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
         *(pa.field(f"{fate}_total", pa.int64()) for fate in SAMPLED_FATES),
         pa.field("confirms_total", pa.int64()),
-        # What the admission policy knows; null where there is none.
+        # The admission policy's values; null if there is none.
         pa.field("predicted_utilisation_ratio", pa.float64()),
         pa.field("measured_utilisation_ratio", pa.float64()),
         pa.field("admission_weight", pa.float64()),
@@ -42,17 +42,17 @@ _OF_ADMISSION = {
     "admitted_total": "admitted",
     "aborted_total": "aborted",
 }
-"""Column → what the admission policy's snapshot calls it."""
+"""Column → its name in the admission policy's snapshot."""
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The admission policy's columns, from its snapshot; nulls where there is none."""
+    """Return the columns of an admission policy's snapshot; nulls if there is none."""
     known = snapshot or {}
     return {column: known.get(name) for column, name in _OF_ADMISSION.items()}
 
 
 def write_samples(samples: pa.Table, path: Path) -> None:
-    """samples.parquet, whole or not at all."""
+    """Write samples.parquet completely or not at all."""
     draft = path.with_name(f".{path.name}")
     pq.write_table(samples, draft)
     private_file.put(draft, path)

@@ -1,10 +1,15 @@
 """The wasted-work meter of a run, from either engine, in one form: the block `waste` of run.json.
 
-`server_cpu_s` is all the server's CPU. `wasted_…`: spent after the customer had left, what
-cancelling can save; `kept_…`: the same on requests that had to be finished; `unanswered_…`: spent
-before the customer left, on requests that were then never answered. `disconnects`: customers who
-left in service, of which `interrupted` were stopped and `finished` ran to their end. `cancels_…`
-are running queries. `withdrawn`: taken out of a queue. All seconds are paper seconds.
+All seconds are paper seconds.
+
+- `server_cpu_s`: all the server's CPU.
+- `wasted_…`: work after the customer had left, which cancelling can save.
+- `kept_…`: the same for requests that had to finish.
+- `unanswered_…`: work before the customer left, on requests that were then never answered.
+- `disconnects`: customers who left in service. `interrupted` of their requests were stopped,
+  `finished` ran to their end.
+- `cancels_…`: running queries.
+- `withdrawn`: requests taken out of a queue.
 """
 
 from collections.abc import Mapping
@@ -27,7 +32,7 @@ _CANCELS = ("cancels_attempted", "cancels_effective", "cancels_too_late", "cance
 
 
 def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale: float) -> Waste:
-    """What the shop's sentry has metered between two `Appliance.counts()`."""
+    """Return the meter of the shop's sentry between two `Appliance.counts()`."""
     then, now = before["shop"], after["shop"]
     metered = {name: now["sentry"][name] - then["sentry"][name] for name in now["sentry"]}
     return {
@@ -39,7 +44,7 @@ def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale
 
 
 def of_simulation(simulated: Simulated) -> Waste:
-    """The same of a simulation: no database of its own, so None where one is meant."""
+    """Return the meter of a simulation; it has no database, so those values are None."""
     return {
         "server_cpu_s": simulated.busy_s,
         **dict.fromkeys((*_SECONDS, *_CANCELS)),

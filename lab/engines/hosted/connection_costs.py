@@ -1,6 +1,6 @@
 """The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-They are kept with date and machine, and refused when the machine has changed.
+They are kept with date and machine. They are no longer valid when the machine has changed.
 
 Source: edragon.txt, section 3.2.1 (CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
 """
@@ -18,24 +18,26 @@ COMMAND = "doorbuster profile-connections"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCosts:
-    """CPU of all processes of an application (gateway front, shops), in paper seconds: real CPU
-    seconds × time scale. PostgreSQL, Redis and customers are not in it."""
+    """CPU of all processes of an application (gateway front, shops), in paper seconds.
+
+    A paper second is a real CPU second × time scale. PostgreSQL, Redis and customers are excluded.
+    """
 
     cto_s: float
-    """A resumed connection: handshake, all that is asked over it, its encryption."""
+    """The cost of a resumed connection: its handshake and all its replies with their encryption."""
     ctn_s: float
-    """A new connection, the same."""
+    """The cost of a new connection, with the same parts."""
     handshake_full_s: float
     handshake_resumed_s: float
     reply_s: float
-    """One page or image, its encryption included."""
+    """The cost of one page or image, including its encryption."""
     session_s: float
-    """A whole session: its connections and all replies."""
+    """The cost of a whole session: its connections and all replies."""
     replies_per_new: float
     replies_per_resumed: float
     resumed_per_session: float
     sessions: int
-    """How many were measured, all completed."""
+    """The number of measured sessions, all completed."""
     key: str
     profile: str
     time_scale: float
@@ -50,14 +52,14 @@ class ConnectionCosts:
 
 
 def keep(costs: ConnectionCosts, lab: Settings) -> Path:
-    """Write them beside the appliance's state; returns the file."""
+    """Write the costs next to the appliance's state; return the file."""
     path = _file(lab, costs.key, costs.profile, costs.time_scale)
     write_json(path, asdict(costs))
     return path
 
 
 def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> ConnectionCosts:
-    """Those measured last; raises ExperimentError without any, or of another machine."""
+    """Return the newest measured costs; raises ExperimentError without any of this machine."""
     path = _file(lab, key, profile, time_scale)
     again = f"`{COMMAND} --key {key} --page-profile {profile} --time-scale {time_scale:g}`"
     if not path.is_file():

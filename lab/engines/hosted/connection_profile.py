@@ -1,8 +1,9 @@
-"""Static profiling of an application: what its connections cost, measured on this machine.
+"""Static profiling of an application: the costs of its connections, measured on this machine.
 
-One application on all processors, nobody else on it. First handshakes alone, full and resumed, then
-a few sessions of the partly-open model; CPU is that of the application's process tree, less what it
-burns when nobody comes.
+One application runs on all processors, without other load. The profiling first makes only
+handshakes, full and resumed, then a few sessions of the partly-open model. The CPU is that of the
+application's process tree, minus its CPU while idle.
+
 Source: edragon.txt, section 3.2.1.
 """
 
@@ -36,18 +37,18 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""Of one processor, so that nothing waits and nobody runs out of patience."""
+"""Load in processors, low enough that no request waits and no patience ends."""
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""Page work of an interaction, CPU paper seconds; only the pace of the sessions hangs on it."""
+"""Page work of an interaction, CPU paper seconds; only the pace of the sessions depends on it."""
 GUESSED_OWN_REAL_S = 0.015
-"""What an interaction with its images costs besides, CPU real seconds."""
+"""Other CPU of an interaction with its images, real seconds."""
 TIMEOUT_S = 100.0
 _PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """What customers saw in the measured sessions."""
+    """Counts of the customers in the measured sessions."""
 
     sessions: int
     new: int
@@ -62,7 +63,7 @@ class SessionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """CPU seconds, in the unit of what they were split from."""
+    """CPU seconds, in the unit of the input."""
 
     reply_s: float
     cto_s: float
@@ -71,11 +72,11 @@ class Split:
 
 
 def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) -> Split:
-    """What connections cost, so that all of `cpu_s` is theirs.
+    """Return the costs of connections, so that they add up to `cpu_s`.
 
-    A reply costs what is left without the handshakes; CTN and CTO are a handshake of their kind and
-    the replies that come over such a connection on average. Raises ExperimentError when the
-    handshakes alone would have taken more.
+    A reply costs the CPU without the handshakes, divided by the replies. CTN and CTO are a
+    handshake of their kind plus the mean number of replies over such a connection. Raises
+    ExperimentError if the handshakes alone would have taken more.
     """
     if not counts.replies or not counts.new or not counts.resumed:
         raise ExperimentError(
@@ -99,7 +100,7 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
 def measure(
     platform: Platform, *, interactions_mean: float, sessions: int, say: Callable[[str], None]
 ) -> ConnectionCosts:
-    """Measure on the first application of a platform that has no admission.
+    """Measure on the first application of a platform without admission control.
 
     The caller holds the machine's lock. Raises ExperimentError, HostingError.
     """
@@ -136,14 +137,14 @@ def measure(
 
 
 def _idle(application: RunningApplication) -> float:
-    """Processors that the application uses when nobody comes."""
+    """Return the processors that the application uses while idle."""
     began_s, before_s = time.monotonic(), application.cpu_s()
     time.sleep(IDLE_REAL_S)
     return (application.cpu_s() - before_s) / (time.monotonic() - began_s)
 
 
 def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: bool) -> float:
-    """CPU seconds (real) of a connection that is opened, and closed without a request."""
+    """Return the CPU seconds (real) of a connection that opens and closes without a request."""
     context = ssl.create_default_context(cafile=str(application.authority))
     session = _ticket(application, context) if resume else None
     kind = "resumed" if resume else "new"
@@ -177,7 +178,7 @@ def _connected(
 
 
 def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
-    """A session to resume; TLS 1.3 gives it with what the server sends first."""
+    """Return a session to resume; TLS 1.3 sends it with the server's first data."""
     with _connected(application, context, None) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")
         while connection.recv(65536):
@@ -189,7 +190,7 @@ def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSL
 
 
 def _wait_for(application: RunningApplication, kind: str, count: int) -> None:
-    """Until the gateway has seen so many and none is under way."""
+    """Wait until the gateway has counted `count` connections of a kind and none is open."""
 
     def is_done() -> bool:
         seen = application.snapshot()["connections"]
@@ -207,7 +208,7 @@ def _sessions(
     sessions: int,
     say: Callable[[str], None],
 ) -> tuple[float, SessionCounts]:
-    """CPU seconds (real) of so many sessions, about, and what they did."""
+    """Return the CPU seconds (real) of about this number of sessions, and their counts."""
     application = platform.applications[0]
     options = platform.options
     interaction_s = GUESSED_WORK_S[options.profile] + GUESSED_OWN_REAL_S * options.time_scale
@@ -240,7 +241,7 @@ def _sessions(
 
 
 def counted(attempts_file: Path) -> SessionCounts:
-    """What the customers of a partly-open run saw, each reply over the connection it came by.
+    """Return the counts of a partly-open run, each reply with its connection.
 
     Raises ExperimentError if more than one in a hundred requests was not served.
     """
@@ -260,7 +261,7 @@ def counted(attempts_file: Path) -> SessionCounts:
         asked += 1
         if row["outcome"] == AttemptOutcome.COMPLETED:
             connections = opened[row["session"]]
-            # The last that was opened before the reply was there.
+            # The last connection that was open before the reply.
             index = bisect_right(connections, row["finished_s"], key=lambda one: one[0]) - 1
             over[connections[max(0, index)][1]] += 1
     if over.total() < 0.99 * asked:

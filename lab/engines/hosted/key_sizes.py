@@ -1,4 +1,4 @@
-"""The size of the server's key with which a full handshake weighs as much as in the paper."""
+"""The size of the server's key at which a full handshake has the paper's share of a session."""
 
 import time
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _LEAST_SIGNATURES = 5
 
 @dataclass(frozen=True, slots=True)
 class KeySize:
-    """A key and what follows from it; real seconds of CPU."""
+    """A key size and its effects; real seconds of CPU."""
 
     bits: int
     signature_s: float
@@ -27,12 +27,15 @@ class KeySize:
     session_ratio: float
     """The handshake's share of a session."""
     length_ratio: float
-    """So many times as long a session has the published share."""
+    """The factor on the session's length at which the handshake has the published share."""
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
-    """Key size → CPU seconds of a signature; kept, since keys of the larger sizes take long to
-    make, and measured anew when the machine has changed."""
+    """Return key size → CPU seconds of a signature.
+
+    Large keys take long to generate. So the result is kept, and measured again only on another
+    machine.
+    """
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
     missing = [size for size in bits if size not in known]
@@ -45,10 +48,10 @@ def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
 def sizes(
     signature_s: dict[int, float], *, handshake_s: float, own_signature_s: float, session_s: float
 ) -> list[KeySize]:
-    """Each key size with its handshake's share of a session.
+    """Return each key size with its handshake's share of a session.
 
     `handshake_s`, `session_s`: measured with a key whose signature costs `own_signature_s`. A
-    session has one full handshake; with another key only the signature costs another amount.
+    session has one full handshake; another key changes only the cost of the signature.
     """
     rest_s = session_s - handshake_s
     found = []
@@ -61,7 +64,7 @@ def sizes(
 
 
 def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
-    """The one whose share is nearest to `ratio`, by how many times it differs."""
+    """Return the key size whose share is nearest to `ratio`, by their quotient."""
     return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
 
 
@@ -75,14 +78,14 @@ def _known(path: Path, machine: str) -> dict[int, float]:
 
 
 def _signature_s(bits: int) -> float:
-    # It takes a while to import; only who measures pays for it.
+    # The import is slow; only measurements need it.
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
     key = rsa.generate_private_key(public_exponent=65537, key_size=bits)
     made, began_s = 0, time.thread_time()
     while made < _LEAST_SIGNATURES or time.thread_time() < began_s + _SIGN_REAL_S:
-        # As TLS 1.3 signs with an RSA key.
+        # TLS 1.3 signs with an RSA key in this way.
         key.sign(
             b"x" * 130,
             padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.DIGEST_LENGTH),

@@ -12,9 +12,9 @@ from runtime.state import State
 
 
 class HostingMeter:
-    """CPU of applications, load generators and database from its making on.
+    """The CPU of applications, load generators and database since the meter was created.
 
-    Load generators are this process's children, counted once they have ended.
+    Load generators are child processes of this one and count once they have ended.
     """
 
     def __init__(self, lab: Settings, platform: Platform) -> None:
@@ -24,8 +24,11 @@ class HostingMeter:
         self._before = self._look()
 
     def read(self) -> tuple[tuple[float, float, float | None, float], list[float]]:
-        """Processors that applications, load generators, database and everything else had; CPU of
-        each application in paper seconds."""
+        """Return the processors used by each part, and the CPU of each application in paper
+        seconds.
+
+        The parts are applications, load generators, database and everything else.
+        """
         took_s = time.monotonic() - self._began_real_s
         (own, load, database, busy), now = self._before, self._look()
         own_s = [b - a for a, b in zip(own, now[0], strict=True)]
@@ -41,7 +44,7 @@ class HostingMeter:
 
     def _look(self) -> tuple[list[float], float, float | None, float]:
         times = psutil.cpu_times()
-        children = resource.getrusage(resource.RUSAGE_CHILDREN)  # load generators, once they ended
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)  # load generators that have ended
         return (
             [application.cpu_s() for application in self._platform.applications],
             children.ru_utime + children.ru_stime,

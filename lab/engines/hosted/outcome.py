@@ -1,7 +1,7 @@
 """The outcome of a hosted application's customers, second by second.
 
-It is read from the files that a load generator and the CPU manager leave. Times are paper seconds
-unless a name says real.
+It comes from the files of a load generator and the CPU manager. Times are paper seconds unless a
+name says real.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,16 +25,19 @@ Series = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class HostedApplication:
-    """What became of one application's customers. `per_second`: `sessions` and `replies` (counts)
-    and `processors` (assigned), a value for each second of the run."""
+    """The results of one application's customers.
+
+    `per_second` has a value for each second of the run: `sessions` and `replies` (counts) and
+    `processors` (assigned).
+    """
 
     sessions: Mapping[str, int]
-    """By fate: completed, refused, timed_out, failed, under_way."""
+    """Sessions by fate: completed, refused, timed_out, failed, under_way."""
     response_s: Series
     per_second: Mapping[str, Series]
     cpu_s: float
     behind_ratio: float
-    """Share of attempts that the load generator made late."""
+    """Share of attempts that the load generator sent late."""
 
 
 def hosted_application(
@@ -44,10 +47,10 @@ def hosted_application(
     processors: Callable[[float], Series] | float,
     cpu_s: float,
 ) -> HostedApplication:
-    """Of a run of `duration_s`; its connections lie beside the attempts.
+    """Return the results of a run of `duration_s`; its connections are next to the attempts.
 
-    `processors` are those it had all the time, or those assigned at each second of a run that began
-    at a Unix time. Raises ExperimentError when the run was stopped before its end.
+    `processors` is constant, or a function of the run's start (Unix time) that returns the assigned
+    processors at each second. Raises ExperimentError when the run was stopped before its end.
     """
     metadata = read_metadata(attempts_file)
     attempts = read_attempts(attempts_file)
@@ -76,7 +79,7 @@ def hosted_application(
 
 
 def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
-    """How many of the times are in each second of the run; those after its end in none."""
+    """Return how many of the times are in each second of the run; later times do not count."""
     return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
 
 
@@ -87,9 +90,11 @@ def assigned(
     time_scale: float,
     seconds: int,
 ) -> Series:
-    """Processors assigned at each second of a run that began at `began_at` (Unix time), read off
-    the CPU manager's accounts: an entry, written at the end of an interval, says what was assigned
-    in it. Of seconds after the last entry: what that says."""
+    """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
+
+    They come from the CPU manager's accounts: an entry, written at the end of an interval, has the
+    assignment during it. Seconds after the last entry have its value.
+    """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
         for entry in entries
@@ -104,7 +109,7 @@ def assigned(
 
 
 def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:
-    """When each session first knocked."""
+    """Return the time of each session's first connection attempt."""
     sessions = connections.column("session").to_numpy()
     _, first = np.unique(sessions, return_index=True)  # rows are in the order of sessions and time
     opened_s: Series = connections.column("opened_s").to_numpy()
@@ -112,10 +117,10 @@ def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:
 
 
 def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
-    """Sessions by what became of them.
+    """Return the number of sessions by fate.
 
-    refused: a connection of theirs was; timed_out: their last attempt was; completed: all that they
-    planned was answered; under_way: they were cut at the end of the run.
+    refused: the gateway refused one of their connections; timed_out: their last attempt timed out;
+    completed: all their planned requests were answered; under_way: the end of the run cut them.
     """
     refused = {
         session
@@ -153,7 +158,7 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Of each page that was answered: from when the attempt that was was due, to its end."""
+    """Return seconds from the due time of each answered attempt for a page to its end."""
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
     finished_s: Series = pages.column("finished_s").to_numpy()

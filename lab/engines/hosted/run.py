@@ -1,4 +1,4 @@
-"""One run of the hosting platform: its applications under load, and what became of it.
+"""One run of the hosting platform: its applications under load, and the outcome.
 
 Times are paper seconds unless a name says real.
 """
@@ -33,23 +33,23 @@ _ENDED = "the run is ended"
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A run that was made. Shares are means over it, in processors."""
+    """A completed run. Shares are means over it, in processors."""
 
     applications: tuple[HostedApplication, ...]
     applications_cpus: float
     load_generator_cpus: float
     database_cpus: float | None
-    """None where it is not this machine's own."""
+    """None if the database is not on this machine."""
     others_cpus: float
-    """What everything else on the machine had."""
+    """The processors of everything else on the machine."""
 
 
 def make_hosted_run(
     lab: Settings, run: PlatformRun, seed: int, folder: Path, say: Callable[[str], None]
 ) -> Hosted:
-    """Start the platform, load every application of it, end it; files go to `folder`.
+    """Start the platform, load all its applications and stop it; files go to `folder`.
 
-    Raises ExperimentError; on any exception nothing is left running.
+    Raises ExperimentError; after any exception no process remains.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -77,7 +77,7 @@ def make_hosted_run(
 
 
 def platform_options(run: PlatformRun, seed: int) -> PlatformOptions:
-    """The platform of a run; raises HostingError."""
+    """Return the platform of a run; raises HostingError."""
     host = _host(run)
     return PlatformOptions(
         applications=len(run.loads),
@@ -106,7 +106,7 @@ def _processors(
     i: int,
     planned: float,
 ) -> Callable[[float], Series] | float:
-    """Those of application `i`: as the CPU manager accounted for them, or the same all the time."""
+    """Return the processors of application `i`: from the CPU manager's accounts, or constant."""
     if options.provisioning != "ecm":
         return planned or float(len(options.processors))
     name = name_of(i + 1)
@@ -119,7 +119,7 @@ def _processors(
 
 
 def _load(platform: Platform, run: PlatformRun, seed: int, folder: Path) -> None:
-    """A load generator for each application, all at once, until all have ended."""
+    """Run a load generator for each application at the same time, until all have ended."""
     over = threading.Event()
     faults: list[ExperimentError] = []
 

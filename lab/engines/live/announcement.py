@@ -1,7 +1,7 @@
 """The live runs in progress, announced to other processes: the console and its metrics.
 
-A run has a file, which its process holds locked as long as it lives: the kernel lets go of the lock
-however a process ends, so a file that can be locked is nobody's and is removed.
+A run has a file, and its process holds a lock on it. The kernel releases the lock however a process
+ends. So a file without a lock has no process, and readers remove it.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 
@@ -24,13 +24,13 @@ FOLDER = "live-runs"
 
 
 class ToldRun:
-    """A run under way, from when this is made until `close`.
+    """A run in progress, announced from the creation of this object until `close`.
 
-    What cannot be written is left out: a full disk ends no run.
+    Write errors are ignored: a full disk ends no run.
     """
 
     def __init__(self, state_dir: Path, facts: Mapping[str, object]) -> None:
-        """`facts`: at least `experiment` and `run`, names of folders."""
+        """Announce `facts`: at least `experiment` and `run`, names of folders."""
         self._facts = dict(facts)
         self._length = 0
         self._handle: int | None = None
@@ -38,26 +38,26 @@ class ToldRun:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             unlocked = self._path.with_suffix(".new")
-            # One that a killed process left unfinished is emptied.
+            # A killed process may have left an unfinished file; this empties it.
             how = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
             self._handle = os.open(unlocked, how, 0o600)
             locks.hold(self._handle, waits=True)
             self.tell({})
-            unlocked.rename(self._path)  # nobody finds it before it is held and says something
+            unlocked.rename(self._path)  # readers find a locked file with content
 
     def tell(self, customers: Mapping[str, Any]) -> None:
-        """The load generator's newest counts (`loadgen.tally`)."""
+        """Announce the load generator's newest counts (`loadgen.tally`)."""
         if self._handle is None:
             return
         text = json.dumps({**self._facts, "customers": customers}).encode()
-        # In one piece and over what was there: blanks after an object are JSON, too.
+        # One write over the old text: blanks after an object are JSON, too.
         padded = text.ljust(self._length)
         self._length = len(text)
         with contextlib.suppress(OSError):
             os.pwrite(self._handle, padded, 0)
 
     def close(self) -> None:
-        """The run has ended."""
+        """Remove the announcement: the run has ended."""
         if self._handle is not None:
             self._path.unlink(missing_ok=True)
             os.close(self._handle)
@@ -66,9 +66,9 @@ class ToldRun:
 
 @contextlib.contextmanager
 def told_measuring(state_dir: Path, title: str, expected_s: float) -> Iterator[None]:
-    """Tell, within the block, that a capacity is being measured for the spec of this title.
+    """Announce, within the block, a capacity measurement for the spec of this title.
 
-    `expected_s` is how long that takes, in real seconds.
+    `expected_s` is its expected duration in real seconds.
     """
     facts = {"measures": title, "until": time.time() + expected_s}
     told = ToldRun(state_dir, {"experiment": "capacity", "run": str(os.getpid()), **facts})
@@ -79,19 +79,19 @@ def told_measuring(state_dir: Path, title: str, expected_s: float) -> Iterator[N
 
 
 def under_way(state_dir: Path) -> list[dict[str, Any]]:
-    """What every run under way has told last."""
+    """Return the newest announcement of every run in progress."""
     return [one for one in _told(state_dir) if "measures" not in one]
 
 
 def measuring(state_dir: Path) -> dict[str, Any] | None:
-    """What a measurement of the capacity tells; None while there is none."""
+    """Return the announcement of a capacity measurement; None while there is none."""
     return next((one for one in _told(state_dir) if "measures" in one), None)
 
 
 def _told(state_dir: Path) -> list[dict[str, Any]]:
     found = []
     for path in sorted((state_dir / FOLDER).glob("*.json")):
-        # One that ends or writes right now is looked at the next time.
+        # A file that ends or changes at this moment counts at the next call.
         with contextlib.suppress(OSError, ValueError), path.open("rb") as file:
             if locks.is_held(file.fileno()):
                 found.append(json.loads(file.read()))

@@ -13,10 +13,10 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""Generous: the shop's side thread competes with 30 busy ones."""
+"""Long, because the shop's side thread competes with 30 busy threads."""
 
 _CATALOGUE_TIMEOUT_S = 900.0
-"""Growing the catalogue to its largest takes a minute, on a busy machine several."""
+"""Growing the catalogue to its largest size takes a minute, on a busy machine several."""
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -25,8 +25,8 @@ T = TypeVar("T")
 class JsonApi:
     """JSON over one HTTP address; every fault becomes an ExperimentError that names the part.
 
-    `host_variable` is the setting that says where it is, for messages of faults; `token` goes with
-    every call.
+    `host_variable` is the setting with the address, for messages of faults. Every call sends
+    `token`.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class JsonApi:
         self._client = JsonClient(host, port, timeout_s=timeout_s, token=token)
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
-        """The decoded answer; raises ExperimentError when unreachable or refused."""
+        """Return the decoded answer; raises ExperimentError when unreachable or refused."""
         return dict(self._answer(method, path, body))
 
     def listing(self, path: str) -> list[Json]:
-        """The list that `GET path` answers; raises ExperimentError as `call` does."""
+        """Return the list that `GET path` answers; raises ExperimentError as `call` does."""
         return list(self._answer("GET", path, None))
 
     def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> Any:
@@ -64,12 +64,12 @@ class JsonApi:
             raise ExperimentError(f"{self.part} refused {method} {path}: {refused}") from None
 
     def close(self) -> None:
-        """Give the connection back; the next call opens a new one."""
+        """Close the connection; the next call opens a new one."""
         self._client.close()
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """What `ask` answers, as soon as it does: what dies is started again within seconds.
+    """Return the answer of `ask`, retried while a part that died starts again.
 
     Raises its last ExperimentError after `limit_s`.
     """
@@ -91,26 +91,26 @@ class Appliance:
         self.shop = _controller(lab)
 
     def close(self) -> None:
-        """Give the connections back; the next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         self.gateway.close()
         self.shop.close()
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop hears of customers who leave, and so of work that is wasted."""
+        """Whether the shop learns which customers leave, and so can count wasted work."""
         return True
 
     def again(self) -> "Appliance":
-        """The same with connections of its own."""
+        """Return a second appliance object with separate connections."""
         return Appliance(self.lab)
 
     @property
     def url(self) -> str:
-        """Where customers find the shop."""
+        """The address of the shop for customers."""
         return f"http://{hosts.authority(self.lab.gateway_pages_host, self.lab.gateway_port)}"
 
     def check_may_be_loaded(self) -> None:
-        """Raise ExperimentError unless it is on this machine, or the settings name its gateway."""
+        """Raise ExperimentError unless the appliance is local or the settings name its gateway."""
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
             raise ExperimentError(
                 f"{self.url}: load goes to loopback only, or to the gateway that "
@@ -124,20 +124,20 @@ class Appliance:
         self.shop.call("GET", "/status")
 
     def check_lives(self) -> None:
-        """Raise ExperimentError when what was started for a run alone has died."""
+        """Raise ExperimentError when a process that serves this run alone has died."""
 
     def snapshot(self) -> Json:
-        """Everything at once, as the gateway's `GET /snapshot`; raises ExperimentError."""
+        """Return the gateway's `GET /snapshot`; raises ExperimentError."""
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
         """Raise ExperimentError unless the running gateway has all these policies.
 
-        It has those of when it was started: one that was written since is known here only.
+        It has the policies that existed at its start, and lacks any that were written later.
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
-                continue  # the gateway need not know a proxy; a student's file comes with each run
+                continue  # the gateway need not know a proxy; each run brings a student's file
             for path, name, given in (
                 ("/policies", choice.name, choice.parameters),
                 ("/admissions", choice.admission, choice.admission_parameters),
@@ -171,13 +171,14 @@ class Appliance:
         abandonment: Abandonment = "ignore",
         shadows: Sequence[str] = (),
     ) -> None:
-        """The same shop for every run: seeded stock, no queue, policy and shadows fresh.
+        """Prepare the same shop for every run: seeded stock, no queue, a new policy and new
+        shadows.
 
         `policy` is the body of `PUT /policy`; None leaves the gateway's as it is. The shop's sentry
-        stops work only with `abandonment` cancel; otherwise it watches, so that the waste is known.
+        stops work only with `abandonment` cancel; otherwise it observes and counts wasted work.
         Pages have no banners.
         """
-        self.set_shadows(())  # also those that somebody has asked for on a page
+        self.set_shadows(())  # also those that a user has started on a page
         self.wait_idle()
         self.shop.call("POST", "/reset")
         self.shop.call(
@@ -206,29 +207,34 @@ class Appliance:
             self.set_shadows(shadows)
 
     def set_shadows(self, names: Iterable[str]) -> None:
-        """Policies of these names, with their defaults, beside the acting one from now on, and no
-        others. Raises ExperimentError."""
+        """Replace all shadows by policies of these names with their defaults.
+
+        Raises ExperimentError.
+        """
         policies = [{"name": name} for name in names]
         self.gateway.call("PUT", "/shadows", {"policies": policies})
 
     def shadows(self) -> list[Json]:
-        """What each shadow has said until now, without single requests. Raises ExperimentError."""
+        """Return the decisions of each shadow so far, without single requests.
+
+        Raises ExperimentError.
+        """
         return list(self.gateway.call("GET", "/snapshot")["shadows"])
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """What leaving does from now on, in gateway and shop. Raises ExperimentError."""
+        """Set the effect of leaving in gateway and shop from now on. Raises ExperimentError."""
         self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def give_back(self) -> None:
-        """For people again, after runs: as `make up` starts it, but for policy and catalogue."""
+        """Restore the state of `make up` after runs, except for policy and catalogue."""
         for_people = {"profile": "paper", "ads": True, "sentry": "watch"}
         self.shop.call("PUT", "/settings", for_people)
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
         self.set_shadows(())
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until nobody waits or is served (orphans of the last run end first)."""
+        """Wait until no request waits or is served (orphans of the last run end first)."""
 
         def is_idle() -> bool:
             now = self.snapshot()
@@ -241,7 +247,8 @@ class Appliance:
             )
 
     def counts(self) -> Json:
-        """Cumulative counts of gateway and shop, to be subtracted from later ones."""
+        """Return cumulative counts of gateway and shop; a run's counts are differences of two
+        calls."""
         snapshot = self.snapshot()
         status = self.shop.call("GET", "/status")
         return {
@@ -253,7 +260,7 @@ class Appliance:
 
 
 def _sentry_mode(abandonment: Abandonment) -> str:
-    """The shop stops work only where leaving cancels; otherwise it counts what is wasted."""
+    """Return the sentry's mode: it stops work only if leaving cancels, otherwise it counts."""
     return "cancel" if abandonment == "cancel" else "watch"
 
 

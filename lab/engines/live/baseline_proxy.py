@@ -1,10 +1,10 @@
 """The appliance with a baseline proxy in the gateway's place, for one run.
 
-The proxy's log and statistics answer what a run asks of the gateway. The gateway stands by: no
-customer reaches it, but it still measures the shop's load.
+The proxy's log and statistics give the numbers that a run otherwise gets from the gateway. No
+customer reaches the gateway, but it still measures the shop's load.
 
-`snapshot` has the form of the gateway's `GET /snapshot` (docs/admin-api.md); a value that a
-proxy cannot tell is None.
+`snapshot` has the form of the gateway's `GET /snapshot` (docs/admin-api.md); a value that a proxy
+does not report is None.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,12 +24,12 @@ from lab.errors import ExperimentError
 from runtime import settings
 
 _LEFT = ("cancelled", "orphaned")
-"""Fates of requests whose customers left while the shop was at them."""
+"""Fates of requests whose customers left during their service in the shop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A baseline proxy that serves, for whoever looks at it."""
+    """A running baseline proxy, for observers."""
 
     process: ProxyProcess
     parameters: Mapping[str, Any]
@@ -37,7 +37,7 @@ class Standing:
 
 
 class BehindProxy(Appliance):
-    """Its customers come by the baseline proxy; the gateway is asked for the shop's load alone."""
+    """The appliance behind a baseline proxy; the gateway only supplies the shop's load."""
 
     def __init__(self, lab: settings.Settings, standing: Standing) -> None:
         super().__init__(lab)
@@ -46,30 +46,30 @@ class BehindProxy(Appliance):
         self._log = standing.process.log()
 
     def again(self) -> "BehindProxy":
-        """The same with connections of its own."""
+        """Return a second object with separate connections."""
         return BehindProxy(self.lab, self._standing)
 
     @property
     def url(self) -> str:
-        """Where customers find the baseline proxy."""
+        """The address of the baseline proxy for customers."""
         return self._standing.process.url
 
     @property
     def name(self) -> str:
-        """The baseline proxy's."""
+        """The baseline proxy's name."""
         return self._standing.process.proxy.sheet.name
 
     def version(self) -> str:
-        """The baseline proxy's, as the program says it; raises ExperimentError."""
+        """Return the version that the baseline proxy prints; raises ExperimentError."""
         return self._standing.process.version()
 
     @property
     def tells_who_left(self) -> bool:
-        """A baseline proxy that serves those who have left keeps their leaving to itself."""
+        """Whether the shop learns which customers leave; not if the proxy serves orphans."""
         return self._standing.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
-        """Every request that has ended since the baseline proxy was started."""
+        """Return every request that has ended since the baseline proxy started."""
         for one in self._log.read():
             self._count(one)
         return self._log.ended
@@ -79,7 +79,8 @@ class BehindProxy(Appliance):
         self._standing.process.check_lives()
 
     def snapshot(self) -> Json:
-        """As the gateway's, of the baseline proxy; raises ExperimentError."""
+        """Return the proxy's state in the form of the gateway's snapshot; raises
+        ExperimentError."""
         queue = self._standing.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
@@ -101,13 +102,13 @@ class BehindProxy(Appliance):
                 "left_in_service": sum(self._total(fate) for fate in _LEFT),
                 "cancelled": cancelled,
                 "finished": self._total("orphaned"),
-                # It waits for none of them: each may have been finished all the same.
+                # The proxy waits for none of them: each may have finished anyway.
                 "overdue": cancelled,
             },
         }
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until no request waits or is served, in the shop either."""
+        """Wait until no request waits or is served in the proxy or the shop."""
 
         def is_idle() -> bool:
             self.check_lives()
@@ -119,7 +120,7 @@ class BehindProxy(Appliance):
             raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Refused: a baseline proxy has what it was started with. Raises ExperimentError."""
+        """Raise ExperimentError: a running baseline proxy cannot change its abandonment."""
         raise ExperimentError(f"abandonment: {self.name} keeps what its run was started with.")
 
     def _shop_rests(self) -> bool:
@@ -149,7 +150,7 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """The shop behind baseline proxy `name`, from when it serves until the block ends.
+    """Run the shop behind baseline proxy `name` until the block ends; it serves from the start.
 
     Its configuration and log are in `files`. Raises ExperimentError.
     """

@@ -1,7 +1,7 @@
-"""Measuring how many requests per paper second the shop serves.
+"""The measurement of the shop's capacity in requests per paper second.
 
-It is measured in a closed loop with the customers' mix of pages, through a single queue: the median
-of three with all workers in service, and once with few customers.
+The measurement is a closed loop with the customers' mix of pages, through a single queue. It takes
+the median of three measurements with all workers busy, and one with few customers.
 """
 
 import statistics
@@ -24,13 +24,13 @@ REPETITIONS = 3
 DURATION_S = 150.0
 """Paper seconds of each measurement."""
 WARM_UP_S = 30.0
-"""Paper seconds left out before it, until all workers are busy with the chain's mix."""
+"""Paper seconds omitted before it, until all workers are busy with the chain's mix."""
 SPARE_CUSTOMERS = 6
-"""More customers than workers, so that somebody always waits and every worker is in service."""
+"""Customers in excess of the workers, so that a request always waits and every worker is busy."""
 
 
 def expected_real_s(time_scale: float) -> float:
-    """About how long `measure` takes: four measurements, each with a start of a few seconds."""
+    """Return the approximate duration of `measure`: four measurements with their starts."""
     return (REPETITIONS + 1) * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
 
 
@@ -39,10 +39,10 @@ def measure(
 ) -> Capacity:
     """Measure now for the customers and the page work of `spec`.
 
-    Several shops at the same time, as they will run: what they take from each other is then in it.
-    Three times with every worker in service, which ρ rests on, and once with `FEW_CUSTOMERS`. In
-    about `expected_real_s`. The caller holds the machine's lock and has seen to catalogue and
-    database. Raises ExperimentError.
+    Several shops are measured at the same time, as in their runs, so their effects on each other
+    are included. ρ depends on three measurements with every worker busy; one more has
+    `FEW_CUSTOMERS`. It takes about `expected_real_s`. The caller holds the machine's lock and has
+    prepared catalogue and database. Raises ExperimentError.
     """
     found: list[list[float]] = []
     for repetition in range(REPETITIONS + 1):
@@ -81,7 +81,7 @@ def measure(
 
 
 def _measure_once(shops: Sequence[Appliance], spec: Spec, seed: int, customers: int) -> list[float]:
-    """Return what each shop serves a paper second."""
+    """Return the requests per paper second of each shop."""
     plan = LoadPlan(
         load=ClosedLoop(
             model=SessionModel(lengths=spec.customers.as_model().lengths),

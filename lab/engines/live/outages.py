@@ -1,6 +1,6 @@
 """Outages of PostgreSQL and Redis during a run, read from the shop's counts of failed requests.
 
-A shop or a gateway that dies ends the run (`sampling.Age`).
+If a shop or a gateway dies, the run ends (`sampling.Age`).
 """
 
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from typing import Any
 
 TITLES = {"postgres": "PostgreSQL", "redis": "Redis"}
 _ONE_OUTAGE_S = 50.0
-"""Paper seconds: one that costs requests again so soon had not been back in between."""
+"""Paper seconds; failed requests closer together than this belong to the same outage."""
 
 
 @dataclass(slots=True)
 class Outage:
-    """From the sample before the first request that it cost to the sample after the last."""
+    """An outage, from the sample before its first failed request to the sample after the last."""
 
     back_end: str
     from_s: float
@@ -22,7 +22,7 @@ class Outage:
     requests: int
 
     def words(self) -> str:
-        """For people."""
+        """Return the outage as text."""
         words = [f"{self.requests} requests were answered 503"] if self.requests else []
         if self.back_end == "redis":
             words += ["the shop read its sessions from PostgreSQL until Redis had them again"]
@@ -33,7 +33,7 @@ class Outage:
 
 
 class Outages:
-    """Looks at every snapshot of the gateway, in the order they are taken."""
+    """The outages in a series of the gateway's snapshots, in their order."""
 
     def __init__(self) -> None:
         self.found: list[Outage] = []
@@ -42,7 +42,7 @@ class Outages:
         self._redis_away: int | None = None
 
     def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
-        """A snapshot of `time_s`, paper seconds of the run."""
+        """Receive the snapshot of `time_s`, paper seconds of the run."""
         status = (snapshot.get("load") or {}).get("status") or {}
         lost = status.get("lost_to")
         if lost is not None:
@@ -53,12 +53,12 @@ class Outages:
             self._lost = lost
             forgotten = status.get("redis_away", 0)
             if self._redis_away is not None and forgotten > self._redis_away:
-                self._cost("redis", time_s, 0)  # back so soon that no request was lost
+                self._cost("redis", time_s, 0)  # back before a request failed
             self._redis_away = forgotten
         self._time_s = time_s
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """For run.json."""
+        """Return the outages for run.json."""
         return [asdict(one) for one in self.found]
 
     def _cost(self, back_end: str, time_s: float, requests: int) -> None:
@@ -71,5 +71,5 @@ class Outages:
 
 
 def words(outages: list[Mapping[str, Any]]) -> str:
-    """Those of a run.json for people, in a line."""
+    """Return the outages of a run.json as a line of text."""
     return "; ".join(Outage(**one).words() for one in outages)

@@ -28,8 +28,11 @@ from loadgen.attempt_log import read_metadata
 
 
 class LiveRun:
-    """One run in its steps, so that several can be made in step: `with`, within it the customers
-    and `customers_gone`, after it `record`. All of them raise ExperimentError."""
+    """One run in its steps, so that several runs can go in step.
+
+    The customers and `customers_gone` come within `with`, `record` after it. All of them raise
+    ExperimentError.
+    """
 
     def __init__(
         self,
@@ -44,20 +47,20 @@ class LiveRun:
         self.seed = seed
         self.folder = folder
         self.before: Mapping[str, Any] = {}
-        """The counts that the run begins with."""
+        """The counts at the beginning of the run."""
         self._on_event = on_event
-        self._switched = self._loaded = self._away = 0  # changes that are logged
+        self._switched = self._loaded = self._away = 0  # number of changes in the log
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
         self._told: live_runs.ToldRun | None = None
         self._open = ExitStack()
-        """What goes on with the run: the baseline proxy, the sampler, the announcement."""
+        """The context managers of the run: the baseline proxy, the sampler, the announcement."""
         self._shown = Shown(folder)
         self._sampler: Sampler
 
     @property
     def server(self) -> runs.Appliance:
-        """How the appliance is set for this run."""
+        """The settings of the appliance for this run."""
         return _server(self.run)
 
     def __enter__(self) -> Self:
@@ -118,7 +121,7 @@ class LiveRun:
         self.folder.load_factor_file.unlink(missing_ok=True)
 
     def _keep_samples(self) -> None:
-        """Written; what a baseline proxy does not tell at once its log tells afterwards."""
+        """Write the samples; a baseline proxy's log completes them afterwards."""
         self._sampler.stop()
         self._shown.close()
         if isinstance(self.appliance, BehindProxy):
@@ -134,15 +137,15 @@ class LiveRun:
             seed=self.seed,
             time_scale=self.server.time_scale,
             attempts_file=self.folder.attempts_file,
-            # A number in this file changes the load from then on (docs/loadgen.md); customers from
-            # other machines do not see it.
+            # A number in this file changes the load from then on (docs/loadgen.md).
+            # Customers from other machines do not see it.
             load_factor_file=None if no_factor else self.folder.load_factor_file,
         )
 
         def progress(line: Mapping[str, Any]) -> None:
             self.log_changes(line.get("load_changes", ()))
             if self._told is not None:
-                self._told.tell(line.get("counts", line))  # the last line sums up
+                self._told.tell(line.get("counts", line))  # the last line is the summary
             on_progress(line)
 
         return LoadGenerator(
@@ -150,8 +153,11 @@ class LiveRun:
         )
 
     def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
-        """What somebody has changed since the last call; `load_changes` are all of them, as the
-        load generator's progress lines have them. Raises ExperimentError when a part has died."""
+        """Log the changes since the last call.
+
+        `load_changes` are all changes of the load, in the form of the load generator's progress
+        lines. Raises ExperimentError when a part has died.
+        """
         self._check_lived()
         switched = self._sampler.changes[self._switched :]
         loaded = load_changes[self._loaded :]
@@ -171,9 +177,10 @@ class LiveRun:
             self._on_event()
 
     def customers_gone(self) -> None:
-        """The load generator has ended; what it leaves in the shop still belongs to this run."""
+        """Finish after the load generator; requests that are still in the shop belong to this
+        run."""
         self.folder.log("customers gone")
-        patiently(self.appliance.wait_idle)  # orphan requests are executed in full
+        patiently(self.appliance.wait_idle)  # orphan requests run to their end
         self._sampler.stop()
         self._check_lived()
         self._after = patiently(self.appliance.counts)
@@ -181,7 +188,8 @@ class LiveRun:
             self._shadows = patiently(self.appliance.shadows)
 
     def _check_lived(self) -> None:
-        """What was started anew in mid-run is another shop: nothing holds across it."""
+        """Raise ExperimentError if a part was restarted during the run, which makes the run
+        invalid."""
         self.appliance.check_lives()
         part = self._sampler.started_anew
         if part:
@@ -193,7 +201,7 @@ class LiveRun:
             )
 
     def record(self) -> RunRecord:
-        """What is known of the run once it is over."""
+        """Return the record of the run once it is over."""
         folder, sampler = self.folder, self._sampler
         load_generator = read_metadata(folder.attempts_file)
         self.log_changes(load_generator["load_changes"])
@@ -221,7 +229,7 @@ class LiveRun:
 
 
 def prepare(appliance: Appliance, run: ShopRun, seed: int) -> None:
-    """Set gateway and shop to what the run says."""
+    """Prepare gateway and shop for a run."""
     server = _server(run)
     appliance.prepare(
         policy=None if run.policy.gateway is not None else policy_call(run.policy),
@@ -240,7 +248,7 @@ def _server(run: ShopRun) -> runs.Appliance:
 
 
 def policy_call(policy: PolicyChoice) -> dict[str, Any]:
-    """A choice as the gateway's `PUT /policy` takes it."""
+    """Return a choice as the body of the gateway's `PUT /policy`."""
     file = policy.file
     return {
         "name": policy.name,

@@ -1,4 +1,4 @@
-"""Samples of gateway and shop while a run goes on, once per utilisation interval."""
+"""Samples of gateway and shop during a run, once per utilisation interval."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ from simulator.record import SAMPLED_FATES
 
 
 class Sampler:
-    """Polls the gateway's snapshot in a thread of its own between `start` and `stop`."""
+    """A thread that polls the gateway's snapshot between `start` and `stop`."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Sampler:
         interval_s: float,
         on_look: Callable[[Json], None] = lambda snapshot: None,
     ) -> None:
-        """`on_look` gets every snapshot, in the sampler's thread."""
+        """Create the sampler; its thread passes every snapshot to `on_look`."""
         self._on_look = on_look
         self._appliance = appliance.again()
         self._time_scale = time_scale
@@ -38,33 +38,36 @@ class Sampler:
         self.missed = 0
         """Polls that the gateway did not answer."""
         self.changes: list[dict[str, Any]] = []
-        """What somebody has changed meanwhile: `time_s`, `policy`, `abandonment` from then on."""
+        """Changes by users during the run: `time_s`, and `policy` and `abandonment` from then
+        on."""
         self.started_anew = ""
-        """The part that died meanwhile and was started again: `gateway`, `shop`; else empty."""
+        """The part that died and was restarted during the run, `gateway` or `shop`; otherwise
+        empty."""
         self.fallen_back: dict[str, Any] | None = None
-        """When (`at_s` of the run, paper seconds) and why a student's policy was given up."""
+        """The time (`at_s`, paper seconds of the run) and reason of a student policy's
+        replacement."""
         self.outages = Outages()
         self.began_at = 0.0
         """Unix time of time 0."""
 
     def start(self) -> None:
-        """Begin; the first row is time 0."""
+        """Start sampling; the first row is time 0."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End and wait for the last row; harmless when repeated."""
+        """Stop and wait for the last row; repeated calls have no effect."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
         self._appliance.close()
 
     def write(self, path: Path) -> None:
-        """samples.parquet, whole or not at all."""
+        """Write samples.parquet completely or not at all."""
         write_samples(pa.Table.from_pylist(self._rows, schema=SCHEMA), path)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What has been sampled so far."""
+        """Return the samples so far."""
         return self._rows
 
     def _poll(self) -> None:
@@ -94,15 +97,15 @@ class Sampler:
 
 
 class Age:
-    """What only grows while a process lives: less of it is another process's."""
+    """Values that only grow while a process lives; a smaller value shows a new process."""
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since its start
-        # A start takes seconds of CPU: a shop that had used no more is known by its requests.
+        # A start takes seconds of CPU; the requests show the restart of a shop that used less.
         self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
 
     def younger(self, snapshot: Json) -> str:
-        """`gateway` or `shop` if it is another one than at the snapshot before; else empty."""
+        """Return `gateway` or `shop` if it restarted since the last snapshot; otherwise empty."""
         load = snapshot.get("load") or {}
         status = load.get("status") or {}
         shop = {name: status.get(name, before) for name, before in self._shop.items()}
@@ -116,7 +119,7 @@ class Age:
 
 
 def row(time_s: float, snapshot: Json) -> dict[str, Any]:
-    """A row of samples.parquet from one snapshot."""
+    """Return a row of samples.parquet from one snapshot."""
     counts = snapshot["counts"]
     load = snapshot.get("load") or {}
     policy = snapshot["policy"]
@@ -136,6 +139,6 @@ def row(time_s: float, snapshot: Json) -> dict[str, Any]:
 
 
 def choice_of(snapshot: Json) -> dict[str, Any]:
-    """What can be changed in mid-run, from one snapshot."""
+    """Return the settings of a snapshot that can change during a run."""
     policy = {name: snapshot["policy"][name] for name in ("name", "parameters", "admission")}
     return {"policy": policy, "abandonment": snapshot["abandonment"]["mode"]}

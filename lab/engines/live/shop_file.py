@@ -1,6 +1,6 @@
 """The description of a shop that runs at the same time as others, for the console.
 
-The file lane.json is in the folder of a run only while its customers come.
+The file lane.json is in the folder of a run only while its customers are there.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class LiveShop:
     gateway_admin_port: int
     shop_controller_port: int
     came_at: float
-    """When the customers' clock began, Unix time; the same for all shops."""
+    """The start of the customers' clock, Unix time; the same for all shops."""
     time_scale: float
     before: Mapping[str, int]
     """Requests by fate (`arrived`, …) over all pages, and `confirms`."""
@@ -32,7 +32,7 @@ class LiveShop:
     def of(
         cls, lab: Settings, counts: Mapping[str, Any], *, came_at: float, time_scale: float
     ) -> Self:
-        """The live shop that has the settings `lab`; `counts` as `Appliance.counts` has them."""
+        """Return the live shop with the settings `lab`; `counts` are from `Appliance.counts`."""
         return cls(
             host=lab.gateway_admin_host,
             gateway_port=lab.gateway_port,
@@ -44,7 +44,7 @@ class LiveShop:
         )
 
     def settings(self, lab: Settings) -> Settings:
-        """Those of the machine, with this shop's addresses."""
+        """Return the machine's settings with this shop's addresses."""
         return lab.changed(
             gateway_host=self.host,
             shop_host=self.host,
@@ -54,18 +54,18 @@ class LiveShop:
         )
 
     def write(self, folder: RunFolder) -> None:
-        """Lay it into the folder of its run."""
+        """Write the description into the folder of its run."""
         write_json(folder.live_shop_file, asdict(self))
 
 
 def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """A gateway's counts by page and fate, over all pages; and its confirms."""
+    """Return a gateway's counts by fate over all pages, and its confirms."""
     found = {fate: sum(counts[page][fate] for page in PAGES) for fate in FATES}
     return found | {"confirms": counts["Tr-4"]["answered"]}
 
 
 def read(folder: RunFolder) -> LiveShop | None:
-    """The live shop of a run whose customers are there; None of any other."""
+    """Return the live shop of a run with present customers; None for any other run."""
     try:
         return LiveShop(**read_json(folder.live_shop_file))
     except (ExperimentError, TypeError):

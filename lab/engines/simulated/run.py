@@ -60,7 +60,7 @@ def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProg
 
 
 def scenario_of(run: ShopRun, seed: int) -> Scenario:
-    """The run as the simulator takes it.
+    """Return the run in the simulator's form.
 
     Raises PolicyError, SessionModelError or ScenarioError.
     """
@@ -84,7 +84,8 @@ def scenario_of(run: ShopRun, seed: int) -> Scenario:
 
 
 def fallen_back(run: ShopRun, scenario: Scenario) -> dict[str, Any]:
-    """When and why a student's policy was replaced by FIFO; nothing for other policies."""
+    """Return time and reason of a student policy's replacement by FIFO; empty for other
+    policies."""
     if run.policy.sha256 is None:
         return {}
     return {"fallen_back": scenario.policy.snapshot().get("fallen_back")}
@@ -97,7 +98,7 @@ def _baseline(run: ShopRun) -> Any:
 
 
 def _server(run: ShopRun) -> SharedCpus | FifoServer:
-    """The server as it turns out to be: slower than its capacity says, where the run says so."""
+    """Return the actual server, which may be slower than its capacity."""
     server = run.server
     assert not isinstance(server, Appliance)
     if isinstance(server, FifoServer) or run.slower_ratio == 1.0:
@@ -108,7 +109,7 @@ def _server(run: ShopRun) -> SharedCpus | FifoServer:
 
 
 def _who_came(customers: Customers | Clients) -> dict[str, Any]:
-    """The customers as the metadata of a live run's attempts has them."""
+    """Return the customers in the form of a live run's attempt metadata."""
     model = customers.model
     if isinstance(customers, Clients):
         return {"clients": model.parameters(), "control_clients": customers.model.per_set}
@@ -127,7 +128,7 @@ def _samples(simulated: Simulated) -> pa.Table:
 
 
 def _counts(simulated: Simulated) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Driver and server before and after the run, in the form of `Appliance.counts()`."""
+    """Return driver and server before and after the run, in the form of `Appliance.counts()`."""
     after = {
         "gateway": {page: dict(fates) for page, fates in simulated.counts.items()},
         "shop": {
