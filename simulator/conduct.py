@@ -16,7 +16,7 @@ class Conduct:
 
     def __init__(self, scenario: Scenario, record: Record) -> None:
         self.due: list[tuple[float, int, Session]] = []
-        """A heap of (when, session's index, session): who sends a request then."""
+        """A heap of (time, session's index, session): the requests that sessions send next."""
         self.sessions_ended = 0
         self._customers = scenario.customers
         self._record = record
@@ -25,7 +25,7 @@ class Conduct:
         self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
-        """The customer has got a page in time."""
+        """Record an answer in time, and plan the customer's next request or the session's end."""
         self._record.attempt_completed(now_s, session)
         session.awaits = 0
         session.attempt = 1
@@ -34,14 +34,14 @@ class Conduct:
         if step == session.length:
             self._session_ended(now_s, session, SessionFate.COMPLETED)
             return
-        if place != FILE_PLACE:  # a file brings no cookie
+        if place != FILE_PLACE:  # an answer to a file request sets no cookie
             session.is_new = False
         self.ask_at(now_s + self._customers.think_time_s(index, step), session)
 
     def failed(
         self, now_s: float, session: Session, outcome: AttemptOutcome, fate: SessionFate
     ) -> None:
-        """The customer is told that there will be no answer, and does not try again."""
+        """Record that the request failed; the customer does not repeat it."""
         session.awaits = 0
         self._record.attempt_failed(now_s, session, outcome, 503)
         if isinstance(self._customers, Clients):
@@ -50,28 +50,29 @@ class Conduct:
             self._session_ended(now_s, session, fate)
 
     def left(self, now_s: float, session: Session) -> None:
-        """The customer has closed the connection, and tries again or leaves for good."""
+        """Let the customer, whose connection is closed, try again or leave for good."""
         customers = self._customers
         if isinstance(customers, Clients):
             self._take_turn(now_s, customers, session, left=True)
         elif customers.retries(session.index, session.step, session.attempt):
             session.attempt += 1
-            if session.is_new:  # nothing tells its next attempt from a stranger's
+            if session.is_new:  # the policy cannot link the next attempt to this one
                 session.name = f"{session.index}.{session.attempt}"
             self.ask_at(now_s, session)
         else:
             self._session_ended(now_s, session, SessionFate.TIMED_OUT)
 
     def ask_at(self, send_s: float, session: Session) -> None:
-        """The next request is due then, if anybody asks for anything then."""
+        """Plan the next request for `send_s`, unless clients have stopped sending by then."""
         if send_s < self._asks_until_s:
             heappush(self.due, (send_s, session.index, session))
 
     def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
-        """A client who has not got a page asks again, or goes away and comes back for the next."""
+        """Let a client without an answer repeat the request, or stay away and then send
+        the next."""
         step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
         session.step, session.attempt = step, attempt
-        if session.is_new:  # nothing tells its next attempt from a stranger's
+        if session.is_new:  # the policy cannot link the next attempt to this one
             session.name = f"{session.index}.{step}.{attempt}"
         self.ask_at(now_s + pause_s, session)
 

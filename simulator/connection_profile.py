@@ -12,13 +12,13 @@ from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
 from simulator.scenario import ScenarioError
 
 LOAD_RATIO = 0.3
-"""Of what one processor serves: nobody waits long enough to leave."""
+"""The load as a part of one processor's capacity; no session waits long enough to leave."""
 
 SESSIONS = 2000
 
 
 class ConnectionProfile(NamedTuple):
-    """CPU seconds per connection, what is asked over it included: new (CTN) and resumed (CTO)."""
+    """CPU seconds per connection, its requests included: new (CTN) and resumed (CTO)."""
 
     ctn_s: float
     cto_s: float
@@ -32,9 +32,9 @@ def static_profile(
     seed: int = 0,
     sessions: int = SESSIONS,
 ) -> ConnectionProfile:
-    """Measured over about `sessions` sessions on an application without admission control.
+    """Measure about `sessions` sessions on an application without admission control.
 
-    Raises `ScenarioError` where no connection is ever resumed, so that CTO is nothing.
+    Raises `ScenarioError` where no connection is ever resumed, so that CTO cannot be measured.
     """
     costs = costs or Costs()
     rate_ps = LOAD_RATIO / costs.session_s

@@ -22,12 +22,12 @@ _STEP = address(0, 1, 0)  # from one step of a session to the next
 
 
 class WorkDraws:
-    """How much work each attempt is, as a place in [0, 1) of the distribution of its page.
+    """The work of each attempt, as a place in [0, 1) of the distribution of its page.
 
-    A stream of its own, addressed by session, step and attempt: an attempt is the same work under
-    every policy. numpy draws the first attempts of many sessions together, at a tenth of the cost;
-    sessions that are lost leave some unused. Retries and requests of clients are drawn one by one.
-    `addressed` gives a session, step and attempt its place.
+    The work has a separate random stream, addressed by session, step and attempt: an attempt is the
+    same work under every policy. numpy draws the first attempts of many sessions together, at a
+    tenth of the cost; sessions that are lost leave some draws unused. Retries and requests of
+    clients are drawn one by one. `addressed` gives a session, step and attempt its place.
     """
 
     def __init__(self, key: int, addressed: Callable[[int, int, int], int] = address) -> None:

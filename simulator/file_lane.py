@@ -5,24 +5,24 @@ from simulator.servers import Server
 from simulator.sessions import Asked
 
 IN_SERVICE = 4
-"""At most so many at a time: the gateway's setting `other_limit`."""
+"""The most files in service at a time: the gateway's setting `other_limit`."""
 
 PLACES = 256
 """Places in the queue: the gateway's setting `other_queue`."""
 
 
 class FileLane:
-    """First come, first served; a request that finds the queue full is turned away."""
+    """A queue that serves files in the order of arrival and turns requests away when it is full."""
 
     def __init__(self, server: Server, record: Record) -> None:
         self.waiting: dict[int, Asked] = {}
-        """In the order of arrival."""
+        """Waiting requests by id, in the order of arrival."""
         self.in_service: dict[int, Asked] = {}
         self._server = server
         self._record = record
 
     def submit(self, now_s: float, id: int, asked: Asked) -> bool:
-        """A file is asked for; False when there is no place for it."""
+        """Serve a file request or let it wait; return False when the queue is full."""
         if len(self.in_service) < IN_SERVICE:
             self._start(now_s, id, asked)
         elif len(self.waiting) < PLACES:
@@ -32,7 +32,7 @@ class FileLane:
         return True
 
     def ended(self, now_s: float, id: int) -> None:
-        """A file in service has ended."""
+        """End a file request in service, and start the next one."""
         del self.in_service[id]
         if self.waiting:
             next_id = next(iter(self.waiting))

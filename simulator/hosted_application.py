@@ -12,17 +12,17 @@ from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 SYN_AGAIN_AFTER_S = (3.0, 6.0)
-"""A full backlog leaves a SYN unanswered; Linux 2.6 sends it again 3 s later, and 6 s after that
-(RFC 1122's initial timeout, doubled)."""
+"""The times after which a SYN is sent again. A full backlog leaves a SYN unanswered; Linux 2.6
+sends it again 3 s later, and 6 s after that (RFC 1122's initial timeout, doubled)."""
 
 
 class HostedSession:
     """A session under way.
 
-    `awaits` is the number of the attempt that it waits for, 0 for none: work for any other is an
-    orphan. `open_until_s` is when the server closes its connection for being idle. `has_ticket`:
-    it has come to the end of a full handshake, and so can resume. `is_resumed` says which kind of
-    connection it has; `knocks`, how often its SYN was not answered.
+    `awaits` is the number of the attempt that it waits for, 0 for none: work for any other attempt
+    is an orphan. At `open_until_s` the server closes its idle connection. `has_ticket`: it has
+    completed a full handshake, and so can resume. `is_resumed` is the kind of its connection.
+    `knocks` counts its unanswered SYNs.
     """
 
     __slots__ = (
@@ -52,11 +52,11 @@ class HostedSession:
 
 
 class Work(NamedTuple):
-    """What a thread is to do, or does: an attempt of a session.
+    """The work of a thread: an attempt of a session.
 
-    It `opens` a connection or comes over one that is open, which `is_resumed` or new;
-    `is_handshake` while it does no more than the full handshake. Page and images are so many
-    `replies` and take `page_s` CPU seconds; `busy_s` is what a thread does next, or is doing.
+    It `opens` a connection or comes over an open one, which is resumed (`is_resumed`) or new;
+    `is_handshake` is True during a full handshake. Page and images are `replies` answers and take
+    `page_s` CPU seconds; `busy_s` is the length of the thread's next or present step.
     """
 
     session: HostedSession
@@ -70,7 +70,7 @@ class Work(NamedTuple):
 
 
 class HostedApplication:
-    """Carries out one `AppScenario`.
+    """The execution of one `AppScenario`.
 
     `start_work(now_s, work)` gives a job to the processors; when it is done, `work_done`.
     `call_back(time_s, session, attempt)` leads to `called_back`, the first of `patience_ends` at
@@ -112,13 +112,15 @@ class HostedApplication:
     # ---- customers -----------------------------------------------------------------------------
 
     def arrived(self, now_s: float, index: int) -> None:
-        """A new session begins."""
+        """Begin a new session."""
         self.ledger.new_sessions[int(now_s)] += 1
         self.called_back(now_s, HostedSession(index, self.customers.length(index)), 0)
 
     def called_back(self, now_s: float, session: HostedSession, attempt: int) -> None:
-        """The time is over after which `session` wanted to connect again for `attempt`, or, with
-        attempt 0, to ask for its next page."""
+        """Resume a session whose pause is over.
+
+        It tries to connect again for `attempt`, or, with attempt 0, requests its next page.
+        """
         if not attempt:
             session.attempt = 1
             session.asked_s = now_s
@@ -127,7 +129,8 @@ class HostedApplication:
             self._connect(now_s, session)
 
     def patience_ended(self, now_s: float) -> None:
-        """The first of `patience_ends`: its connection is discarded, if it still waits."""
+        """End the first patience of `patience_ends`; a session that still waits discards its
+        connection."""
         _, attempt, session = self.patience_ends.popleft()
         if session.awaits != attempt:
             return
@@ -184,7 +187,7 @@ class HostedApplication:
     # ---- threads -------------------------------------------------------------------------------
 
     def work_done(self, now_s: float, work: Work) -> None:
-        """The processors are done with it."""
+        """Take a job that the processors have finished, and give the thread its next one."""
         session = work.session
         is_awaited = session.awaits == work.attempt
         if not is_awaited:
@@ -214,10 +217,10 @@ class HostedApplication:
             self._waiting.append(work)
 
     def _serve(self, now_s: float, work: Work) -> bool:
-        """A thread takes it; False if there is nothing to do.
+        """Give work to a thread; return False if there is nothing to do.
 
-        Who has left before its connection was taken up costs nothing: no handshake can be made
-        with it. What was asked over an open connection is there to be read, and answered in full.
+        A customer who left before the connection was accepted costs nothing: no handshake is
+        possible. A request that came over an open connection is read and answered in full.
         """
         session = work.session
         if not work.opens:
@@ -237,6 +240,6 @@ class HostedApplication:
         self._start_work(now_s, work)
 
     def _page_s(self, session: HostedSession) -> float:
-        """CPU seconds of the page, the same for each attempt."""
+        """Return the CPU seconds of the page, the same for each attempt."""
         place = uniform(self._work_key, address(session.index, session.step, 0))
         return self._page_least_s + self._page_range_s * place

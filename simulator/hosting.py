@@ -27,7 +27,7 @@ Progress = Callable[[float], None]
 def simulate_platform(
     scenario: PlatformScenario, *, on_progress: Progress | None = None
 ) -> PlatformResult:
-    """Carries the scenario out; the same scenario gives the same result, to the last digit.
+    """Simulate the scenario; the same scenario gives the same result, to the last digit.
 
     `on_progress` is called with the time, at every interval of the CPU manager.
     """
@@ -38,7 +38,7 @@ def simulate_platform(
 class _Platform:
     """One run.
 
-    Of events due at the same time they happen in this order: work done, the end of a patience, a
+    Events that are due at the same time happen in this order: work done, the end of a patience, a
     load monitor's interval, the CPU manager's, a customer's next page, a new session.
     """
 
@@ -158,7 +158,7 @@ class _Platform:
                 application.admission.timer_due(now_s)
 
     def _begin(self) -> None:
-        """Before anybody has asked for processors: all of them by demand, or an even split."""
+        """Assign processors before the first request for them: by demand, or in even parts."""
         if self._scenario.provisioning == "linux":
             self._processors.grant(0.0, None)
             for application in self._applications:
@@ -169,7 +169,8 @@ class _Platform:
             self._assign(0.0, [None] * len(self._applications))
 
     def _manage(self, now_s: float) -> None:
-        """The CPU manager wakes up, where there is one."""
+        """Record the applications' use and let the CPU manager, if there is one, assign
+        processors."""
         for number, application in enumerate(self._applications):
             busy_s = self._processors.busy_s(now_s, number)
             application.ledger.busy_marks.append((now_s, busy_s))
@@ -179,7 +180,8 @@ class _Platform:
             self._on_progress(now_s)
 
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
-        """Who has not asked yet is taken to need all there are."""
+        """Assign processors; an application that has not requested any yet counts as
+        needing all."""
         scenario = self._scenario
         is_static = scenario.provisioning == "static"
         wishes = [
@@ -210,7 +212,7 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Fresh; under `static` it is assigned its part once, at the start, under `linux` all."""
+    """Return a new admission; `static` assigns its part once, at the start, `linux` all."""
     if scenario.admission == "none":
         return create_connection_admission("none", {})
     described: AppScenario = scenario.applications[number]

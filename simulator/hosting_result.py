@@ -1,4 +1,4 @@
-"""The result of the simulation of a hosting platform, and how it is gathered."""
+"""The result of the simulation of a hosting platform, and the ledger that gathers it."""
 
 from array import array
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ Series = npt.NDArray[np.float64]
 
 
 class HostedFate(StrEnum):
-    """What has become of a session."""
+    """The fate of a session."""
 
     COMPLETED = "completed"
     REFUSED = "refused"
-    """A new connection of it was refused."""
+    """A new connection of the session was refused."""
     TIMED_OUT = "timed_out"
     UNDER_WAY = "under_way"
-    """When the simulation was cut."""
+    """The session had not ended when the simulation was cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,32 +27,32 @@ class AppResult:
     """One application's part; times in seconds from the start."""
 
     series: Mapping[str, Series]
-    """Column → one value per second. Counts in it: `new_sessions`, `replies`, `new_connections`,
-    `resumed_connections`, `refused` (connections). Mean over the manager's interval: `busy`
-    (processors really used). At its beginning: `processors` (assigned; all there are where nobody
-    assigns them), `requested` (R_i; nan while nothing is)."""
+    """Column → one value per second. Counts in each second: `new_sessions`, `replies`,
+    `new_connections`, `resumed_connections`, `refused` (connections). Mean over the manager's
+    interval: `busy` (processors in use). At its beginning: `processors` (assigned; the whole number
+    without a manager), `requested` (R_i; nan without a request)."""
     sessions: Mapping[HostedFate, int]
     replies: int
-    """In time: pages and images."""
+    """Pages and images that came in time."""
     response_s: Series
-    """One per page answered in time: from asking, or opening the connection, to its last image,
-    attempts before included."""
+    """One value per page answered in time: from the request, or the opening of the connection, to
+    its last image, earlier attempts included."""
     response_ended_s: Series
-    """When that was."""
+    """The time of the end of each response in `response_s`."""
     busy_s: float
     """CPU seconds used."""
     wasted_busy_s: float
-    """Of it on work for customers who had left when it was done."""
+    """CPU seconds for customers who had left when the work was done."""
     new_connections_served: int
     resumed_connections_served: int
     new_connections_busy_s: float
-    """Of `busy_s`, when all is done: full handshakes and what was asked over these connections."""
+    """CPU seconds of new connections, when all is done: full handshakes and requests over them."""
     resumed_connections_busy_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformResult:
-    """The outcome; applications in the order of the scenario's."""
+    """The outcome; applications are in the order of the scenario."""
 
     applications: tuple[AppResult, ...]
     end_s: float
@@ -60,7 +60,7 @@ class PlatformResult:
 
 
 class Ledger:
-    """Gathers one application's part."""
+    """The collector of one application's part."""
 
     def __init__(self, seconds: int) -> None:
         self.new_sessions = array("q", bytes(8 * seconds))
@@ -73,27 +73,27 @@ class Ledger:
         self.response_ended_s = array("d")
         self.wasted_busy_s = 0.0
         self.connections_served = [0, 0]
-        """New, resumed."""
+        """Connections served: new, resumed."""
         self.connections_busy_s = [0.0, 0.0]
         self.busy_marks: list[tuple[float, float]] = [(0.0, 0.0)]
         self.assignments: list[tuple[float, float, float]] = []
-        """(from when on, processors, requested or nan)."""
+        """Tuples of (start, processors, requested or nan)."""
 
     def connection(self, now_s: float, *, resumed: bool, is_accepted: bool) -> None:
-        """One came in."""
+        """Count a connection that came in."""
         column = self.resumed_connections if resumed else self.new_connections
         column[int(now_s)] += 1
         if not is_accepted:
             self.refused[int(now_s)] += 1
 
     def answered(self, now_s: float, replies: int, response_s: float) -> None:
-        """A page and its images have come in time."""
+        """Count a page that has come in time with its images."""
         self.replies[int(now_s)] += replies
         self.response_s.append(response_s)
         self.response_ended_s.append(now_s)
 
     def result(self, end_s: float, busy_s: float) -> AppResult:
-        """All of it; `busy_s` CPU seconds up to `end_s`."""
+        """Return the application's result; `busy_s` CPU seconds up to `end_s`."""
         under_way = sum(self.new_sessions) - sum(self.sessions.values())
         counted = {
             name: np.array(getattr(self, name), float)

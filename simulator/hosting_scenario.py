@@ -13,8 +13,8 @@ from loadgen.sessions import Schedule
 from simulator.scenario import ScenarioError, require_one_of
 
 Provisioning = Literal["ecm", "static", "linux"]
-"""Who says which processors an application may use: the CPU manager every interval, an even split
-for good, or nobody (all of them, by demand)."""
+"""The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
+interval. `static`: each has an even part for the whole run. `linux`: all use all, by demand."""
 
 Admission = Literal["eac", "none"]
 
@@ -24,8 +24,8 @@ class Costs:
     """CPU seconds of one processor, as the paper's 1.4 GHz ones.
 
     A mean session costs `session_s`: one full handshake, a resumed one after every think time
-    longer than the server keeps a connection, and its replies. A page costs uniformly within
-    ± `page_spread_ratio` of its mean; an image always `image_ratio` of a page's mean.
+    longer than the server keeps a connection, and its replies. A page costs uniformly within ±
+    `page_spread_ratio` of its mean; an image always `image_ratio` of a page's mean.
     """
 
     handshake_full_s: float = 0.175
@@ -35,9 +35,9 @@ class Costs:
     session_s: float = 1.33
     """Four processors serve 3 new sessions/s (section 5.2)."""
     image_ratio: float = 0.1
-    """Ours: an image is a small file, a page is made."""
+    """This project's choice: an image is a small file, a page is generated."""
     page_spread_ratio: float = 0.5
-    """Ours, as the shop's page work."""
+    """This project's choice, as the shop's page work."""
 
     def __post_init__(self) -> None:
         for name in ("handshake_full_s", "handshake_resumed_s", "image_ratio"):
@@ -50,7 +50,7 @@ class Costs:
             raise ScenarioError("page_spread_ratio", f"{self.page_spread_ratio}: give 0 to 1")
 
     def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
-        """A page's mean, such that a mean session of `model` costs `session_s`.
+        """Return a page's mean, such that a mean session of `model` costs `session_s`.
 
         Raises `ScenarioError` where handshakes alone cost more.
         """
@@ -64,7 +64,7 @@ class Costs:
 
 
 def resumption_ratio(model: PartlyOpenModel, persistence_s: float) -> float:
-    """Share of think times that outlast the connection, so that it must be resumed."""
+    """Return the share of think times that outlast the connection, so that it must be resumed."""
     return math.exp(-persistence_s / model.think_time_mean_s) if model.think_time_mean_s else 0.0
 
 
@@ -73,8 +73,8 @@ class AppScenario:
     """One application (a Tomcat of the paper) and its customers.
 
     `schedule` is in new sessions/s (`Schedule.of_rates`). `ctn_s`, `cto_s`: CPU seconds of a new
-    and of a resumed connection, what is asked over it included, as `connection_profile` measures
-    them; admission `eac` needs them.
+    and of a resumed connection, its requests included, as `connection_profile` measures them;
+    admission `eac` needs them.
     """
 
     model: PartlyOpenModel
@@ -96,10 +96,9 @@ class AppScenario:
 class PlatformScenario:
     """One run of a hosting platform, from an empty system, cut at `duration_s`.
 
-    `admission` eac: each application has eDragon's load monitor and admission, told of the
-    processors the CPU manager assigns, of its part of an even split (static), or blind of all
-    there are (linux). `backlog` connections wait for one of `threads` HttpProcessors; None: any
-    number.
+    With `admission` eac each application has eDragon's load monitor and admission. It counts on the
+    processors that the CPU manager assigns (ecm), on its even part (static), or on all (linux).
+    `backlog` connections wait for one of `threads` HttpProcessors; None: any number.
     """
 
     applications: tuple[AppScenario, ...]

@@ -10,15 +10,17 @@ from loadgen.sessions import Customers
 from simulator.sessions import Session
 
 PatienceEnd = tuple[float, int, Session]
-"""(when, id, session): the patience with attempt `id` ends then, if the session still awaits it."""
+"""(time, id, session): the end of the patience with attempt `id`, if the session still
+awaits it."""
 
 
 def ends_of_patience(
     customers: Customers | Clients,
 ) -> tuple[Sequence[PatienceEnd], Callable[[PatienceEnd], None], Callable[[], PatienceEnd]]:
-    """(the ends to come, the earliest first; what adds one; what takes the earliest away).
+    """Return the ends to come, earliest first, and the functions that add one and take the
+    earliest.
 
-    Where all have the same patience it ends in the order of sending: a queue. Else it is a heap.
+    Equal patiences end in the order of sending: the ends are a queue. Otherwise they are a heap.
     """
     if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
         in_order = deque[PatienceEnd]()

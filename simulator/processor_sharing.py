@@ -1,4 +1,4 @@
-"""A server whose requests in service share its CPUs, as LIFO-Pri's."""
+"""A server whose requests in service share its CPUs, as LIFO-Pri's does."""
 
 import math
 from heapq import heappop, heappush
@@ -8,9 +8,9 @@ from simulator.scenario import FILE_PLACE, SERVED_PAGES, SharedCpus
 
 
 class _Execution:
-    """A request in service: what is left of it, and where it stands.
+    """A request in service: the rest of its work, and its state.
 
-    `is_running` says that it is on a CPU (or wants to be), else it waits for its back end;
+    With `is_running` it is on a CPU (or wants to be); otherwise it waits for its back end.
     `is_cancelled` makes its entry in a heap void.
     """
 
@@ -41,12 +41,12 @@ class _Execution:
 
 
 class ProcessorSharing:
-    """Carries out a `SharedCpus`; see `servers.Server`.
+    """The execution of a `SharedCpus`; see `servers.Server`.
 
-    With n requests on c CPUs each progresses at rate min(1, c/n). *Virtual time* is how far a
-    request that has been running since the start would have got: it grows at that rate, so a busy
-    slice of b seconds begun at virtual time v ends at v + b, however many come and go meanwhile.
-    One heap by that end makes each event O(log n) instead of O(n).
+    With n requests on c CPUs each progresses at rate min(1, c/n). *Virtual time* is the progress of
+    a request that has run since the start: it grows at that rate, so a busy slice of b seconds
+    begun at virtual time v ends at v + b, whatever other requests come and go meanwhile. One heap
+    by that end makes each event O(log n) instead of O(n).
     """
 
     def __init__(self, described: SharedCpus) -> None:
@@ -57,10 +57,10 @@ class ProcessorSharing:
         self.rejection_busy_s = 0.0
         self._described = described
         self._mean_s = [described.mean_execution_s.get(page, math.nan) for page in SERVED_PAGES]
-        # Without waits the slices of a request follow on each other: they are one.
+        # Without waits the slices of a request follow each other: they are one.
         self._slices = 1 if described.busy_ratio == 1 else described.slices
         self._executions: dict[int, _Execution] = {}
-        self._cancelled: list[_Execution] = []  # to be given back at once
+        self._cancelled: list[_Execution] = []  # ended at the next `advance`
         self._has_void_entries = False
         self._running: list[tuple[float, int, _Execution]] = []  # by virtual end of the slice
         self._asleep: list[tuple[float, int, _Execution]] = []  # by end of the wait
@@ -138,7 +138,7 @@ class ProcessorSharing:
         return self._busy_s
 
     def _pass_time(self, now_s: float) -> None:
-        """Account for the time since the last event; nobody came or went in it."""
+        """Account for the time since the last event; no request came or went in it."""
         n = self._on_cpu
         if n:
             elapsed_s = now_s - self._since_s
@@ -152,8 +152,8 @@ class ProcessorSharing:
 
     def _run(self, execution: _Execution) -> None:
         if not self._on_cpu:
-            self._virtual_s = 0.0  # nobody's slice is measured by it: begin anew, lose no digits
-            self._running.clear()  # of void entries
+            self._virtual_s = 0.0  # no slice is measured by it: a new start loses no digits
+            self._running.clear()  # only void entries
         self._on_cpu += 1
         execution.is_running = True
         execution.finish = self._virtual_s + execution.busy_slice_s
@@ -171,7 +171,7 @@ class ProcessorSharing:
         if running:
             end_s = self._since_s
             slice_s = running[0][0] - self._virtual_s
-            if slice_s > 0:  # else it is over, but for rounding
+            if slice_s > 0:  # otherwise it is over, except for rounding
                 n = self._on_cpu
                 end_s += slice_s * n / self.cpus if n > self.cpus else slice_s
             if end_s < next_s:
@@ -179,7 +179,7 @@ class ProcessorSharing:
         self.next_s = next_s
 
     def _drop_void_entries(self) -> None:
-        """Let the heaps begin with requests that have not been cancelled."""
+        """Remove cancelled requests from the beginnings of the heaps."""
         for heap in (self._running, self._asleep):
             while heap and heap[0][2].is_cancelled:
                 heappop(heap)

@@ -33,13 +33,13 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""What happens to a simulated attempt that is not answered: connections are never refused."""
+"""The outcomes of simulated attempts without an answer: connections are never refused."""
 
 _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """Counts by place of the page in SERVED_PAGES, one list per fate; sessions by index."""
+    """Counts per fate, by the page's place in SERVED_PAGES; values of sessions by their index."""
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
         self._policy = scenario.policy
@@ -57,14 +57,14 @@ class Record:
         self.failed = [0] * len(SERVED_PAGES)  # no server of the simulator fails
         self.cancelled = [0] * len(SERVED_PAGES)
         self.unanswered: Counter[AttemptOutcome] = Counter()
-        """Attempts that ended otherwise than completed, as their customers see it."""
+        """Attempts without an answer in time, by outcome as their customers see it."""
         self.spent_s = array("d")
         """Session → server time spent on its requests."""
         self.disconnects = 0
         self.wasted_busy_s = 0.0
         self.unanswered_busy_s = 0.0
         self._spent_before: dict[int, float] = {}
-        """Request in service → server time when its customer left it."""
+        """Request in service → its server time when its customer left it."""
         self._arrived_s = array("d")
         self._ended_s = array("d")
         self._length = array("i")
@@ -76,7 +76,7 @@ class Record:
         self._sampled_busy_s = 0.0
 
     def session_arrived(self, session: Session) -> None:
-        """The next session: its index counts up."""
+        """Record a new session, whose index is the next number."""
         self._arrived_s.append(session.arrival_s)
         self._ended_s.append(math.nan)
         self._length.append(session.length)
@@ -86,7 +86,7 @@ class Record:
         self.spent_s.append(0.0)
 
     def attempt_completed(self, now_s: float, session: Session) -> None:
-        """The session's attempt was answered in time."""
+        """Record that the session's attempt was answered in time."""
         self._completed[session.index] += 1
         if self._log is not None:
             self._write(now_s, session, AttemptOutcome.COMPLETED, 200)
@@ -94,23 +94,23 @@ class Record:
     def attempt_failed(
         self, now_s: float, session: Session, outcome: AttemptOutcome, status: int
     ) -> None:
-        """The session's attempt was not answered in time."""
+        """Record that the session's attempt was not answered in time."""
         self.unanswered[outcome] += 1
         if self._log is not None:
             self._write(now_s, session, outcome, status)
 
     def left_in_service(self, id: int, spent_s: float) -> None:
-        """The customer left a request that has had `spent_s` of server time."""
+        """Record that the customer left a request that has had `spent_s` of server time."""
         self._spent_before[id] = spent_s
         self.unanswered_busy_s += spent_s
 
     def left_alone(self, id: int, spent_s: float) -> None:
-        """A request whose customer had left has ended, after `spent_s` of server time."""
+        """Record the end of a request whose customer had left, after `spent_s` of server time."""
         self.disconnects += 1
         self.wasted_busy_s += spent_s - self._spent_before.pop(id, 0.0)
 
     def session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
-        """A session is over; orphan requests of it may still be under way."""
+        """Record the end of a session; orphan requests of it may still be under way."""
         index = session.index
         self._ended_s[index] = now_s
         self._fate[index] = fate
@@ -119,7 +119,7 @@ class Record:
                 self._log.append(not_generated(index, step, session.walk[step]))
 
     def _write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
-        """The attempt's row; a simulated customer sends when he meant to."""
+        """Write the attempt's row; a simulated customer sends at the intended time."""
         assert self._log is not None
         index, step, attempt = session.index, session.step, session.attempt
         patience_s = self._customers.patience_s(index, step, attempt)
@@ -140,7 +140,7 @@ class Record:
         )
 
     def load_sample(self, now_s: float, in_service: int) -> LoadSample:
-        """What the server says of the time since the sample before."""
+        """Return the server's load since the last sample."""
         interval_s = now_s - self._sampled_s
         busy_s = self._server.busy_until(now_s)
         ratio = (busy_s - self._sampled_busy_s) / (interval_s * self._server.cpus)
@@ -150,8 +150,10 @@ class Record:
     def sample(
         self, now_s: float, load: LoadSample, waiting: Iterable[tuple[Any, int, float]], busy: int
     ) -> None:
-        """A row of samples, of the eight pages: `waiting` are the requests that wait, `busy` how
-        many are served."""
+        """Add a row of samples of the eight pages.
+
+        `waiting` are the requests that wait, `busy` is the number of requests in service.
+        """
         by_place = Counter(place for _, place, _ in waiting)
         snapshot = self._policy.snapshot()
         row: dict[str, Any] = {
@@ -172,7 +174,7 @@ class Record:
             self._samples.setdefault(column, []).append(value)
 
     def result(self, *, end_s: float, requests: int, events: int) -> Simulated:
-        """Everything, once the simulation is over."""
+        """Return the result, once the simulation is over."""
         sessions = Sessions(
             arrived_s=self._arrived_s,
             ended_s=self._ended_s,

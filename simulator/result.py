@@ -8,14 +8,14 @@ from typing import Any
 
 
 class SessionFate(IntEnum):
-    """How a session ended."""
+    """The way in which a session ended."""
 
     COMPLETED = 0  # every request was answered in time
-    REJECTED = 1  # turned away by admission
+    REJECTED = 1  # admission turned it away
     TIMED_OUT = 2  # the customer ran out of patience and retries
     DROPPED = 3  # a queue was full
     FAILED = 4  # a request was cancelled by the policy
-    UNFINISHED = 5  # under way when the simulation was cut; every client
+    UNFINISHED = 5  # it had not ended when the simulation was cut; every client
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Sessions:
 
     arrived_s: "array[float]"
     ended_s: "array[float]"
-    """nan for unfinished ones."""
+    """nan for unfinished sessions."""
     length: "array[int]"
     """Requests the session planned; 0 for a client, which has no last request."""
     completed: "array[int]"
@@ -52,33 +52,35 @@ class Simulated:
 
     sessions: Sessions
     attempts: Mapping[str, int]
-    """Attempts by how they ended, seen by the customer (`loadgen.attempts.AttemptOutcome`)."""
+    """Attempts by outcome, as the customer sees it (`loadgen.attempts.AttemptOutcome`)."""
     counts: Mapping[str, Mapping[str, int]]
-    """Page type → fate (`gateway.policies.interface.FATES`) → requests, seen by the driver; `other`
-    are files, as in the gateway's snapshot."""
+    """Page type → fate (`gateway.policies.interface.FATES`) → requests, as the driver sees them;
+    `other` are files, as in the gateway's snapshot."""
     served: Mapping[str, int]
     """Page type → requests executed in full, orphan requests included."""
     busy_s: float
-    """Server time, rejections included: of all CPUs together for `SharedCpus`."""
+    """Server time, rejections included: all CPUs together for `SharedCpus`."""
     useful_busy_s: float
-    """Of it on requests, orphans too, of sessions that completed (SBAC's useful utilisation)."""
+    """Server time on requests, orphans too, of sessions that completed (SBAC's useful
+    utilisation)."""
     rejection_busy_s: float
-    """Of it on rejections."""
+    """Server time on rejections."""
     wasted_busy_s: float
-    """Of it on requests after their customers had left, those dispatched later included: what
-    `cancel` can save."""
+    """Server time on requests after their customers had left, requests dispatched later included:
+    the time that `cancel` can save."""
     unanswered_busy_s: float
-    """Of it on requests before their customers left them in service."""
+    """Server time on requests before their customers left them in service."""
     disconnects: int
     """Customers who left a request in service, or one that was dispatched after they had left."""
     cancelled: int
-    """Requests stopped in service."""
+    """Requests that were stopped in service."""
     end_s: float
-    """The last event, or where the simulation was cut."""
+    """The time of the last event, or of the cut."""
     requests: int
-    """Attempts that were sent; more than `attempts` add up to only when the simulation was cut."""
+    """Attempts that were sent; the sum of `attempts` is smaller only when the
+    simulation was cut."""
     events: int
-    """Events in virtual time; a patience that no longer matters is none."""
+    """Events in virtual time; the end of a patience counts only if the session still waits."""
     samples: Mapping[str, list[Any]]
     """Column → one value per utilisation interval, the last one up to `end_s`; the columns of
     samples.parquet, and `admission` (the admission policy's snapshot) if there is one."""

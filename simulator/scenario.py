@@ -13,7 +13,7 @@ from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Customers, SessionModel
 
 FILE = KIND_PAGE["file"]
 SERVED_PAGES = (*PAGES, FILE)
-"""What a server serves; a page's place here is its place in PAGES."""
+"""The pages that a server serves; the first are PAGES, in the same order."""
 
 FILE_PLACE = len(PAGES)
 
@@ -24,7 +24,7 @@ ServiceTimes = Literal["files", "exponential"]
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be; `field` names what is wrong."""
+    """An invalid scenario; `field` names the value."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
@@ -43,9 +43,9 @@ class SharedCpus:
 
     An execution time is uniform within mean ± `spread_ratio` × mean of its page type, or
     exponential with that mean. `busy_ratio` of it is CPU (processor sharing, each request on one
-    CPU at most), the rest waiting, in `slices` pairs of one busy and one waiting period, as the
-    shop's page work does it. `mean_execution_s` has the eight pages and, for clients who ask for
-    files, `file`: these take no worker, but their share of the CPUs.
+    CPU at most), the rest waiting, in `slices` pairs of one busy and one waiting period, as in the
+    shop's page work. `mean_execution_s` has the eight pages and, for clients that request files,
+    `file`. A file takes no worker, but its share of the CPUs.
     """
 
     workers: int = defaults.LIFO_PRI_WORKERS
@@ -95,10 +95,10 @@ SHARES_TOLERANCE = 1e-9
 class FifoServer:
     """SBAC's server: one request at a time, service time proportional to the file's size.
 
-    With `service_times` exponential it is the server of the M/M/1 queue instead. `capacity_rps`
-    requests of mean size a second. The listen queue is the queueing policy. A rejection costs
-    `rejection_cost` mean service times: `ahead` of the queue, or `free` for the server, as when a
-    gateway in front of it answers.
+    With `service_times` exponential it is the server of the M/M/1 queue instead. It serves
+    `capacity_rps` requests of mean size a second. The queueing policy is the listen queue. A
+    rejection costs `rejection_cost` mean service times `ahead` of the queue. With `free` it costs
+    nothing, as when a gateway in front of the server answers.
     """
 
     capacity_rps: float = defaults.SBAC_CAPACITY_RPS
@@ -121,10 +121,10 @@ class FifoServer:
 
 
 def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
-    """Return what a simulated server can serve of the customers' mix of pages.
+    """Return the capacity of a simulated server for the customers' mix of pages.
 
-    With shared CPUs it is cpus / (busy_ratio × mean execution time), and no more than the workers
-    get through when the CPUs are free. A FIFO server has the capacity that it is given.
+    With shared CPUs it is cpus / (busy_ratio × mean execution time), but at most the capacity of
+    the workers on free CPUs. A FIFO server has the given capacity.
     """
     if isinstance(server, FifoServer):
         return server.capacity_rps
@@ -136,14 +136,14 @@ def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer
 class Scenario:
     """One simulation, from an empty system.
 
-    Sessions arrive until `sessions` of them have, or until `arrivals_until_s`, or as long as the
-    customers' schedule goes. It runs until the last request has ended, or is cut at `stop_s`: what
-    is under way then counts as neither completed nor lost. One of the four ends is required.
+    Sessions arrive until `sessions` of them have, or until `arrivals_until_s`, or to the end of the
+    customers' schedule. It runs until the last request has ended, or is cut at `stop_s`: requests
+    under way then count as neither completed nor lost. One of the four ends is required.
 
-    With `Clients` as `customers` it is a closed loop instead (Connection Sentry): all of them are
-    there from the start, none begins a request at or after `arrivals_until_s`, and requests under
-    way are waited for as long as their clients' patience lasts. A client is a session whose number
-    is the client's, whose `kind` is 0 in the control set and 1 in the test set, and which stays
+    With `Clients` as `customers` it is a closed loop instead (Connection Sentry). All clients are
+    there from the start, and no client begins a request at or after `arrivals_until_s`. Requests
+    under way go on as long as their clients' patience lasts. A client is a session whose number is
+    the client's, whose `kind` is 0 in the control set and 1 in the test set, and which stays
     `UNFINISHED`:
 
         Scenario(
@@ -155,14 +155,14 @@ class Scenario:
             abandonment="cancel",
         )
 
-    Files are served beside the policy (`file_lane`), only by `SharedCpus`, and need a mean
-    execution time there. Raises `SessionModelError` when a client would ask for too many pages.
+    Files bypass the policy (`file_lane`). Only `SharedCpus` serves them, and they need a mean
+    execution time there. Raises `SessionModelError` when a client would request too many pages.
 
-    `abandonment`: what a customer's leaving does; `ignore` executes orphan requests in full,
+    `abandonment` is the effect of a customer's leaving. `ignore` executes orphan requests in full,
     `drop-queued` takes waiting ones out, `cancel` also stops those in service at once.
-    `session_known_from`: whether a session counts as under way once it was admitted (SBAC's
-    simulation) or once it has got an answer, and with it the gateway's cookie; an attempt before
-    that is a session of its own.
+    `session_known_from`: a session counts as under way once it was admitted (SBAC's simulation), or
+    once it has an answer, and with it the gateway's cookie. An attempt before that counts as a
+    separate session.
     """
 
     customers: Customers | Clients

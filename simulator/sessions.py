@@ -1,4 +1,4 @@
-"""Sessions on their way through a simulation, and those to come."""
+"""The sessions of a simulation: those under way, and those to come."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,14 +13,14 @@ from simulator.draws_ahead import WorkDraws
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
-"""Made together: numpy draws their work at a tenth of the cost."""
+"""The number of sessions made together: numpy draws their work at a tenth of the cost."""
 
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class ByStep(Protocol[T_co]):
-    """What a session has for each step."""
+    """The values of a session by step."""
 
     def __getitem__(self, step: int, /) -> T_co: ...
 
@@ -29,10 +29,10 @@ class Session:
     """One customer's session, or a client of a closed loop.
 
     `awaits` is the id of the attempt the customer waits for, 0 for none; a request in the system
-    that its session does not await is an orphan. `name` is what a policy is told of it: in the
-    gateway the id in its cookie or, while the customer has none, one made up for the attempt
-    (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is how many
-    steps there are, 0 where they go on for ever. `arrival_s` is when the first page is asked for.
+    that its session does not await is an orphan. `name` is the session's name for a policy. In the
+    gateway that is the id in its cookie or, while the customer has none, a name for the attempt
+    alone (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is the
+    number of steps, 0 where they go on for ever. `arrival_s` is the time of the first request.
     """
 
     __slots__ = (
@@ -74,14 +74,14 @@ class Session:
 
 
 Asked = tuple[Session, int, float]
-"""A request in the system: its session, its page's place in SERVED_PAGES, how much work it is."""
+"""A request in the system: its session, its page's place in SERVED_PAGES, its work."""
 
 NOBODY = Session(-1, math.inf, (), 0, (), 0)
-"""Who comes when all have come."""
+"""The session after the last one; it never comes."""
 
 
 class _Endless(Generic[T_co]):
-    """What a client has for each step, worked out when it is asked for."""
+    """The values of a client by step, calculated when they are needed."""
 
     def __init__(self, at: Callable[[int], T_co]) -> None:
         self._at = at
@@ -113,7 +113,7 @@ class SessionsToCome:
             first += len(block_s)
 
     def clients(self) -> Iterator[Session]:
-        """The clients of a closed loop, who are there from the start; client 0 first."""
+        """Yield the clients of a closed loop, who are there from the start; client 0 first."""
         clients = self._scenario.customers
         if not isinstance(clients, Clients):
             return
@@ -128,7 +128,7 @@ class SessionsToCome:
             )
 
     def work(self, session: Session) -> float:
-        """How much work the session's attempt is, as a place in [0, 1)."""
+        """Return the work of the session's attempt, as a place in [0, 1)."""
         if session.attempt == 1:
             return session.work[session.step]
         return self._draws.of(session.index, session.step, session.attempt)

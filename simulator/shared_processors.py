@@ -9,15 +9,17 @@ Job = TypeVar("Job")
 
 
 class Grant(NamedTuple):
-    """What an application may use: `whole` processors, and one that it shares with `partner`
-    (an application's number; None: with nobody)."""
+    """The processors of an application: `whole` ones, and one that it shares with `partner`.
+
+    `partner` is an application's number; None: it shares none.
+    """
 
     whole: int
     partner: int | None = None
 
 
 class _Lane(Generic[Job]):
-    """The jobs of one application; `running` by the virtual time of their end."""
+    """The jobs of one application; `running` is ordered by the virtual time of their end."""
 
     __slots__ = ("busy_s", "grant", "rate", "running", "virtual_s")
 
@@ -30,11 +32,12 @@ class _Lane(Generic[Job]):
 
 
 class SharedProcessors(Generic[Job]):
-    """Processor sharing within each application, a job on one processor at most.
+    """Processor sharing within each application, with each job on one processor at most.
 
-    With n jobs on c processors each progresses at rate min(1, c/n). c is what the application is
-    granted: of a shared processor half while its partner has more jobs than processors of its
-    own, else all of it. `granted` None: all `processors` are shared by the jobs of everybody.
+    With n jobs on c processors each progresses at rate min(1, c/n). c is the application's grant.
+    It has half of a shared processor while its partner has more jobs than whole processors, and the
+    whole processor otherwise. With `granted` None, the jobs of all applications share all
+    `processors`.
 
     A job of b seconds begun at its application's virtual time v ends at v + b, however rates change
     meanwhile (see `processor_sharing`). `next_s` is when `advance` must be called next.
@@ -50,7 +53,7 @@ class SharedProcessors(Generic[Job]):
         self._started = 0
 
     def grant(self, now_s: float, grants: Sequence[Grant] | None) -> None:
-        """From now on every application has this; None: all share all."""
+        """Set every application's grant from now on; None: all share all."""
         self._pass_time(now_s)
         self._are_pooled = grants is None
         for lane, grant in zip(self._lanes, grants or (), strict=not self._are_pooled):
@@ -62,13 +65,13 @@ class SharedProcessors(Generic[Job]):
         self._pass_time(now_s)
         lane = self._lanes[application]
         if not lane.running:
-            lane.virtual_s = 0.0  # nobody is measured by it: begin anew, lose no digits
+            lane.virtual_s = 0.0  # no job is measured by it: a new start loses no digits
         self._started += 1
         heappush(lane.running, (lane.virtual_s + work_s, self._started, job))
         self._plan()
 
     def advance(self, now_s: float) -> Job:
-        """The job that is done at `next_s`."""
+        """Return the job that is done at `next_s`."""
         self._pass_time(now_s)
         lane = self._next_lane
         lane.virtual_s, _, job = heappop(lane.running)
@@ -76,11 +79,11 @@ class SharedProcessors(Generic[Job]):
         return job
 
     def running(self, application: int) -> int:
-        """Its jobs that are not done."""
+        """Return the number of the application's jobs that are not done."""
         return len(self._lanes[application].running)
 
     def busy_s(self, now_s: float, application: int) -> float:
-        """CPU seconds that it has used so far."""
+        """Return the CPU seconds that the application has used so far."""
         self._pass_time(now_s)
         return self._lanes[application].busy_s
 
@@ -95,7 +98,7 @@ class SharedProcessors(Generic[Job]):
             self._since_s = now_s
 
     def _plan(self) -> None:
-        """Set every rate, `next_s` and whose job it is."""
+        """Set every rate, `next_s` and the application of the next job."""
         next_s = math.inf
         common_rate = 1.0
         if self._are_pooled:

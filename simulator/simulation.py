@@ -1,7 +1,8 @@
 """The simulation: customers, a policy and a server in virtual time.
 
-It holds the order of events. `gateway.policies.driver` drives the policy, `simulator.conduct` knows
-what customers do next, and the server's model knows how it shares its time.
+The module decides the order of events. `gateway.policies.driver` drives the policy,
+`simulator.conduct` knows the customers' next actions, and the server's model knows how it shares
+its time.
 """
 
 import gc
@@ -41,11 +42,11 @@ PROGRESS_EVERY = 20_000
 """Requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""Load samples in a row with nothing else to come but a policy's own timers, after which a policy
-that lets requests wait is held to be broken."""
+"""Load samples in a row with nothing else to come but a policy's timers, after which a policy that
+lets requests wait counts as broken."""
 
 TIMERS_ON_END = 1000
-"""Timers one after another at the same time after which a policy is held to be broken."""
+"""Timers one after another at the same time after which a policy counts as broken."""
 
 _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
 
@@ -53,11 +54,11 @@ _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
 def simulate(
     scenario: Scenario, *, log: AttemptKeeper | None = None, on_progress: Progress | None = None
 ) -> Simulated:
-    """Carries the scenario out; the same scenario gives the same result, to the last digit.
+    """Simulate the scenario; the same scenario gives the same result, to the last digit.
 
-    The policy is used up: make a fresh one for each simulation. `log` gets a row per attempt, as
-    the load generator writes it. `on_progress` is called with the time and the number of sessions
-    that have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
+    The policy is used up: make a new one for each simulation. `log` gets a row per attempt, as the
+    load generator writes it. `on_progress` is called with the time and the number of sessions that
+    have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
     """
     with no_garbage_collection():
         return _Simulation(scenario, log, on_progress).run()
@@ -66,10 +67,10 @@ def simulate(
 class _Simulation:
     """One run.
 
-    Six kinds of events: the server's next one, the end of a patience, the policy's timer, a load
-    sample, a customer under way who sends a request (after thinking, or again), a new session. Of
-    those due at the same time they happen in this order, so an answer in the last moment is in
-    time, and a worker that gets free is offered to those who wait before the next customer comes.
+    There are six kinds of events: the server's next one, the end of a patience, the policy's timer,
+    a load sample, a customer under way who sends a request (after thinking, or again), a new
+    session. Events that are due at the same time happen in this order. So an answer at the last
+    moment is in time, and a free worker takes a waiting request before the next customer comes.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class _Simulation:
                     driver.offer(now_s)
                 else:
                     events += 1
-                    continue  # a slice of a request: nothing that a policy sees
+                    continue  # a slice of a request: a policy sees nothing of it
             elif now_s == patience_s:
                 _, id, session = self._forget_patience()
                 if session.awaits != id:
@@ -175,7 +176,7 @@ class _Simulation:
             end_s = now_s
             wanted_s = next_timer_s()
             timer_s = INF if wanted_s is None else max(wanted_s, now_s)
-        if end_s > samples * interval_s:  # the interval that was not over yet
+        if end_s > samples * interval_s:  # the last interval, which was not over yet
             load = record.load_sample(end_s, self._in_service)
             record.sample(end_s, load, driver.waiting.values(), len(driver.in_service))
         for id, (session, _, _) in chain(driver.in_service.items(), self._files.in_service.items()):
@@ -194,7 +195,7 @@ class _Simulation:
         return len(self._driver.in_service) + len(self._files.in_service)
 
     def _send(self, now_s: float, session: Session) -> None:
-        """The customer asks for the page of the session's step."""
+        """Send the request for the page of the session's step."""
         id = self._requests = self._requests + 1
         index, step, attempt = session.index, session.step, session.attempt
         place = _PLACE[session.walk[step]]
@@ -210,7 +211,7 @@ class _Simulation:
                 self._record.dropped[place] += 1
                 self._conduct.failed(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED)
             return
-        # What Request(...) does, in half the time.
+        # The same as Request(...), in half the time.
         request = tuple.__new__(
             Request, (id, PAGES[place], now_s, session.name, session.is_new, attempt)
         )
@@ -222,7 +223,7 @@ class _Simulation:
             self._on_progress(now_s, self._conduct.sessions_ended)
 
     def _request_ended(self, now_s: float, id: int) -> None:
-        """The server is done with a request."""
+        """Handle the end of a request at the server."""
         asked = self._driver.in_service.get(id)
         is_file = asked is None
         session, place, _ = self._files.in_service[id] if asked is None else asked
@@ -252,7 +253,7 @@ class _Simulation:
             self._conduct.failed(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
-        """The customer closes the connection, and tries again or leaves."""
+        """Close the connection of a customer, who tries again or leaves."""
         mode = self._scenario.abandonment
         record, driver, files = self._record, self._driver, self._files
         is_file = session.walk[session.step] == FILE
@@ -276,13 +277,13 @@ class _Simulation:
     # ---- as the driver's host ------------------------------------------------------------------
 
     def start(self, now_s: float, id: int, asked: Asked) -> None:
-        """The server begins the request."""
+        """Let the server begin the request."""
         _, place, work = asked
         self._record.dispatched[place] += 1
         self._server.start(now_s, id, place, work)
 
     def refuse(self, now_s: float, id: int, asked: Asked, verdict: Drop | Reject) -> None:
-        """The customer hears of it, and tries again or leaves."""
+        """Report the refusal to the customer, who tries again or leaves."""
         session, place, _ = asked
         if type(verdict) is Drop:
             self._record.dropped[place] += 1
@@ -294,18 +295,18 @@ class _Simulation:
             self._conduct.failed(now_s, session, outcome, fate)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """The server writes each rejection."""
+        """Let the server write each rejection."""
         for _ in range(number):
             self._server.reject(now_s)
 
     def cancel(self, now_s: float, id: int) -> None:
-        """The server stops the request, once."""
+        """Let the server stop the request, once."""
         if id not in self._cancelled:
             self._cancelled.add(id)
             self._server.cancel(now_s, id)
 
     def withdraw(self, now_s: float, id: int, asked: Asked) -> None:
-        """A request whose customer has left waits no more."""
+        """Count a request that no longer waits because its customer has left."""
         self._record.withdrawn[asked[1]] += 1
 
 
@@ -317,7 +318,7 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """A simulation makes no cycles, and looking for them makes it a sixth slower."""
+    """Switch garbage collection off: a simulation makes no cycles, and the search costs a sixth."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

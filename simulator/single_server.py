@@ -11,7 +11,7 @@ SIZES_PER_CLASS = 9
 
 
 class SingleServer:
-    """Carries out a `FifoServer`; see `servers.Server`.
+    """The execution of a `FifoServer`; see `servers.Server`.
 
     A rejection never interrupts a request: rejections wait for the end of the one in service and
     then go ahead of all that wait in the queue.
@@ -85,10 +85,10 @@ class SingleServer:
 
 
 def file_service_times(described: FifoServer) -> tuple[list[float], list[float]]:
-    """(upper ends of the files' shares of [0, 1), but the last; their service times).
+    """Return the upper ends of the files' shares of [0, 1), without the last, and their service
+    times.
 
-    Every file of a class is as likely as the others of it; a file of mean size takes
-    1 / `capacity_rps`.
+    All files of a class are equally likely. A file of mean size takes 1 / `capacity_rps`.
     """
     shares, sizes = [], []
     for share, smallest, largest in described.file_classes:
