@@ -25,7 +25,7 @@ def table(cells: Sequence[Cell]) -> Table | None:
     if not names:
         return None
     found = Table(
-        "What others would have done",
+        "Decisions of other policies",
         ("", *(cell.heading for cell in cells)),
         note="Decisions of policies that ran beside the acting one, on the customers who came "
         "because of what the acting one did; means per run, in % of the requests they were asked "

@@ -20,7 +20,7 @@ ORDINARY = {
     "launches running", "launches waiting", "limit", "made", "metric", "name",
     "name in the setting",
     "result", "role", "samples", "sent at, s", "signs in with", "takes about",
-    "version, machine", "what happened", "when", "which came at, s", "why here", "you use now",
+    "version, machine", "events", "when", "which came at, s", "why here", "you use now",
 }  # fmt: skip
 _HEADS = re.compile(r"<(th scope=\"col\"[^>]*|dt)>([^<{]+)</")
 SHEETS = (

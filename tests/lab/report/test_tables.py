@@ -389,7 +389,7 @@ def test_what_shadows_said_is_a_table_of_shares(tmp_path):
         shadow = {"name": "door-lifo", "asked": 10, "verdicts": said}
         write_json(run.summary_file, run.summary().as_json() | {"shadows": [shadow]})
     tables = write_tables(made, read_cells(made))
-    (found,) = [table for table in tables if table.title == "What others would have done"]
+    (found,) = [table for table in tables if table.title == "Decisions of other policies"]
     rows = {row[0]: row[1:] for row in found.rows}
     assert rows["DOOR-LIFO: agrees, %"] == ("80.0 ± 0.0", "60.0 ± 0.0")
     assert rows["DOOR-LIFO: would have refused, %"] == ("20.0 ± 0.0", "40.0 ± 0.0")
@@ -398,7 +398,7 @@ def test_what_shadows_said_is_a_table_of_shares(tmp_path):
 
 def test_without_shadows_there_is_no_such_table(folder):
     titles = [table.title for table in write_tables(folder, read_cells(folder))]
-    assert "What others would have done" not in titles
+    assert "Decisions of other policies" not in titles
 
 
 def warnings(**figures):

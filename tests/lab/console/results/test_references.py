@@ -18,7 +18,7 @@ NAVIGATION = {
     "/leaderboard/#hysteresis": "Hysteresis: the collapse that stays",
     "/scoreboard/": "DOOR-LIFO",
     "/race/": TITLE,
-    f"/race/?result={RACE}": "Who leads",
+    f"/race/?result={RACE}": "Leading: ",
     f"/results/{RACE}/attempts": "Why was it served",
     f"/results/overlay?of={RACE}&of=reference-leaderboard": "over each other",
 }

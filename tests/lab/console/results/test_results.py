@@ -92,7 +92,7 @@ def test_curves_are_what_the_raw_logs_say(console, result):
     rates = [outcomes_of(run, 1.4).throughput_rps for run in runs]
     assert point["mean"] == pytest.approx(sum(rates) / 2, abs=1e-4)
     assert sum(one["mean"] for one in line["fates"].values()) == pytest.approx(1.0, abs=1e-4)
-    assert "What became of sessions" in console.get(f"/results/{result}/sessions").text
+    assert "Fates of sessions" in console.get(f"/results/{result}/sessions").text
 
 
 def test_curves_are_kept_and_made_anew_when_a_log_changes(console, result):
@@ -116,7 +116,7 @@ def test_results_lie_over_each_other_and_what_differs_is_said(console, result, r
     (other / "machine.json").write_text(json.dumps(machine | {"cpus": 999}))
     try:
         page = html.unescape(console.get(f"/results/overlay?of={result}&of={other.name}").text)
-        assert "They were not made alike" in page
+        assert "These results were made under different conditions" in page
         assert re.search(r"cpus \(machine\)</th><td>\d+</td><td>999</td>", page)
         sources = json.loads(re.search(r'id="sources"[^>]*>(.*?)</script>', page)[1])
         assert [one["name"] for one in sources] == [result, other.name]

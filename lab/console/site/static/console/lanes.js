@@ -30,7 +30,7 @@ addEventListener("DOMContentLoaded", () => {
       element.className = "lane";
       element.style.setProperty("--lane", lane.colour);
       element.innerHTML = `<h3></h3><p class="discipline"><span class="badge"></span></p><div class="queues" role="img"></div>
-        <dl class="tiles small"><div class="lead-tile"><dt>Confirms</dt><dd class="confirms"></dd></div><div><dt>Completed</dt><dd class="answered"></dd></div><div><dt>Waiting</dt><dd class="waiting"></dd></div><div><dt>Turned away</dt><dd class="refused"></dd></div><div><dt>Served for nobody</dt><dd class="orphaned"></dd></div><div><dt>CPU</dt><dd class="cpu"></dd></div></dl>`;
+        <dl class="tiles small"><div class="lead-tile"><dt>Confirms</dt><dd class="confirms"></dd></div><div><dt>Completed</dt><dd class="answered"></dd></div><div><dt>Waiting</dt><dd class="waiting"></dd></div><div><dt>Turned away</dt><dd class="refused"></dd></div><div><dt>Served in vain</dt><dd class="orphaned"></dd></div><div><dt>CPU</dt><dd class="cpu"></dd></div></dl>`;
       element.querySelector("h3").textContent = lane.title;
       element.querySelector(".queues").setAttribute("aria-label", `Queue lengths of ${lane.title}`);
       find(".lanes").append(element);
