@@ -1,7 +1,4 @@
-"""`python -m gateway`: the gateway as a process.
-
-Owns: the command line, signals, exit codes. Must not know: how the gateway works.
-"""
+"""`python -m gateway`: the gateway as a process, with its command line, signals and exit codes."""
 
 import asyncio
 import logging
@@ -24,7 +21,7 @@ log = logging.getLogger("gateway")
 
 
 def _options(command: click.Command) -> click.Command:
-    """One option per setting, so that the command line cannot differ from the list."""
+    """Add one option per setting, so that the command line and the list of settings agree."""
     for field, info in Settings.model_fields.items():
         help_text = f"{info.description} [env {gateway_settings.variable(field)}]"
         name = "--" + field.replace("_", "-")
@@ -34,7 +31,7 @@ def _options(command: click.Command) -> click.Command:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 def main(**options: Any) -> None:
-    """Doorbuster's gateway: a reverse proxy that asks a published policy whom to serve next."""
+    """Doorbuster's gateway: a reverse proxy in which a published policy picks the next request."""
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
     )
@@ -77,14 +74,17 @@ async def _serve(settings: Settings) -> bool:
 
 
 def complain(about: Any) -> None:
-    """As Python does, but not of a server name in a ClientHello that is not ASCII: whoever sends
-    one gets an alert, and would otherwise write a traceback into the log each time."""
+    """Report an unraisable exception as Python does, except for a name that is not ASCII.
+
+    A client may send a server name in its ClientHello that is not ASCII. The client gets an alert;
+    Python would also write a traceback into the log for each such connection.
+    """
     if about.exc_type is not UnicodeDecodeError or not isinstance(about.object, bytes):
         sys.__unraisablehook__(about)
 
 
 def _raise_file_limit() -> None:
-    """A socket per customer: take all the open files that may be had."""
+    """Raise the limit of open files to its maximum: each customer needs a socket."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -1,7 +1,6 @@
 """Paper time: monotonic real time multiplied by the time scale.
 
-Owns: the conversion between real and paper seconds, continuous when the scale is changed.
-Must not know: who asks for the time.
+Paper time is continuous when the scale changes.
 """
 
 import time
@@ -9,7 +8,7 @@ from collections.abc import Callable
 
 
 class PaperClock:
-    """Paper seconds since the clock was made; `scale` is paper seconds per real second."""
+    """Paper seconds since the clock was created; `scale` is paper seconds per real second."""
 
     def __init__(self, scale: float, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         self._monotonic_s = monotonic_s
@@ -26,12 +25,12 @@ class PaperClock:
 
     @scale.setter
     def scale(self, scale: float) -> None:
-        """Changes the pace from now on; the time shown now stays what it is."""
+        """Change the pace from now on; the present paper time stays the same."""
         real_s = self._monotonic_s()
         self._paper_s += (real_s - self._real_s) * self._scale
         self._real_s = real_s
         self._scale = scale
 
     def real_s(self, paper_duration_s: float) -> float:
-        """How long a duration in paper seconds takes, in real seconds."""
+        """Return how many real seconds a duration in paper seconds takes."""
         return paper_duration_s / self._scale

@@ -33,8 +33,10 @@ from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import Register
 
 _K_APL_S: Final = 2.0
-"""Paper seconds after which the CPU manager hears again, if the admission policy has no
-interval of its own (edragon.txt, section 3.2)."""
+"""Paper seconds between two requests to the CPU manager if the admission policy has no interval.
+
+(edragon.txt, section 3.2.)
+"""
 
 
 class Parts:
@@ -52,8 +54,9 @@ class Parts:
         needs_sessions: bool,
         on_end: Callable[[str, str, str, float], None],
     ) -> None:
-        """`needs_sessions` says whether the policy must know which requests are of one session.
+        """Create the parts.
 
+        `needs_sessions` is whether the policy must know which requests belong to one session.
         `on_end` gets policy, page, fate and paper seconds of each request that ends.
         """
         self.settings = settings
@@ -159,7 +162,7 @@ class Parts:
         return Bypass(name, prefix, lane, servers.pools)
 
     def _cpu_manager(self) -> ProcessorClient | None:
-        """The CPU manager's client, which asks for what the gate needs; None without a manager."""
+        """Return the CPU manager's client for the gate's requests; None without a manager."""
         settings = self.settings
         if settings.cpu_manager is None:
             return None
@@ -207,13 +210,13 @@ def _customer_limits(settings: Settings) -> CustomerLimits:
 
 
 def _signed_cookie(settings: Settings) -> SessionCookie:
-    """With the key that is set, or one that nobody else has and that is forgotten at the end."""
+    """Return the signed cookie with the configured key, or with a random key of this process."""
     secret = settings.cookie_key.encode() or secrets.token_bytes(32)
     return SessionCookie(secret, settings.signed_cookie.encode())
 
 
 def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
-    """Scheme → authority by which customers get here."""
+    """Return the authority by which customers reach the gateway, by scheme."""
     return {
         b"http": hosts.authority(settings.host, settings.port).encode(),
         b"https": hosts.authority(settings.host, settings.tls_port or 0).encode(),
@@ -221,25 +224,28 @@ def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
 
 
 def admin_names(settings: Settings) -> frozenset[str]:
-    """The names by which the admin API may be called."""
+    """Return the host names that a call of the admin API may use."""
     given = [name.strip().lower() for name in settings.admin_names.split(",") if name.strip()]
-    # Where it listens, unless that is every address: nobody is called by 0.0.0.0.
+    # The address it listens on, unless that is every address: no caller uses 0.0.0.0 as a name.
     own = {settings.admin_host, settings.reached_host or "localhost"} - {"0.0.0.0", "::"}
     return frozenset(("localhost", "127.0.0.1", "::1", *own, *given))
 
 
 def sent_token(settings: Settings) -> bytes | None:
-    """The token that the gateway sends to the shop's controller; None if it has none."""
+    """Return the token that the gateway sends to the shop's controller; None if it has none."""
     return settings.inner_token.encode() or None
 
 
 def expected_token(settings: Settings) -> bytes | None:
-    """The token that callers of the admin API must send; None if they need none."""
+    """Return the token that callers of the admin API must send; None if they need none."""
     return sent_token(settings) if settings.inner_token_required else None
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """None without a port for TLS. Raises SettingsError for files that cannot be used."""
+    """Create the TLS handshakes, or return None without a port for TLS.
+
+    Raises SettingsError for files that cannot be used.
+    """
     if settings.tls_port is None:
         return None
     assert settings.tls_certificate is not None

@@ -17,9 +17,9 @@ from gateway.tls.handshake import Handshake
 
 
 class Gateway:
-    """One gateway; `start`, then `drain` once.
+    """One gateway: call `start`, then `drain` once.
 
-    Raises PolicyError, RulesError and SettingsError (a certificate) when made.
+    The constructor raises PolicyError, RulesError, and SettingsError for a certificate.
     """
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
@@ -47,12 +47,12 @@ class Gateway:
         self._admin_server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Begins to accept callers and customers; raises SettingsError when a port is taken."""
+        """Begin to accept callers and customers; raises SettingsError when a port is taken."""
         parts = self.parts
         self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
         if (handshakes := parts.handshakes) is not None:
             self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
-        # The last: who finds it healthy finds the doors open.
+        # The admin API starts last: a healthy answer means that the other ports are open.
         self._admin_server = await self._listen(
             lambda: AdminConnection(parts.deadlines, self._api.answer, self._admin_places),
             "admin_host",
@@ -79,12 +79,12 @@ class Gateway:
 
     @property
     def port(self) -> int:
-        """The port customers connect to, once started."""
+        """The port that customers connect to, once started."""
         return _port(self._server)
 
     @property
     def tls_port(self) -> int:
-        """The port customers connect to by TLS, once started."""
+        """The port that customers connect to by TLS, once started."""
         return _port(self._tls_server)
 
     @property
@@ -94,20 +94,23 @@ class Gateway:
 
     @property
     def addresses(self) -> list[str]:
-        """Where customers come to, once started."""
+        """The URLs that customers connect to, once started."""
         found = [f"http://{hosts.authority(self.settings.host, self.port)}"]
         if self._tls_server is not None:
             found.append(f"https://{hosts.authority(self.settings.host, self.tls_port)}")
         return found
 
     async def drain(self) -> bool:
-        """Accepts nobody any more, answers who is there, ends; False if the time ran out."""
+        """Stop accepting connections, answer the present requests, and end.
+
+        Returns False if the time ran out.
+        """
         parts = self.parts
         for server in (self._server, self._tls_server):
             if server is not None:
                 server.close()
         parts.connections.drain()
-        # Not `common.waiting`, which would hold up the event loop.
+        # `common.waiting` would hold up the event loop.
         deadline_s = self._loop.time() + self.settings.drain_s
         while parts.connections.customers or parts.requests:
             if self._loop.time() >= deadline_s:

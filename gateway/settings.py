@@ -1,5 +1,7 @@
-"""The gateway's settings: one list of fields, from which the environment variables, the command
-line options and the table in docs/settings.md follow.
+"""The gateway's settings, as one list of fields.
+
+The environment variables, the command line options and the table in docs/settings.md follow from
+it.
 """
 
 import json
@@ -67,7 +69,7 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), Form("a JSON ob
 
 
 class Settings(SettingsModel):
-    """Everything that can be set; durations in real seconds unless the field says paper."""
+    """All settings of the gateway; durations are real seconds unless the field says paper."""
 
     prefix: ClassVar[str] = PREFIX + "GATEWAY_"
 
@@ -317,14 +319,14 @@ class Settings(SettingsModel):
 
 
 def variable(field: str) -> str:
-    """The environment variable of a field."""
+    """Return the environment variable of a field."""
     return Settings.variable(field)
 
 
 def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Settings:
-    """Settings from the environment, overridden by command line options (None: not given).
+    """Read settings from the environment; command line options override it (None: not given).
 
-    Raises SettingsError, naming the variable or the option.
+    Raises SettingsError, which names the variable or the option.
     """
     known = {variable(field) for field in Settings.model_fields}
     for name in environment:

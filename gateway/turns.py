@@ -1,40 +1,45 @@
-"""Calls that take a while: of two that replace the same, the one that was asked later holds.
+"""The order of calls that take a while.
 
-Owns: their order. Must not know: what is replaced.
+Two calls may replace the same thing: the call that came later wins, even if it is done first.
 """
 
 
 class OvertakenError(Exception):
-    """Another one, asked for later, is in force already."""
+    """The error of a call when a later call is in force already."""
 
     def __init__(self) -> None:
         super().__init__("another one was asked for later and is in force")
 
 
 class Turns:
-    """`ask` when a call comes; when it is done, `take` for one that replaces everything, `check`
-    and `add` for one that adds to what there is."""
+    """The order of calls that replace or add to the same thing.
+
+    Call `ask` when a call comes. When its work is done, use `take` for a call that replaces
+    everything, or `check` and `add` for a call that adds something.
+    """
 
     def __init__(self) -> None:
         self._asked = self._changed = self._replaced = 0
 
     def ask(self) -> int:
-        """A call's number."""
+        """Return the number of a call that has just come."""
         self._asked += 1
         return self._asked
 
     def take(self, turn: int) -> None:
-        """It replaces everything now; raises OvertakenError if one asked for later has changed
-        anything."""
+        """Record that call `turn` replaces everything now.
+
+        Raises OvertakenError if a later call has changed anything.
+        """
         if turn < self._changed:
             raise OvertakenError
         self._changed = self._replaced = turn
 
     def check(self, turn: int) -> None:
-        """Raises OvertakenError if one asked for later has replaced everything."""
+        """Raise OvertakenError if a later call has replaced everything."""
         if turn < self._replaced:
             raise OvertakenError
 
     def add(self, turn: int) -> None:
-        """It has changed something."""
+        """Record that call `turn` has changed something."""
         self._changed = max(self._changed, turn)

@@ -1,1 +1,1 @@
-"""What operators see and change: the admin API, its server, metrics."""
+"""The operators' view of the gateway: the admin API, its server, metrics."""

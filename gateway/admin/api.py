@@ -1,7 +1,6 @@
 """The answers to the admin API's calls (docs/admin-api.md), and the check of the callers.
 
-Owns: JSON in and out, the check that no web page drives the gateway through a browser.
-Must not know: sockets; how the gateway carries a call out.
+The check keeps web pages from driving the gateway through a browser.
 """
 
 import json
@@ -27,14 +26,14 @@ from gateway.turns import OvertakenError, Turns
 
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
-"""Calls that need no token: for health checks and Prometheus."""
+"""The calls that need no token: health checks and Prometheus use them."""
 
 _Handler = Callable[[bytes], "Answer | Awaitable[Answer]"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the admin API says to one call."""
+    """The answer of the admin API to one call."""
 
     status: int
     body: bytes
@@ -43,50 +42,50 @@ class Answer:
 
 
 class Controlled(Protocol):
-    """What can be asked of a gateway."""
+    """The operations of a gateway that the admin API calls."""
 
     @property
     def is_draining(self) -> bool: ...
 
     @property
     def reading_room(self) -> ReadingRoom:
-        """Where students' files are read."""
+        """The place where students' files are read."""
 
     def snapshot(self) -> Mapping[str, object]: ...
 
     def queue(self, limit: int) -> Mapping[str, object]:
-        """The `limit` oldest requests that wait."""
+        """Return the `limit` oldest requests that wait."""
 
     def metrics_text(self) -> bytes: ...
 
     def switch_policy(self, choice: PolicyChoice) -> None:
-        """Raises PolicyError and changes nothing."""
+        """Switch the policy; an error is a PolicyError and changes nothing."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """The same for a student's file, which takes a while to read and to start.
+        """Switch to a student's file, which takes a while to read and to start.
 
-        Raises OvertakenError, too: what is asked later wins; and FullError.
+        Raises PolicyError, FullError, and OvertakenError if a later call was faster.
         """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
-        """A policy that is to be a shadow; raises PolicyError."""
+        """Return a policy that can become a shadow; raises PolicyError."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """These shadows from now on, no two of one label; those that stay go on as they are."""
+        """Run these shadows from now on; labels differ, and those that run already go on."""
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
-        """One more from now on; raises ShadowsError and changes nothing."""
+        """Run one more shadow from now on; raises ShadowsError and changes nothing."""
 
     def take_shadow_away(self, name: str) -> None:
-        """All but the one of this name from now on; raises ShadowsError and changes nothing."""
+        """Remove the shadow of this name; raises ShadowsError and changes nothing."""
 
     def shadows(self) -> Mapping[str, object]:
-        """Figures and last disagreements of the shadows."""
+        """Return metrics and last disagreements of the shadows."""
 
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Gives what is in force now; raises PolicyError and changes nothing."""
+        """Switch the policy and return the one in force; raises PolicyError and changes nothing."""
 
     def change(
         self,
@@ -95,7 +94,7 @@ class Controlled(Protocol):
         utilisation_interval_s: float | None,
         abandonment: Abandonment | None,
     ) -> Mapping[str, object]:
-        """Changes what is not None; gives what holds now."""
+        """Change the settings that are not None, and return the settings in force."""
 
 
 def _json(status: int, value: object) -> Answer:
@@ -103,13 +102,13 @@ def _json(status: int, value: object) -> Answer:
 
 
 def failed(fault: BaseException) -> Answer:
-    """What is said of a fault of the gateway's own, in one line."""
+    """Return the answer for a fault of the gateway, in one line."""
     text = " ".join(f"{type(fault).__name__}: {fault}".split())
     return _json(500, {"error": f"the gateway could not do it: {text:.300}"})
 
 
 def _later(error: OvertakenError | FullError) -> Answer:
-    """The answer to a call that may be made again."""
+    """Return the answer to a call that may be repeated."""
     if isinstance(error, FullError):
         return _json(503, {"error": str(error), "field": "body", "allowed": error.allowed})
     return _json(409, {"error": str(error), "field": "body", "allowed": "the same call again"})
@@ -132,13 +131,16 @@ _TOKEN_WANTED: Final = Answer(
 
 
 class AdminApi:
-    """Answers calls to one gateway."""
+    """The answers to calls to one gateway."""
 
     def __init__(
         self, gateway: Controlled, hosts: frozenset[str], token: bytes | None = None
     ) -> None:
-        """`hosts` are the names, without port, under which the API may be called; `token` is what
-        callers must send, None if they need none."""
+        """Answer calls to `gateway`.
+
+        A caller must use one of the names in `hosts`, which have no port. It must send `token`,
+        unless that is None.
+        """
         self._gateway = gateway
         self._hosts = hosts
         self._token = token
@@ -170,7 +172,7 @@ class AdminApi:
         }
 
     def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
-        """The answer to a call, or what will be it; never raises on anything a caller can send."""
+        """Return the answer to a call, or an awaitable of it; no input of a caller raises."""
         try:
             self._check_caller(head)
             path, _, given = head.target.partition(b"?")
@@ -197,10 +199,10 @@ class AdminApi:
             return _refused(error)
 
     def _check_caller(self, head: RequestHead) -> None:
-        """Refuses what a web page could make a browser send.
+        """Raise an error for a call that a web page could make a browser send.
 
-        A page of another site carries its Origin; one whose name has been rebound to this address
-        carries its own name in Host (DNS rebinding).
+        A page of another site sends its Origin. A page whose name was rebound to this address sends
+        its name in Host (DNS rebinding).
         """
         host = (head.host or b"").decode("latin-1").lower()
         if hosts.host_of(host) not in self._hosts:
@@ -357,12 +359,12 @@ def _refused(error: CallError, headers: tuple[tuple[bytes, bytes], ...] = ()) ->
 
 
 def _of_policy(error: PolicyError, field: str) -> CallError:
-    """The registry's error by the field of the call."""
+    """Return the registry's error with the field of the call."""
     return CallError(f"{field}: {error.message}; allowed: {error.allowed}", field, error.allowed)
 
 
 def _read(body: bytes, most: Most) -> object:
-    """The body of a call, which must be JSON of at most this size."""
+    """Return the body of a call, which must be JSON of at most this size."""
     if len(body) > most.size_bytes:
         raise _too_large(f"has {len(body):,} bytes", f"at most {most.size_bytes:,} bytes", 413)
     try:

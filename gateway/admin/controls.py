@@ -1,4 +1,4 @@
-"""What the admin API can ask of a gateway: what it shows, and what it changes."""
+"""The operations that the admin API calls on a gateway: what it shows, and what it changes."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +17,7 @@ from gateway.turns import Turns
 
 
 class Controls:
-    """One gateway as `gateway.admin.api.Controlled`, which says what each call does."""
+    """One gateway as `gateway.admin.api.Controlled`, which describes each call."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class Controls:
         return self._metrics.text()
 
     def switch_policy(self, choice: PolicyChoice) -> None:
-        """Puts a fresh policy in; raises PolicyError and changes nothing."""
+        """Switch to a fresh policy; an error is a PolicyError and changes nothing."""
         self._put_in(choice, self._in_force.make(choice), self._turns.ask())
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """The same for a student's file: customers are served while its process starts.
+        """Switch to a student's file; customers are served while its process starts.
 
-        Raises OvertakenError if another was asked for, and put in, meanwhile, and FullError.
+        Raises PolicyError, FullError, and OvertakenError if a later call was faster.
         """
         turn = self._turns.ask()
 
@@ -71,13 +71,13 @@ class Controls:
         finally:
             if (
                 self._parts.pages.dispatcher.policy is policy
-            ):  # else it failed before it was in force
+            ):  # otherwise it failed before it was in force
                 self._in_force.choice = choice
                 self._metrics.switched(policy.name)
                 self._guard()
 
     def _guard(self) -> None:
-        """Shadows, too, must know which pages are of one session."""
+        """Guard the sessions if the policy or a shadow must know which pages are of one session."""
         self._parts.sessions.guard(
             self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
         )
@@ -86,7 +86,7 @@ class Controls:
         def fell_back(why: FallBack) -> None:
             raise ShadowError(why.reason)
 
-        # All shadows together take no more of a CPU than the one that acts.
+        # All shadows together take no more of a CPU than the acting policy.
         share_ratio = IN_THE_GATEWAY.share_ratio / (MOST_SHADOWS + 1)
         limits = Limits(decision_s=self._in_force.own_policy_s, share_ratio=share_ratio)
         return choice.make(limits, fell_back)
@@ -116,7 +116,7 @@ class Controls:
         utilisation_interval_s: float | None,
         abandonment: Abandonment | None,
     ) -> Mapping[str, object]:
-        """Changes the pace of paper time, how often the load is sampled, what leaving does."""
+        """Change the pace of paper time, the interval of load samples, and the abandonment."""
         if time_scale is not None:
             self._parts.pages.set_time_scale(time_scale)
             self._parts.probe.restart_interval()
@@ -136,6 +136,6 @@ class Controls:
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Puts a fresh policy before the TLS door; raises PolicyError and changes nothing."""
+        """Switch the admission of TLS connections; a PolicyError changes nothing."""
         self._parts.gate.replace(name, parameters)
         return self._parts.gate.described()

@@ -1,7 +1,6 @@
-"""What the gateway says of itself: the admin API's snapshot and the figures behind the metrics.
+"""The gateway's state: the admin API's snapshot and the numbers behind the metrics.
 
-Owns: reading counts and states where they are kept, in the forms that others want.
-Must not know: how anything is decided; metric names are metrics.py's.
+`gateway.admin.metrics` has the names of the metrics.
 """
 
 from collections import Counter
@@ -15,13 +14,13 @@ from gateway.queues.policy_choice import PolicyInForce
 
 
 class GatewayFigures:
-    """Reads one gateway at the moment of asking."""
+    """A reader of one gateway's present counts and states."""
 
     def __init__(self, parts: Parts, in_force: PolicyInForce) -> None:
         self._parts, self._in_force = parts, in_force
 
     def snapshot(self) -> Mapping[str, object]:
-        """Everything at once, JSON-ready (docs/admin-api.md)."""
+        """Return the whole state, JSON-ready (docs/admin-api.md)."""
         driver = self._parts.pages.dispatcher
         manager = self._parts.cpu_manager
         return {
@@ -52,7 +51,7 @@ class GatewayFigures:
         }
 
     def shadows(self) -> dict[str, object]:
-        """The shadows with their last disagreements; docs/admin-api.md."""
+        """Return the shadows with their last disagreements (docs/admin-api.md)."""
         them = self._parts.shadow_policies
         last = them.disagreements()
         return {
@@ -63,16 +62,16 @@ class GatewayFigures:
         }
 
     def shadow_counts(self) -> dict[str, dict[str, int]]:
-        """Shadow → verdict → requests."""
+        """Return the requests by shadow and verdict."""
         return self._parts.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Page type, and bypass, → fate → requests, cumulative."""
+        """Return the cumulative requests by page type or bypass, and fate."""
         bypasses = {one.name: one.lane.counts() for one in self._parts.bypasses}
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
-        """What leaving does, and what became of the requests of customers who left; cumulative."""
+        """Return the abandonment, and cumulative counts of requests whose customers left."""
         fates = [*self.counts().values()]
 
         def total(fate: str) -> int:
@@ -89,7 +88,7 @@ class GatewayFigures:
         }
 
     def queue(self, limit: int) -> dict[str, object]:
-        """Who waits behind the policy, the `limit` oldest, oldest first; docs/admin-api.md."""
+        """Return the `limit` oldest waiting requests, oldest first (docs/admin-api.md)."""
         lane, now_s = self._parts.pages, self._parts.clock()
         requests = [
             [
@@ -103,7 +102,7 @@ class GatewayFigures:
         return {"time_s": now_s, "waiting": lane.dispatcher.waiting, "requests": requests}
 
     def waiting(self) -> dict[str, int]:
-        """Page type, and bypass, → requests that wait."""
+        """Return the waiting requests by page type or bypass."""
         return {
             **self._waiting_by_page(),
             **{one.name: one.lane.waiting for one in self._parts.bypasses},
@@ -114,15 +113,15 @@ class GatewayFigures:
         return {page: by_page[page] for page in PAGES}
 
     def connections(self) -> dict[str, int]:
-        """Counts of TLS connections."""
+        """Return the counts of TLS connections."""
         return self._parts.gate.counts()
 
     def connection_admission(self) -> Mapping[str, object]:
-        """What the connection admission says of itself."""
+        """Return the snapshot of the connection admission."""
         return self._parts.gate.snapshot()
 
     def in_force(self) -> dict[str, str]:
-        """Which of each kind of policy decides (`gateway.admin.metrics.CHOICES`)."""
+        """Return the policy in force of each kind (`gateway.admin.metrics.CHOICES`)."""
         choice = self._in_force.choice
         return {
             "policy": stem(choice.name),
@@ -139,7 +138,10 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Single figures by name; those that end in _total only grow; None: not known."""
+        """Return meaning and value of each single number by name; None: not known.
+
+        A number whose name ends in _total only grows.
+        """
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager
         assigned = manager.assigned if manager is not None else None

@@ -1,12 +1,11 @@
-"""The gateway's figures for Prometheus.
+"""The gateway's metrics for Prometheus: names, meanings, labels, buckets of response times.
 
-Owns: metric names (`doorbuster_gateway_<what>_<unit>`), meanings, labels, response time buckets.
-Must not know: how the gateway works. Counting happens in plain integers where things happen; this
-module reads them when it is asked, so that a request costs next to nothing here.
+Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers;
+this module reads them for each scrape, so that a request costs next to nothing here.
 
-There are only so many series, whatever students name their policies and queues: what was counted of
-a policy that is gone is told once more and then forgotten, and of the names that a policy gives
-itself the first few are labels, the others are `other`.
+The number of series is bounded, whatever names students give their policies and queues. The counts
+of a policy that is no longer in force are exported once more and then removed. A policy may name
+its queues itself: the first few names are labels, and the others become `other`.
 """
 
 import hashlib
@@ -31,10 +30,10 @@ BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 
 """Upper bounds of response times in paper seconds: pages take 0.2–0.5 s, patience is 8 s and up."""
 
 MOST_QUEUES: Final = 20
-"""Queues of one policy that have series of their own; the project's have eight at most."""
+"""Queues of one policy that have separate series; the project's policies have at most eight."""
 MOST_DISCIPLINES: Final = 8
 LONGEST_LABEL: Final = 200
-"""Characters of a label's value, and of its beginning and a digest where it would be longer."""
+"""Characters of a label's value; a longer one is cut and ends with a digest."""
 _OTHER: Final = "other"
 
 _PREFIX: Final = "doorbuster_gateway_"
@@ -43,38 +42,38 @@ _STARTED_S: Final = time.time()
 
 
 class Figures(Protocol):
-    """What is read at the moment of asking."""
+    """The state that is read for each scrape."""
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Page type → fate → requests, cumulative."""
+        """Return the cumulative requests by page type and fate."""
 
     def gauges(self) -> Mapping[str, tuple[str, float | None]]:
-        """Name without prefix → (meaning, value, None where there is nothing to say)."""
+        """Return (meaning, value) by name without prefix; a value of None is not known."""
 
     def refusals(self) -> Mapping[int, int]:
-        """Status → answers the gateway gave by itself, cumulative."""
+        """Return the cumulative answers that the gateway gave by itself, by status."""
 
     def waiting(self) -> Mapping[str, int]:
-        """Page type → requests that wait."""
+        """Return the waiting requests by page type."""
 
     def shadow_counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Shadow → verdict (`gateway.shadow_tally.VERDICTS`) → requests."""
+        """Return the requests by shadow and verdict (`gateway.shadow_tally.VERDICTS`)."""
 
     def connections(self) -> Mapping[str, int]:
-        """Counts of TLS connections, most of them cumulative (`gateway.tls.gate.COUNTS`)."""
+        """Return counts of TLS connections, most of them cumulative (`gateway.tls.gate.COUNTS`)."""
 
     def in_force(self) -> Mapping[str, str]:
-        """Which of each kind of policy decides, by `CHOICES`."""
+        """Return the policy in force of each kind, by `CHOICES`."""
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
-        """The policy's name, with its admission's, and snapshot."""
+        """Return the policy's name, with its admission's, and its snapshot."""
 
     def connection_admission(self) -> Mapping[str, object]:
-        """The connection admission's snapshot."""
+        """Return the connection admission's snapshot."""
 
 
 CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
-"""What an experiment chooses, each by its name; `none` where there is none."""
+"""The choices of an experiment, each shown by its name; `none` where there is none."""
 
 _FATES: Final = (
     ("arrived", "arrivals", "Requests that came in"),
@@ -82,14 +81,14 @@ _FATES: Final = (
     ("abandoned_waiting", "abandonments_waiting", "Customers who left while their request waited"),
     ("withdrawn", "withdrawals", "Requests taken out of a queue, because their customers had left"),
 )
-"""Counts by page: (fate, name here, meaning)."""
+"""Counts by page: (fate, metric's name, meaning)."""
 
 _QUEUES: Final = (
     ("queues", "queue_requests", "Requests in each queue of the policy"),
     ("capacities", "queue_capacity_requests", "Places in each queue of the policy"),
     ("dynamic_priority", "queue_priority", "Dynamic priority N × U of each queue"),
 )
-"""Figures by queue of a policy's snapshot: (key there, name here, meaning)."""
+"""Numbers by queue of a policy's snapshot: (key there, metric's name, meaning)."""
 
 _ADMISSION: Final = (
     ("predicted_utilisation_ratio", "predicted_utilisation_ratio", "Utilisation that is expected"),
@@ -105,7 +104,7 @@ _ADMISSION: Final = (
     ("rejected", "rejected_sessions_total", "New sessions turned away"),
     ("aborted", "aborted_requests_total", "Aborted requests and refused connections"),
 )
-"""Figures of an admission policy's snapshot: (key there, name here, meaning)."""
+"""Numbers of an admission policy's snapshot: (key there, metric's name, meaning)."""
 
 
 _TIMES: Final = _PREFIX + "response_paper_seconds"
@@ -114,7 +113,7 @@ _BOUNDS: Final = (*(f"{bound:g}" for bound in BUCKETS_S), "+Inf")
 
 
 def _line_beginnings(policy: str, page: str, outcome: str) -> list[str]:
-    """Everything but the values: a line for each bucket, the count, the sum."""
+    """Return the lines without their values: one for each bucket, the count, the sum."""
     labels = f'outcome="{outcome}",page="{page}",policy="{policy}"'
     buckets = [f'{_TIMES}_bucket{{le="{bound}",{labels}}} ' for bound in _BOUNDS]
     return [*buckets, f"{_TIMES}_count{{{labels}}} ", f"{_TIMES}_sum{{{labels}}} "]
@@ -124,12 +123,12 @@ class ResponseTimes:
     """Counts of ended requests by policy, page and outcome, in buckets of response time."""
 
     def __init__(self, policy: str = "") -> None:
-        """`policy` is the one in force."""
+        """Begin with the name of the policy in force."""
         self._policy = policy
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 
     def switched(self, policy: str) -> None:
-        """Count for this policy from now on; what the last one counted is exported once more."""
+        """Count for this policy from now on; the counts of the last one are exported once more."""
         gone = self._policy if policy != self._policy else None
         self._forget_all_but(policy, gone)
         self._policy = policy
@@ -138,7 +137,7 @@ class ResponseTimes:
         self._cells = {key: cell for key, cell in self._cells.items() if key[0] in policies}
 
     def add(self, policy: str, page: str, outcome: str, response_s: float) -> None:
-        """One request has ended, `response_s` paper seconds after it came in."""
+        """Count a request that ended `response_s` paper seconds after its arrival."""
         cell = self._cells.get((policy, page, outcome))
         if cell is None:
             counts = [0] * (len(BUCKETS_S) + 1)
@@ -148,7 +147,7 @@ class ResponseTimes:
         cell[1][bisect_left(BUCKETS_S, response_s)] += 1
 
     def family(self) -> HistogramMetricFamily:
-        """As Prometheus wants it: cumulative buckets."""
+        """Return the counts in Prometheus' form: cumulative buckets."""
         family = HistogramMetricFamily(_TIMES, _TIMES_MEANING, labels=("policy", "page", "outcome"))
         for labels, (total_s, buckets, _) in self._cells.items():
             steps = list(zip(_BOUNDS, accumulate(buckets), strict=True))
@@ -156,9 +155,10 @@ class ResponseTimes:
         return family
 
     def text(self) -> str:
-        """`family` in the exposition format, which the library takes 20 times as long to write.
+        """Return `family` in the exposition format.
 
-        Thousands of lines every second, in the loop that requests wait for.
+        The library takes 20 times as long for it. These are thousands of lines every second, in the
+        loop that requests wait for.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():
@@ -174,14 +174,14 @@ class ResponseTimes:
 
 
 class _Names:
-    """The names that a policy gives itself, as values of a label: the first few, then `other`."""
+    """The names that a policy gives, as values of a label: the first few, then `other`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._known: set[str] = set()
 
     def label(self, name: str) -> str:
-        """The name as a label's value."""
+        """Return the name as a label's value."""
         if name not in self._known:
             if len(self._known) >= self._most:
                 return _OTHER
@@ -189,12 +189,12 @@ class _Names:
         return _short(name)
 
     def forget(self) -> None:
-        """Another policy gives names from now on."""
+        """Forget the names, as another policy is in force."""
         self._known.clear()
 
 
 def _short(name: str) -> str:
-    """The name, or its beginning and a digest: two long names that begin alike stay apart."""
+    """Return the name, or its beginning and a digest, so that long names stay different."""
     if len(name) <= LONGEST_LABEL:
         return name
     digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
@@ -202,9 +202,9 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A registry of its own, read through `text`.
+    """A separate registry of metrics, read through `text`.
 
-    Every metric is always there, some without a value: what there is does not depend on the policy.
+    Every metric is always there, some without a value, so the set does not depend on the policy.
     """
 
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:
@@ -216,22 +216,22 @@ class GatewayMetrics(Collector):
         self._registry.register(self)
 
     def switched(self, policy: str) -> None:
-        """A policy of this name is in force from now on."""
+        """Count for a policy of this name from now on."""
         self._times.switched(policy)
         self._queues.forget()
         self._disciplines.forget()
 
     def text(self) -> bytes:
-        """The exposition format."""
+        """Return all metrics in the exposition format."""
         return generate_latest(self._registry) + self._times.text().encode()
 
     def families(self) -> Iterator[Metric]:
-        """All that `text` has."""
+        """Iterate over all metrics that `text` has."""
         yield from self.collect()
         yield self._times.family()
 
     def collect(self) -> Iterator[Metric]:
-        """Called by the registry; without the response times, which `text` writes itself."""
+        """Iterate over the metrics for the registry, without the response times (see `text`)."""
         yield from self._requests()
         yield from self._policies()
         yield from self._connections()
@@ -331,8 +331,10 @@ class GatewayMetrics(Collector):
 
 
 def _process() -> Iterator[Metric]:
-    """As the library's ProcessCollector, but for the count of open files: with 5,000 customers that
-    holds up the loop for 7 ms."""
+    """Iterate over the metrics of the library's ProcessCollector, except the count of open files.
+
+    With 5,000 customers that count holds up the loop for 7 ms.
+    """
     yield CounterMetricFamily(
         "process_cpu_seconds",
         "Total user and system CPU time spent in seconds.",
@@ -356,7 +358,7 @@ L = TypeVar("L", bound=tuple[str, ...])
 
 
 def _family(name: str, meaning: str, values: Mapping[L, float], *labels: str) -> Metric:
-    """A counter if the name says so, else a gauge; `values` by the values of the labels."""
+    """Return a counter if the name ends in _total, or a gauge; `values` are by labels' values."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     family = kind(_PREFIX + name.removesuffix("_total"), meaning, labels=labels)
     for key, value in values.items():
@@ -374,5 +376,5 @@ def _by_label(values: Mapping[str, object]) -> dict[_Labels, object]:
 
 
 def _numbers(values: Mapping[L, object]) -> dict[L, float]:
-    """Those that are numbers: a policy of its own may say what it likes."""
+    """Return the values that are numbers: a student's policy may put anything in its snapshot."""
     return {key: value for key, value in values.items() if isinstance(value, int | float)}

@@ -1,7 +1,4 @@
-"""The forms of the admin API: what its calls take and answer.
-
-Owns: names, types, bounds and meanings of fields. Must not know: how the gateway does a call.
-"""
+"""The forms of the admin API's calls and answers: names, types, bounds and meanings of fields."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -24,7 +21,8 @@ from gateway.students import files
 SMALL: Final = Most(32 * 1024, 1_000)
 """The largest body of a call that brings no file."""
 ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
-"""JSON may need six bytes (`\\u0009`) for one of a file."""
+"""The largest body of a call with a file: JSON may need six bytes (`\\u0009`) for one of the file.
+"""
 ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
 
 _Parameters = Annotated[
@@ -33,7 +31,7 @@ _Parameters = Annotated[
 ]
 
 
-# ---- what calls take -----------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 
 class WantedAdmission(Body):
@@ -55,7 +53,7 @@ class WantedPolicy(Body):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a student's file, which takes a while to read."""
+        """Whether the policy is a student's file, which takes a while to read."""
         return is_path(self.name)
 
     def choose(self) -> PolicyChoice:
@@ -115,7 +113,7 @@ class WaitingQuery(Query):
     limit: int = Field(200, ge=1, le=1000, description="requests that are listed")
 
 
-# ---- what calls answer ---------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------------------
 
 
 class Health(Reply):

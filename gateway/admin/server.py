@@ -1,7 +1,6 @@
-"""The admin API's connections: a small HTTP server on the gateway's own request reader.
+"""The admin API's connections: a small HTTP server on the gateway's request reader.
 
-Owns: one call after the other on a connection, limits in size and time.
-Must not know: what the calls mean.
+It handles one call after the other on a connection, with limits in size and time.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from gateway.http.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
 _IDLE_BEFORE_A_CALL_S: Final = 30.0
-"""For a connection on which no call has been accepted yet."""
+"""Real seconds for a connection on which no call has been accepted yet."""
 _LINGER_S: Final = 2.0
 MOST_CONNECTIONS: Final = 64
 
@@ -37,7 +36,7 @@ class AdminPlaces:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Give a place to this connection; False if all callers of the others are known."""
+        """Give a place to this connection; False if a call was accepted on every other one."""
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
             if oldest is None:
@@ -70,15 +69,17 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether a call was accepted that only the lab makes; it needs the token if any does."""
+        """Whether a call was accepted that only the lab makes; it needs the token if any call does.
+        """
         self._awaited: asyncio.Future[Answer] | None = None
-        """The answer to a call that takes a while; who called is served nothing else meanwhile."""
+        """The answer to a call that takes a while; further calls on this connection wait meanwhile.
+        """
         self._transport = cast(asyncio.Transport, None)
         self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S
 
     @property
     def may_give_way(self) -> bool:
-        """Whether another connection may have this one's place."""
+        """Whether another connection may take this connection's place."""
         return not self._is_known and self._awaited is None
 
     def abort(self) -> None:
@@ -104,7 +105,7 @@ class AdminConnection(asyncio.Protocol):
             return
         self._reader.receive(data)
         if self._awaited is None:
-            if self._is_known:  # else bytes that never become a call would prolong the wait
+            if self._is_known:  # bytes that never become a call must not prolong the wait
                 self.deadline_s = self._loop.time() + _IDLE_S
             self._pull()
 
@@ -128,8 +129,11 @@ class AdminConnection(asyncio.Protocol):
             self._refuse(refusal)
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Says why and reads on for a moment: closed over unread bytes the connection would be
-        reset, and the caller might lose the answer."""
+        """Send the reason, and read on for a moment.
+
+        The connection would be reset if it were closed over unread bytes; the caller might then
+        lose the answer.
+        """
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
         self._is_refused = True
@@ -147,7 +151,7 @@ class AdminConnection(asyncio.Protocol):
         if isinstance(answer, Answer):
             self._say(head, answer)
         else:
-            self.deadline_s = NEVER  # it is not the caller who takes so long
+            self.deadline_s = NEVER  # the gateway causes the wait, not the caller
             self._awaited = asyncio.ensure_future(answer)
             self._awaited.add_done_callback(lambda done: self._answered(head, done))
 
@@ -186,6 +190,6 @@ class AdminConnection(asyncio.Protocol):
 
 
 def _of_fault(fault: Exception) -> Answer:
-    """Called where it was raised."""
+    """Log the fault that is being handled, and return its answer."""
     log.exception("a call of the admin API failed")
     return failed(fault)

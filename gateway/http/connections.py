@@ -1,4 +1,4 @@
-"""The registry of customers' connections: who is connected, and how many at most."""
+"""The registry of customers' connections, and their highest number."""
 
 from typing import Protocol
 
@@ -16,14 +16,14 @@ class CustomerMember(Member, Protocol):
     """A customer's connection."""
 
     def retire(self) -> None:
-        """Close if idle; a request in course is still answered."""
+        """Close if idle; a request under way is still answered."""
 
 
 class Connections:
     """The customers' connections of all ports, handshakes under way included."""
 
     def __init__(self, deadlines: Deadlines, *, most: int) -> None:
-        """`most` is the number of connections above which a new one is cut off."""
+        """Begin without connections; `most` is the number above which a new one is cut off."""
         self.is_draining = False
         """Whether every answer is the last on its connection."""
         self.customers: set[CustomerMember] = set()
@@ -35,7 +35,7 @@ class Connections:
         self._most = most
 
     def opened(self, customer: CustomerMember) -> None:
-        """A customer has connected; one too many is cut off before it costs anything."""
+        """Add a customer's connection; it is cut off at once if there are too many."""
         self.customers.add(customer)
         self._deadlines.watched.add(customer)
         if self.is_draining:  # accepted just before the port was closed
@@ -44,12 +44,12 @@ class Connections:
             self._cut_off_beyond_limit(customer)
 
     def closed(self, customer: CustomerMember) -> None:
-        """A customer's connection no longer exists."""
+        """Remove a customer's connection, which no longer exists."""
         self.customers.discard(customer)
         self._deadlines.watched.discard(customer)
 
     def shaking_hands(self, newcomer: Member) -> None:
-        """A connection begins a handshake; it counts from now on."""
+        """Add a connection whose handshake begins; it counts from now on."""
         self.newcomers.add(newcomer)
         self._deadlines.watched.add(newcomer)
         if self.is_draining:  # accepted just before the port was closed
@@ -58,7 +58,7 @@ class Connections:
             self._cut_off_beyond_limit(newcomer)
 
     def handshake_over(self, newcomer: Member) -> None:
-        """The connection is gone, or will be `opened` as a customer's now."""
+        """Remove a connection whose handshake is over; a successful one is `opened` next."""
         self.newcomers.discard(newcomer)
         self._deadlines.watched.discard(newcomer)
 

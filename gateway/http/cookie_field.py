@@ -1,7 +1,6 @@
 """A customer's Cookie fields: finding one cookie in them, leaving one out.
 
-Owns: where a cookie begins and ends in a field (RFC 6265, section 5.4, read as servers do: at every
-semicolon). Must not know: any particular cookie.
+A field is read as servers do (RFC 6265, section 5.4): every semicolon ends a cookie.
 """
 
 import re
@@ -13,9 +12,9 @@ _BLANKS = b" \t"
 
 
 def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
-    """The value of the first cookie of a name in a request's header fields, without quotes.
+    """Return the value of the first cookie of a name in the header fields, without quotes.
 
-    `mark` is the name with its equals sign. One pass, however often the name occurs elsewhere.
+    `mark` is the name with its equals sign. One pass suffices, however often the name occurs.
     """
     for low, _, cookies in fields:
         if low != b"cookie":
@@ -34,10 +33,10 @@ def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
 
 
 def pairs_named(name: bytes) -> re.Pattern[bytes]:
-    """What `without` leaves out for a name: every such cookie with the semicolon before it."""
+    """Return the pattern for `without`: every cookie of this name with the semicolon before it."""
     return re.compile(rb"(?:^|;)[ \t]*" + re.escape(name) + rb"[ \t]*(?:=[^;]*)?(?=;|\Z)")
 
 
 def without(cookies: bytes, pairs: re.Pattern[bytes]) -> bytes:
-    """A Cookie field's value without the cookies that `pairs` finds; empty if nothing is left."""
+    """Return a Cookie field's value without the cookies that `pairs` finds; it may be empty."""
     return pairs.sub(b"", cookies).lstrip(b"; \t")

@@ -1,8 +1,7 @@
-"""One customer's connection: requests are taken one at a time, answered in order.
+"""One customer's connection: requests are taken one at a time and answered in order.
 
-Owns: keep-alive, pipelining (later requests wait as bytes, up to a bound), the limits in time,
-back-pressure towards the customer, how a connection ends.
-Must not know: policies, lanes, the shop.
+It handles keep-alive, pipelining (later requests wait as bytes, up to a bound), the time limits,
+back-pressure towards the customer, and the end of the connection.
 """
 
 import asyncio
@@ -18,10 +17,11 @@ from gateway.http.limits import KIB
 from gateway.http.refusals import RefusedError
 from gateway.http.request_reader import RequestHead, RequestReader
 
-# A reader that takes less than this within `write_s` is cut off: it would hold a worker for ever.
+# A customer that reads less than this within `write_s` is cut off, as it would hold a worker for
+# ever.
 _LEAST_TAKEN_BYTES = 64 * KIB
-# An interim response says nothing, and any HTTP/1.1 client skips as many as come (RFC 9110, 15.2).
-# So it also serves as a question: a socket that has been closed answers it with a reset.
+# An interim response has no content, and an HTTP/1.1 client skips any number of them (RFC 9110,
+# 15.2). So it also serves as a probe: a socket that has been closed answers it with a reset.
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -67,10 +67,10 @@ class Customer(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """True between requests."""
+        """Whether the connection is between two requests."""
         return self._exchange is None and not self._reader.buffered_bytes
 
-    # ---- what asyncio tells --------------------------------------------------------------------
+    # ---- asyncio's calls -----------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -88,7 +88,7 @@ class Customer(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_closing:
-            return  # lingering: read and forgotten, so that the answer is not lost to a reset
+            return  # lingering: bytes are read and dropped, so that no reset loses the answer
         self._reader.receive(data)
         exchange = self._exchange
         if exchange is None:
@@ -102,13 +102,16 @@ class Customer(asyncio.Protocol):
             self._update_reading()
 
     def eof_received(self) -> bool:
-        """The customer left, or will only send no more; true keeps our side open."""
+        """Handle the end of the customer's stream: the customer left, or will only send no more.
+
+        True keeps the gateway's side open.
+        """
         self._has_sent_eof = True
         if self._is_closing:
             return False
         exchange = self._exchange
         if exchange is None:
-            self._advance()  # what was pipelined before the end is still answered
+            self._advance()  # pipelined requests before the end are still answered
         elif not exchange.body_is_complete and not exchange.upload_is_held:
             return False  # the rest of the body will never come
         elif not self.is_tls:
@@ -116,7 +119,7 @@ class Customer(asyncio.Protocol):
         return not self.is_tls
 
     def ended_unread(self) -> None:
-        """The customer has ended its stream behind bytes that wait to be read."""
+        """Handle that the customer ended its stream behind bytes that wait to be read."""
         if self._exchange is None or self._is_closing:
             return
         if self.is_tls:
@@ -125,7 +128,7 @@ class Customer(asyncio.Protocol):
             self._ended_sending(self._exchange)
 
     def hung_up(self) -> None:
-        """The connection was reset while nothing was read from it."""
+        """Handle that the connection was reset while the gateway did not read from it."""
         self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -153,7 +156,7 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def deadline_passed(self) -> None:
-        """Whatever this connection waited for took too long."""
+        """Handle that the event this connection waited for took too long."""
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
         if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
@@ -167,15 +170,15 @@ class Customer(asyncio.Protocol):
         else:
             self._close()
 
-    # ---- what an exchange tells ----------------------------------------------------------------
+    # ---- calls of an exchange ------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        """Sends parts of a response."""
+        """Send parts of a response."""
         if not self._transport.is_closing():
             self._transport.write(data)
 
     def answered(self, keeps_alive: bool) -> None:
-        """The current request has its whole answer."""
+        """End the current request, whose answer is complete."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None and not exchange.body_is_complete:
             self._linger()  # the rest of the body is on its way
@@ -185,12 +188,12 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def cut_short(self, *, reset: bool) -> None:
-        """The rest of the response will never come; show it by closing early."""
+        """Close early, which shows that the rest of the response will never come."""
         self._exchange = None
         if self._transport.is_closing():
             return
         if reset:
-            # The only way to show that a body which ends with its connection has been cut short.
+            # Only a reset shows that a body which ends with its connection has been cut short.
             self._is_closing = True
             hangups.reset(self._transport)
         else:
@@ -199,26 +202,26 @@ class Customer(asyncio.Protocol):
             self._transport.close()
 
     def resume_upload(self) -> None:
-        """The current request can take more of its body."""
+        """Go on with the body of the current request, which can be taken again."""
         self._loop.call_soon(self._go_on_with_body)
 
     def came_without_tls(self) -> None:
-        """The connection's first bytes, read already, were plain HTTP to the port for HTTPS."""
+        """Refuse plain HTTP on the port for HTTPS; its first bytes are read already."""
         self._refuse(RefusedError(400, "this port speaks HTTPS only; the address is https://…"))
 
     def retire(self) -> None:
-        """The gateway is draining: close now if idle; a request in course is still answered."""
+        """Close now if idle, as the gateway is draining; a request under way is still answered."""
         if self.is_idle and not self._is_closing:
             self._close()
 
     def abort(self) -> None:
-        """Closes at once."""
+        """Close at once."""
         self._transport.abort()
 
     # ---- requests ------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Begins the next request if its head is there."""
+        """Begin the next request if its head is complete."""
         if self._exchange is not None or self._is_closing or self._is_write_held:
             return
         try:
@@ -282,7 +285,7 @@ class Customer(asyncio.Protocol):
         if self._exchange is not exchange:
             return
         if exchange.upload_is_held:
-            self.deadline_s = NEVER  # it is not the customer who keeps the other waiting
+            self.deadline_s = NEVER  # the customer does not cause the wait
         self._update_reading()
 
     def _go_on_with_body(self) -> None:
@@ -293,8 +296,8 @@ class Customer(asyncio.Protocol):
 
     def _await_next(self) -> None:
         if self._reader.buffered_bytes or self._has_sent_eof or self._front.connections.is_draining:
-            # Never from within: a burst of pipelined requests must not grow the stack, nor go
-            # before the other customers.
+            # Never call it from here: a burst of pipelined requests must not grow the stack, nor
+            # overtake the other customers.
             self._loop.call_soon(self._advance)
         self.deadline_s = self._loop.time() + self._front.customer_limits.idle_s
         self._unsent_bytes = self._transport.get_write_buffer_size()
@@ -304,10 +307,10 @@ class Customer(asyncio.Protocol):
     # ---- reading and writing -------------------------------------------------------------------
 
     def _ended_sending(self, exchange: Exchange) -> None:
-        """Tells a customer who has left from one that has only done with sending, if that can be.
+        """Find out, if possible, whether a customer has left or has only ended its stream.
 
-        TCP says the same of both until something is sent to them. Once the answer has begun nothing
-        but the answer may be sent, and who ends its stream then has left.
+        TCP shows the same for both until the gateway sends something. Once the answer has begun,
+        only the answer may be sent; a customer that ends its stream then has left.
         """
         how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):
@@ -325,7 +328,7 @@ class Customer(asyncio.Protocol):
     def _update_reading(self) -> None:
         exchange = self._exchange
         pipeline_bytes = self._front.customer_limits.pipeline_bytes
-        # A head that is not whole has a limit of its own, and only reading on makes it whole.
+        # An incomplete head has a separate limit, and only further reading completes it.
         is_full = self._reader.buffered_bytes > pipeline_bytes and not self._awaits_head
         holds = is_full or (
             exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
@@ -336,7 +339,7 @@ class Customer(asyncio.Protocol):
         if holds:
             self._transport.pause_reading()
             self._watch_hangup(for_end=not self._has_sent_eof)
-        elif not self._has_sent_eof:  # else the end would be told a second time
+        elif not self._has_sent_eof:  # otherwise the end would be reported a second time
             self._front.hangups.forget(self)
             self._transport.resume_reading()
 
@@ -344,10 +347,10 @@ class Customer(asyncio.Protocol):
         self._unsent_bytes = self._transport.get_write_buffer_size()
         self.deadline_s = self._loop.time() + self._front.customer_limits.write_s
 
-    # ---- endings -------------------------------------------------------------------------------
+    # ---- the end -------------------------------------------------------------------------------
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Answers what cannot be passed on, and closes: what follows cannot be trusted."""
+        """Answer a request that cannot be passed on, and close: later bytes cannot be trusted."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.refused()
@@ -372,8 +375,11 @@ class Customer(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Closes our side and reads on for a while: closing at once over unread bytes would reset
-        the connection, and the customer might lose the answer (RFC 9112, 9.6)."""
+        """Close the gateway's side and read on for a while.
+
+        Closing at once over unread bytes would reset the connection, and the customer might lose
+        the answer (RFC 9112, 9.6).
+        """
         if self._is_closing or self._transport.is_closing():
             return
         self._is_closing = True
@@ -383,7 +389,7 @@ class Customer(asyncio.Protocol):
             return
         if self._is_held:
             self._is_held = False
-            # Else the end of both streams would be taken for a reset, and cost the answer.
+            # Otherwise the end of both streams would look like a reset, and cost the answer.
             self._front.hangups.forget(self)
             self._transport.resume_reading()
         self._transport.write_eof()

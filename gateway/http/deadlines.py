@@ -1,8 +1,7 @@
-"""Deadlines of many connections, kept by one timer.
+"""Deadlines of many connections, kept by one timer, to within `INTERVAL_S`.
 
-Owns: finding out that a deadline has passed, to within `INTERVAL_S`.
-Must not know: what a deadline is for. A timer per connection and state would cost more than the
-requests themselves; whoever is watched sets its own `deadline_s` as often as it likes, for free.
+A timer per connection and state would cost more than the requests themselves. A watched connection
+only sets its `deadline_s`, which costs nothing.
 """
 
 import asyncio
@@ -14,16 +13,16 @@ NEVER: Final = inf
 
 
 class Watched(Protocol):
-    """Something with a deadline on the loop's clock (`NEVER` for none)."""
+    """An object with a deadline on the loop's clock (`NEVER` for none)."""
 
     deadline_s: float
 
     def deadline_passed(self) -> None:
-        """Called once per interval while the deadline lies in the past."""
+        """Handle a passed deadline; called once per interval until the deadline changes."""
 
 
 class Deadlines:
-    """Watches whoever is in `watched`, from `start` to `stop`."""
+    """A timer for the deadlines of all objects in `watched`, from `start` to `stop`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -38,7 +37,7 @@ class Deadlines:
             self._timer.cancel()
 
     def check(self) -> None:
-        """Calls everybody whose deadline has passed."""
+        """Call every object whose deadline has passed."""
         now_s = self._loop.time()
         for one in [one for one in self.watched if one.deadline_s <= now_s]:
             one.deadline_passed()

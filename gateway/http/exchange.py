@@ -1,11 +1,11 @@
 """One request on its way through one worker, and its response on the way back.
 
-`TRANSITIONS` says where a request may stand and what may happen to it there. A request in service
-is over when the shop is done with it, not when nobody wants it any more: only then is its worker
-free.
+`TRANSITIONS` lists the states of a request and the events that may happen in each. A request in
+service is over when the shop has finished it, even if its customer has left: only then is its
+worker free.
 
-Three sides tell an exchange what happens: the customer's connection, the lane in which the request
-waits, and the connection to the shop.
+Three sides call an exchange: the customer's connection, the queue in which the request waits, and
+the connection to the shop.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ class CustomerSide(Protocol):
         """Send parts of a response."""
 
     def answered(self, keeps_alive: bool) -> None:
-        """The current request has its whole answer."""
+        """End the current request, whose answer is complete."""
 
     def cut_short(self, *, reset: bool) -> None:
-        """The rest of the response will never come; show it by closing early."""
+        """Close early, which shows that the rest of the response will never come."""
 
     def resume_upload(self) -> None:
-        """The current request can take more of its body."""
+        """Go on with the body of the current request, which can be taken again."""
 
 
 class ShopSide(Protocol):
@@ -46,37 +46,39 @@ class ShopSide(Protocol):
         """Send more of a request body that is still streaming in."""
 
     def hold_response(self) -> None:
-        """The customer reads too slowly: stop reading the response."""
+        """Stop reading the response, as the customer reads too slowly."""
 
     def resume_response(self) -> None:
-        """The customer has caught up."""
+        """Read the response again, as the customer has caught up."""
 
     def end_requests(self) -> None:
-        """End our stream, which shows the shop that the customer has left."""
+        """End the gateway's stream, which shows the shop that the customer has left."""
 
     def stop(self) -> None:
-        """The response is not wanted."""
+        """Show the shop that the response is not wanted."""
 
     def reset(self) -> None:
         """Close at once, and show the shop that the request was not complete."""
 
 
 class Lane(Protocol):
-    """Where requests of a kind wait and are served: behind a policy, or beside it."""
+    """A queue of requests and their service: behind a policy, or in a bypass."""
 
     def submit(self, exchange: "Exchange") -> None:
-        """The request is complete enough to be served; `start`, `dropped` or `rejected` follows."""
+        """Queue a request that can be served; `start`, `dropped` or `rejected` follows."""
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
-        """A started request has ended; its worker is free."""
+        """Free the worker of a started request that has ended."""
 
     def left(self, exchange: "Exchange") -> None:
-        """The customer of a waiting or started request has left; `withdrawn`, `cancel` or nothing
-        follows, as the lane's abandonment says."""
+        """Handle that the customer of a waiting or started request has left.
+
+        `withdrawn`, `cancel` or nothing follows, as the queue's abandonment demands.
+        """
 
 
 class State(Enum):
-    """Where a request stands."""
+    """The state of a request."""
 
     RECEIVING = "receiving"
     WAITING = "waiting"
@@ -87,12 +89,12 @@ class State(Enum):
 
     @property
     def meaning(self) -> str:
-        """Say it in a sentence, for the documentation."""
+        """The meaning of the state in a sentence, for the documentation."""
         return _MEANINGS[self]
 
 
 class Event(Enum):
-    """What happens to a request."""
+    """An event in the life of a request."""
 
     SUBMITTED = "submitted to its queue"
     STARTED = "given to a worker"
@@ -141,7 +143,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
         Event.ENDED: State.OVER,
         Event.FAILED: State.OVER,
     },
-    # What is on its way while a request ends comes too late, and changes nothing.
+    # An event that is on its way while a request ends comes too late, and changes nothing.
     State.OVER: {
         Event.GIVEN_UP: State.OVER,
         Event.STOPPED: State.OVER,
@@ -152,11 +154,11 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
 
 
 class IllegalMoveError(RuntimeError):
-    """An event that may not happen in the present state: a fault of the gateway."""
+    """The error for an event that may not happen in the present state: a fault of the gateway."""
 
 
 class ResponseFraming(Enum):
-    """How the customer finds the end of the response."""
+    """The way in which the customer finds the end of the response."""
 
     LENGTH = "its length is known"
     CHUNKED = "the last chunk"
@@ -166,8 +168,8 @@ class ResponseFraming(Enum):
 class Exchange:
     """One request and its response.
 
-    `customer` is None once its connection is gone or it has been answered; `has_left` says that it
-    was not answered.
+    `customer` is None once its connection is gone or it has been answered; `has_left` is whether it
+    left without an answer.
     """
 
     __slots__ = (
@@ -215,8 +217,8 @@ class Exchange:
         self.page: Page | None = None
         self.session: Session | None = None  # only for the eight pages
         self.request_id = forwarding.request_id_of(head) or context.new_request_id()
-        self.id = 0  # the lane's
-        self.arrived_s = 0.0  # the lane's
+        self.id = 0  # the queue's
+        self.arrived_s = 0.0  # the queue's
         self.connection: ShopSide | None = None
         self.body_bytes = 0
         self.body_is_complete = not head.has_body
@@ -237,7 +239,7 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """The shop shall not go on with it, and may not have heard yet."""
+        """Whether the shop must stop working on it; the shop may not have noticed yet."""
         return self._state is State.STOPPING
 
     @property
@@ -251,17 +253,17 @@ class Exchange:
             f"{self._state.value}>"
         )
 
-    # ---- told by the customer's connection -----------------------------------------------------
+    # ---- calls of the customer's connection ----------------------------------------------------
 
     def submit(self) -> None:
-        """Hands the request to its lane. A body still incomplete will be streamed."""
+        """Pass the request to its queue; a body that is still incomplete will be streamed."""
         self._move(Event.SUBMITTED)
         if not self.body_is_complete:
             self.is_streamed = self.upload_is_held = True
         self.lane.submit(self)
 
     def take_body(self, piece: bytes) -> None:
-        """A piece of the request's body."""
+        """Take a piece of the request's body."""
         self.body_bytes += len(piece)
         if self.is_streamed and self.connection is not None:
             if self.head.is_chunked:
@@ -271,7 +273,7 @@ class Exchange:
             self._body.append(piece)
 
     def end_body(self) -> None:
-        """The request's body is complete."""
+        """Record that the request's body is complete."""
         self.body_is_complete = True
         if self.is_streamed and self.connection is not None:
             self.is_sent = True
@@ -279,11 +281,11 @@ class Exchange:
                 self.connection.send_body(b"0\r\n\r\n")
 
     def customer_gone(self) -> None:
-        """The customer's connection no longer exists.
+        """Handle that the customer's connection no longer exists.
 
-        The shop hears of it whatever abandonment says, by the end of our stream: its sentry decides
-        whether it stops, or only counts what it wastes. A complete request may go on without its
-        customer (an orphan request); one whose body will never be complete cannot.
+        The gateway ends its stream to the shop for every abandonment. The shop's sentry then
+        decides whether it stops the work, or only counts the waste. A complete request may go on
+        without its customer (an orphan request); one whose body will never be complete cannot.
         """
         self.customer = None
         self.has_left = True
@@ -298,31 +300,31 @@ class Exchange:
             self.connection.resume_response()
 
     def refused(self) -> None:
-        """The gateway has answered by itself, as the rest of the body cannot be taken."""
+        """End the request after the gateway's answer: the rest of the body cannot be taken."""
         self.customer = None
         self.give_up()
 
     def give_up(self) -> None:
-        """The request can never be completed: stop what has been started of it."""
+        """Stop the work on a request that can never be completed."""
         if self._is_served:
             self._stop()
         else:
             self._move(Event.GIVEN_UP)
 
     def hold_response(self) -> None:
-        """The customer reads too slowly."""
+        """Stop reading the response, as the customer reads too slowly."""
         if self.connection is not None:
             self.connection.hold_response()
 
     def resume_response(self) -> None:
-        """The customer has caught up."""
+        """Read the response again, as the customer has caught up."""
         if self.connection is not None:
             self.connection.resume_response()
 
-    # ---- told by the lane ----------------------------------------------------------------------
+    # ---- calls of the queue --------------------------------------------------------------------
 
     def start(self) -> bool:
-        """A worker is free for this request. False if there is nothing to serve (any more)."""
+        """Begin the service, as a worker is free; False if there is nothing to serve (any more)."""
         before = self._move(Event.STARTED)
         if self.has_left:
             self._context.count_left_in_service()
@@ -332,17 +334,17 @@ class Exchange:
         return True
 
     def dropped(self, reason: str) -> None:
-        """The request's queue is full."""
+        """Answer that the request's queue is full."""
         self._move(Event.REFUSED)
         page = refusals.page(503, reason)
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
 
     def withdrawn(self) -> None:
-        """The request's customer has gone, and its place in the queue with it."""
+        """Take the request out of its queue, as its customer has left."""
         self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
-        """Admission turns the request's session away for `retry_after_s` real seconds."""
+        """Answer that admission rejects the request's session for `retry_after_s` real seconds."""
         self._move(Event.REFUSED)
         wait_s = max(1, ceil(retry_after_s))
         page = rejection.page(reason, wait_s, self._context.wall_s())
@@ -350,7 +352,7 @@ class Exchange:
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
 
     def cancel(self) -> None:
-        """The policy or the customer's leaving stops a request in service."""
+        """Stop a request in service, because of the policy or because its customer left."""
         if self._state is State.IN_SERVICE:
             self._fail_customer(503, "the request was stopped")
             self._stop()
@@ -365,10 +367,10 @@ class Exchange:
         if connection is not None:
             connection.reset()
 
-    # ---- told by the connection to the shop ----------------------------------------------------
+    # ---- calls of the connection to the shop ---------------------------------------------------
 
     def request_bytes(self) -> bytes:
-        """The head and what there is of the body, as the shop gets it."""
+        """Return the head and the available part of the body, as the shop gets it."""
         is_streamed = self.is_streamed
         self.is_sent = not is_streamed
         head = forwarding.request_head(
@@ -391,19 +393,19 @@ class Exchange:
         return head + body
 
     def hold_upload(self) -> None:
-        """The shop takes the request's body too slowly."""
+        """Hold the upload, as the shop takes the request's body too slowly."""
         if not self.body_is_complete:
             self.upload_is_held = True
 
     def resume_upload(self) -> None:
-        """The shop can take more of the request's body."""
+        """Resume the upload, as the shop can take more of the request's body."""
         if not self.body_is_complete:
             self.upload_is_held = False
             if self.customer is not None:
                 self.customer.resume_upload()
 
     def may_repeat(self) -> bool:
-        """True, once, if sending the request a second time cannot do harm."""
+        """Return True, once, if sending the request a second time cannot do harm."""
         is_wanted = not (self._is_repeated or self._state is State.STOPPING)
         if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
             return False
@@ -411,7 +413,7 @@ class Exchange:
         return True
 
     def begin(self, head: ResponseHead) -> bytes:
-        """The response begins: its head as the customer gets it, to be written with `write`."""
+        """Return the response's head as the customer gets it; the caller writes it with `write`."""
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
         if has_unknown_length:
@@ -436,7 +438,7 @@ class Exchange:
         )
 
     def encode(self, piece: bytes, out: list[bytes]) -> None:
-        """Adds a piece of the response's body to `out` as the customer gets it."""
+        """Add a piece of the response's body to `out` as the customer gets it."""
         if self._framing is ResponseFraming.CHUNKED:
             out.append(b"%x\r\n" % len(piece))
             out.append(piece)
@@ -445,13 +447,13 @@ class Exchange:
             out.append(piece)
 
     def write(self, out: list[bytes]) -> None:
-        """Hands parts of the response to the customer's connection, if there still is one."""
+        """Pass parts of the response to the customer's connection, if there still is one."""
         self.has_begun = True
         if self.customer is not None:
             self.customer.write(b"".join(out) if len(out) > 1 else out[0])
 
     def end(self, out: list[bytes]) -> None:
-        """The shop's response is complete; `out` is its last part."""
+        """End the exchange after a complete response; `out` is its last part."""
         self.connection = None
         if self._framing is ResponseFraming.CHUNKED:
             out.append(b"0\r\n\r\n")
@@ -467,7 +469,10 @@ class Exchange:
             self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
-        """No (whole) response will come; `status` is for a customer that has seen nothing yet."""
+        """End the exchange without a (complete) response from the shop.
+
+        `status` is for a customer that has not seen a part of the response yet.
+        """
         if not self._is_served:
             self._move(Event.FAILED)
             return
@@ -507,7 +512,7 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Lets the shop know that nobody wants an answer; `end` or `shop_failed` follows."""
+        """Show the shop that the answer is not wanted; `end` or `shop_failed` follows."""
         connection = self.connection
         if self._state is State.STOPPING or (connection is not None and self.body_is_complete):
             is_new = self._move(Event.STOPPED) is not State.STOPPING
@@ -516,9 +521,10 @@ class Exchange:
             return
         self.connection = None
         if connection is not None:
-            # No mere end of the stream: what came so far must not be taken for the whole.
+            # The end of the stream alone does not suffice: the shop must not take the part for the
+            # whole.
             connection.reset()
-        # else it is on its way to a connection: the shop has not seen it
+        # otherwise it is on its way to a connection: the shop has not seen it
         self._finish(Event.ABORTED, Outcome.CANCELLED)
 
     def _finish(self, event: Event, outcome: Outcome) -> None:
@@ -526,7 +532,7 @@ class Exchange:
         self.lane.finished(self, outcome)
 
     def _move(self, event: Event) -> State:
-        """Go to the state that follows; return the one before. Raises IllegalMoveError."""
+        """Go to the state that follows, and return the one before; raises IllegalMoveError."""
         before = self._state
         following = TRANSITIONS[before].get(event)
         if following is None:

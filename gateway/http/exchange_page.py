@@ -11,7 +11,7 @@ _END: Final = "<!-- end of the states -->\n"
 
 
 def diagram() -> str:
-    """Return the diagram of the states, and what each of them means."""
+    """Return the diagram of the states, and the meaning of each."""
     lines = ["```mermaid", "stateDiagram-v2"]
     lines += [f'    state "{state.value}" as {state.name}' for state in State]
     lines += [f"    [*] --> {State.RECEIVING.name}"]

@@ -1,8 +1,7 @@
-"""What a message looks like on the other side of the gateway.
+"""The form of a message on the other side of the gateway (RFC 9110, 7.6).
 
-Owns: the header fields that stop here (hop-by-hop, forged, the gateway's own, its cookie) and those
-that are added (Via, X-Forwarded-*, X-Request-Id), for requests and responses (RFC 9110, 7.6).
-Must not know: sockets; whether a message is well formed (the readers have seen to that).
+Some header fields stop here: hop-by-hop and forged ones, the gateway's fields, its cookie. Others
+are added: Via, X-Forwarded-*, X-Request-Id. The readers have checked that messages are well formed.
 """
 
 import re
@@ -27,8 +26,8 @@ _HOP_BY_HOP: Final = frozenset(
         b"upgrade",
     )
 )
-# Who a customer is and what it asked for is said by the gateway alone. `Proxy` would become
-# HTTP_PROXY in a CGI-like environment.
+# Only the gateway states the customer's address and target. `Proxy` would become HTTP_PROXY in a
+# CGI-like environment.
 _FORGEABLE: Final = _HOP_BY_HOP | {b"forwarded", b"x-real-ip", b"x-request-id", b"proxy"}
 _REWRITTEN: Final = frozenset((b"via", b"cookie"))
 _OURS: Final = _HOP_BY_HOP | {b"x-request-id", b"x-doorbuster-verdict"}
@@ -37,7 +36,7 @@ _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._\-]{1,64}")
 
 
 def request_id_of(head: RequestHead) -> bytes | None:
-    """The request id the customer sent, if there is one of sound form."""
+    """Return the customer's request id, if it sent one of valid form."""
     for name, _, value in head.fields:
         if name == b"x-request-id":
             return value if _REQUEST_ID.fullmatch(value) else None
@@ -54,12 +53,11 @@ def request_head(
     request_id: bytes,
     buffered_length_bytes: int | None,
 ) -> bytes:
-    """The head as the shop gets it, always HTTP/1.1, without `own_cookie`.
+    """Return the head as the shop gets it, always HTTP/1.1, without `own_cookie`.
 
-    `peer` is the customer's address, `scheme` how it came (http, https), `own_host` stands in for
-    a missing Host (HTTP/1.0).
-    `buffered_length_bytes` is the length of a body that has been read in full, None for a body
-    that is still streaming in.
+    `peer` is the customer's address, and `scheme` its scheme (http, https). `own_host` replaces a
+    missing Host (HTTP/1.0). `buffered_length_bytes` is the length of a body that has been read in
+    full, None for a body that is still streaming in.
     """
     host = head.host if head.host is not None else own_host
     lines = [b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (head.method, head.target, host)]
@@ -102,10 +100,10 @@ def response_head(
     to_http_1_0: bool,
     set_cookie: bytes | None = None,
 ) -> bytes:
-    """The head as the customer gets it; `date` is added if the shop gave none (RFC 9110, 6.6.1).
+    """Return the head as the customer gets it.
 
-    `set_cookie` is the gateway's own Set-Cookie; it stands beside the shop's, which may set
-    anything but `own_cookie`.
+    `date` is added if the shop gave none (RFC 9110, 6.6.1). `set_cookie` is the gateway's
+    Set-Cookie; it is added to the shop's, which may set every cookie except `own_cookie`.
     """
     lines = [b"HTTP/1.1 %d%b\r\n" % (head.status, head.reason or b" ")]
     named = head.connection

@@ -1,7 +1,6 @@
-"""Where the body of a message ends (RFC 9112, section 6 and 7).
+"""The end of a message's body (RFC 9112, sections 6 and 7).
 
-Owns: strict reading of Content-Length and Transfer-Encoding, and the decoder of chunked bodies.
-Must not know: sockets, which side a message came from, what is done with a body.
+Content-Length and Transfer-Encoding are read strictly, and chunked bodies are decoded.
 """
 
 import re
@@ -12,16 +11,17 @@ from gateway.http.limits import BodyLimits
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,12})((?:;[\t\x20-\x7e\x80-\xff]*)?)")
 _FIELD_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t\x20-\x7e\x80-\xff]*+")
-# A size line is "1–12 digits, extensions, CRLF": anything longer than this has no right to wait.
+# A size line is "1–12 digits, extensions, CRLF": a longer one is refused without waiting for its
+# end.
 _SIZE_LINE_SLACK_BYTES: Final = 16
 
 
 class FramingError(Exception):
-    """A body whose end cannot be told with certainty; the message says why, in one sentence."""
+    """The error for a body whose end is uncertain; the message is the reason, in one sentence."""
 
 
 class TooLongError(FramingError):
-    """A body, or what surrounds its chunks, exceeds a limit."""
+    """The error for a body, extensions or trailers above a limit."""
 
 
 class End:
@@ -37,7 +37,7 @@ END: Final = End()
 
 
 def content_length(values: list[bytes]) -> int | None:
-    """The length in bytes that the Content-Length fields state; None when there is none.
+    """Return the length in bytes that the Content-Length fields state; None without a field.
 
     Two fields are refused even if they agree: the next hop may keep the other one.
     """
@@ -51,7 +51,7 @@ def content_length(values: list[bytes]) -> int | None:
 
 
 def is_chunked(values: list[bytes]) -> bool:
-    """True for exactly one Transfer-Encoding field that says exactly `chunked`."""
+    """Return whether there is exactly one Transfer-Encoding field with the value `chunked`."""
     if not values:
         return False
     if len(values) > 1 or values[0].lower() != b"chunked":
@@ -60,7 +60,7 @@ def is_chunked(values: list[bytes]) -> bool:
 
 
 class LengthBody:
-    """Reads a body of a known number of bytes."""
+    """A reader of a body of a known number of bytes."""
 
     __slots__ = ("_left",)
 
@@ -68,7 +68,7 @@ class LengthBody:
         self._left = length_bytes
 
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """(piece of the body, rest of the data, whether the body is complete)."""
+        """Return (piece of the body, rest of the data, whether the body is complete)."""
         size = len(data)
         left = self._left
         if size < left:
@@ -81,20 +81,20 @@ class LengthBody:
 
 
 class EndlessBody:
-    """Reads a body that ends with its connection (responses only)."""
+    """A reader of a body that ends with its connection (responses only)."""
 
     __slots__ = ()
 
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """(piece of the body, nothing, False): only the end of the connection ends it."""
+        """Return (piece of the body, nothing, False): only the end of the connection ends it."""
         return data, b"", False
 
 
 class ChunkedBody:
-    """Decodes a chunked body; extensions and trailers are checked, bounded and left out.
+    """A decoder of a chunked body; extensions and trailers are checked, bounded and left out.
 
-    Strict where leniency has been used for smuggling: lines end in CRLF and nothing else, a size is
-    1–12 hexadecimal digits with no sign or space, data is followed by CRLF.
+    It is strict where lenient readers allow smuggling: lines end in CRLF only, a size is 1–12
+    hexadecimal digits with no sign or space, data is followed by CRLF.
     """
 
     __slots__ = ("_extension_bytes", "_left", "_limits", "_pending", "_size_bytes", "_state")
@@ -102,7 +102,7 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """`bounded` keeps `limits.body_bytes`; a shop's responses are not bounded."""
+        """Begin a body; with `bounded`, `limits.body_bytes` holds (for requests only)."""
         self._limits = limits
         self._state = self._SIZE
         self._left = 0
@@ -111,7 +111,7 @@ class ChunkedBody:
         self._size_bytes = 0 if bounded else -1
 
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """(decoded piece, rest of the data after the body, whether the body is complete).
+        """Return (decoded piece, rest of the data after the body, whether the body is complete).
 
         Raises FramingError or TooLongError. Bytes of an unfinished line are kept inside.
         """
@@ -154,7 +154,7 @@ class ChunkedBody:
         return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b"", False
 
     def _line_end(self, data: bytes, at: int) -> int:
-        """Index of the CRLF that ends the line at `at`, or -1; refuses any other line end."""
+        """Return the index of the CRLF that ends the line at `at`, or -1; refuse other ends."""
         if self._state == self._SIZE:
             allowed = self._limits.chunk_extension_bytes + _SIZE_LINE_SLACK_BYTES
         else:

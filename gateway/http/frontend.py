@@ -1,4 +1,4 @@
-"""What all customers' connections share: limits, the registry, and how an exchange is made."""
+"""The objects that all customers' connections share: limits, registry, factory of exchanges."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from gateway.http.response_context import ResponseContext
 
 @dataclass(frozen=True, slots=True)
 class Frontend:
-    """Shared by every customer's connection, plain or by TLS."""
+    """The shared objects of every customer's connection, plain or by TLS."""
 
     loop: asyncio.AbstractEventLoop
     connections: Connections

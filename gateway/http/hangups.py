@@ -1,7 +1,7 @@
-"""Ends of connections that asyncio does not offer: noticing one that is not read, and a reset.
+"""Two functions that asyncio lacks: noticing the end of a connection that is not read, and a reset.
 
 The event loop does not listen to a transport whose reading is paused, or whose stream has ended.
-The kernel knows of its end all the same (EPOLLRDHUP, EPOLLHUP).
+The kernel still reports its end (EPOLLRDHUP, EPOLLHUP).
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import socket
 import struct
 from typing import Final, Protocol
 
-# Each is told once; errors and resets (EPOLLHUP, EPOLLERR) are reported without being asked for.
+# Each is reported once; errors and resets (EPOLLHUP, EPOLLERR) are always reported.
 _RESET = select.EPOLLONESHOT
 _END_OR_RESET = select.EPOLLRDHUP | select.EPOLLONESHOT
 
@@ -20,23 +20,23 @@ _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Unread(Protocol):
-    """A connection that nobody reads at the moment."""
+    """A connection that the gateway does not read at the moment."""
 
     def ended_unread(self) -> None:
-        """The other side has ended its stream; bytes before the end have not been read yet."""
+        """Handle that the other side ended its stream; bytes before the end are not read yet."""
 
     def hung_up(self) -> None:
-        """The connection has been reset, or is closed in both directions."""
+        """Handle that the connection has been reset, or is closed in both directions."""
 
 
 class Descriptor(Protocol):
-    """A socket, as far as it is needed here."""
+    """An object with a file descriptor, such as a socket."""
 
     def fileno(self) -> int: ...
 
 
 class Hangups:
-    """An epoll of its own inside the event loop's; made when first needed."""
+    """A separate epoll inside the event loop's; it is made when first needed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -45,14 +45,14 @@ class Hangups:
         self._descriptors: dict[Unread, int] = {}
 
     def watch(self, sock: Descriptor, who: Unread, *, for_end: bool) -> None:
-        """From now on `who` hears of a reset and, with `for_end`, of the end of the stream."""
+        """Watch for a reset and, with `for_end`, for the end of the stream; call `who` then."""
         epoll = self._epoll
         if epoll is None:
             epoll = self._epoll = select.epoll()
             self._loop.add_reader(epoll.fileno(), self._look)
         fd = sock.fileno()
         if fd < 0:
-            return  # closed meanwhile, which is told otherwise
+            return  # closed meanwhile, which is reported elsewhere
         events = _END_OR_RESET if for_end else _RESET
         try:
             epoll.register(fd, events)
@@ -62,9 +62,9 @@ class Hangups:
         self._descriptors[who] = fd
 
     def forget(self, who: Unread) -> None:
-        """`who` is read again, or is no more; harmless when repeated."""
+        """Stop the watch: `who` is read again, or no longer exists; harmless when repeated."""
         fd = self._descriptors.pop(who, None)
-        if fd is None or self._watched.get(fd) is not who:  # the number is somebody else's by now
+        if fd is None or self._watched.get(fd) is not who:  # another connection has the number
             return
         del self._watched[fd]
         assert self._epoll is not None
@@ -72,7 +72,7 @@ class Hangups:
             self._epoll.unregister(fd)
 
     def close(self) -> None:
-        """Ends the watching."""
+        """End the watch of all connections."""
         if self._epoll is not None:
             self._loop.remove_reader(self._epoll.fileno())
             self._epoll.close()
@@ -93,7 +93,7 @@ class Hangups:
 
 
 def reset(transport: asyncio.Transport) -> None:
-    """Closes at once with a reset: the other side sees that what it has got is not the whole."""
+    """Close at once with a reset, which shows the other side that its data is incomplete."""
     sock = transport.get_extra_info("socket")
     if sock is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)

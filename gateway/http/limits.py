@@ -1,7 +1,4 @@
-"""How much of anything a customer or the shop may cost the gateway.
-
-Owns: the limits and their defaults. Must not know: who keeps them.
-"""
+"""The limits on the resources that a customer or the shop may use in the gateway."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -21,7 +18,7 @@ class HeadLimits:
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """Limits on a request's body; the shop's own bodies may be of any size."""
+    """Limits on a request's body; the shop's bodies may be of any size."""
 
     body_bytes: int = 8 * MIB
     chunk_extension_bytes: int = 1 * KIB
@@ -29,12 +26,12 @@ class BodyLimits:
 
 
 HalfClose = Literal["probe", "wait", "leave"]
-"""What a customer is taken for that ends its stream after a request: docs/gateway.md."""
+"""The reading of a customer that ends its stream after a request: docs/gateway.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerLimits:
-    """What a customer's connection may cost; times in real seconds."""
+    """Limits on a customer's connection; times in real seconds."""
 
     head_s: float = 10.0
     body_s: float = 30.0

@@ -1,7 +1,4 @@
-"""Which of the eight page types a request asks for.
-
-Owns: the rules file and its checks. Must not know: what is done with the answer.
-"""
+"""The page type of a request, by the rules file."""
 
 import re
 import tomllib
@@ -15,17 +12,17 @@ from gateway.policies.interface import Page
 
 DEFAULT_FILE: Final = Path(__file__).with_name("pages.toml")
 _FIELDS: Final = ("page", "methods", "path")
-# Ids in paths are endless; what has been looked up lately is remembered, up to this many.
+# Ids in paths are endless, so only this many results are remembered.
 _REMEMBERED: Final = 4096
 
 
 class RulesError(ValueError):
-    """The rules file cannot be used; the message names file, rule and field."""
+    """The error for an unusable rules file; the message names file, rule and field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Requests with one of `methods` for a path that `path` matches as a whole are `page`."""
+    """A rule: a request with one of `methods`, whose whole path matches `path`, is `page`."""
 
     page: Page
     methods: frozenset[bytes]
@@ -33,7 +30,7 @@ class Rule:
 
 
 class PageRules:
-    """Classifies requests; the first rule that fits decides."""
+    """The rules that classify requests; the first rule that fits decides."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self._rules = rules
@@ -41,18 +38,18 @@ class PageRules:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """In the order in which they are tried."""
+        """The rules in the order in which they are tried."""
         return tuple(self._rules)
 
     def page(self, method: bytes, target: bytes) -> Page | None:
-        """The page type of a request for `target` (origin form), None for any other request."""
+        """Return the page type of a request for `target` (origin form), None if it has none."""
         raw = target.partition(b"?")[0]
         key = (method, raw)
         try:
             return self.known[key]
         except KeyError:
             pass
-        # Decoded once, as the shop does: "/%73earch/" must not slip past the policy.
+        # Decoded once, as the shop does: "/%73earch/" must not bypass the policy.
         path = unquote_to_bytes(raw).decode("utf-8", "replace")
         page = None
         for rule in self._rules:
@@ -66,7 +63,7 @@ class PageRules:
 
 
 def load(file: Path = DEFAULT_FILE) -> PageRules:
-    """The rules in `file`; raises RulesError."""
+    """Return the rules in `file`; raises RulesError."""
     try:
         document = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

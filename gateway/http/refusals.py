@@ -1,14 +1,10 @@
-"""What the gateway says when it does not pass a request on: a status, a reason, a short page.
-
-Owns: the statuses the gateway may answer with on its own and the page that goes with each.
-Must not know: sockets, policies, how a request came to be refused.
-"""
+"""The answers to requests that the gateway does not pass on: a status, a reason, a short page."""
 
 from html import escape
 
 
 class RefusedError(Exception):
-    """A message that must not be passed on; `status` is what the customer is answered.
+    """The error for a message that must not be passed on; the customer gets `status`.
 
     `reason` is one plain sentence for the page; `headers` go with the answer. After a refusal the
     rest of the connection cannot be trusted, so it is closed.
@@ -50,10 +46,10 @@ ADVICE: dict[int, str] = {
     503: "The shop is very busy right now. Please try again in a moment.",
     504: "The shop took too long to answer. Please try again in a moment.",
 }
-"""The first sentence for people, where the reason alone would not tell them what to do."""
+"""The first sentence for people, by status, where the reason alone does not advise them."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
-"""Of a shop that is away: what has died is started again within seconds."""
+"""The headers of the answer while the shop is away: its processes start again within seconds."""
 
 _FRAME = """<!doctype html>
 <html lang="en">
@@ -80,14 +76,17 @@ h1 {{ font-size: 1.6rem }}
 
 
 def page(status: int, reason: str) -> bytes:
-    """The page for people; `reason` is escaped. KeyError for a status the gateway never answers."""
+    """Return the page for people; `reason` is escaped.
+
+    Raises KeyError for a status that the gateway never answers.
+    """
     advice = ADVICE.get(status, "The gateway could not pass your request on.")
     heading = TITLES[status]
     return frame(status, reason, f"{status} {heading}", heading, f"<p>{advice}</p>")
 
 
 def frame(status: int, reason: str, title: str, heading: str, text: str) -> bytes:
-    """A whole page around `text`, which is HTML as `title` and `heading` are."""
+    """Return a whole page around `text`, which is HTML as `title` and `heading` are."""
     html = _FRAME.format(
         status=status, reason=escape(reason), title=title, heading=heading, text=text
     )
@@ -104,7 +103,7 @@ def response(
     is_head: bool = False,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
-    """A whole response in HTTP/1.1 with this page, and with `headers` added as they are.
+    """Return a whole response in HTTP/1.1 with this page; `headers` are added as they are.
 
     `date` is an IMF-fixdate (RFC 9110, 5.6.7); `is_head` leaves the page itself out.
     """

@@ -1,9 +1,7 @@
-"""What a visitor is told whom admission control turns away: what happened, when to come back.
-
-Owns: the page and its promise. Must not know: why admission turned the visitor away.
+"""The page for a visitor that admission control rejects: the reason, and when to come back.
 
 SBAC, section 8: an explicit rejection keeps the visitor from trying again at once. The page does
-not reload itself: that would be a retry nobody decided on.
+not reload itself: that would be a retry without a decision of the visitor.
 """
 
 from datetime import UTC, datetime
@@ -23,9 +21,9 @@ place in, so you can close this page.</p>"""
 
 
 def page(reason: str, wait_s: int, now_s: float) -> bytes:
-    """The page at `now_s` (seconds since 1970) for whoever may come back after `wait_s` seconds.
+    """Return the page at `now_s` (seconds since 1970) for a visitor that may return after `wait_s`.
 
-    What is shown is rounded up, so that whoever keeps to it is not early.
+    The displayed time is rounded up, so that a visitor who follows it is not early.
     """
     step_s = 1 if wait_s < _BY_THE_SECOND_S else 60
     back_s = ceil((now_s + wait_s) / step_s) * step_s

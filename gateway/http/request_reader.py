@@ -1,8 +1,7 @@
-"""Bytes of a customer's connection in, request heads and body pieces out; no I/O.
+"""The reader of a customer's connection: bytes in, request heads and body pieces out; no I/O.
 
-Owns: which requests are well formed and what their framing is (RFC 9112). A head is accepted only
-if this module's own strict grammar and llhttp (httptools) both accept it and agree on what it says.
-Must not know: sockets, what becomes of a request.
+It decides which requests are well formed and what their framing is (RFC 9112). A head is accepted
+only if this module's strict grammar and llhttp (httptools) both accept it and agree on its content.
 """
 
 import re
@@ -27,7 +26,7 @@ from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.refusals import RefusedError
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS")
-"""What is passed on; CONNECT and TRACE are refused by name, everything else is not implemented."""
+"""The methods that are passed on; CONNECT and TRACE get a 405, every other method a 501."""
 IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
@@ -35,7 +34,7 @@ FIELD = rb"(?:" + _TOKEN + rb"++:[\t\x20-\x7e\x80-\xff]*+\r\n)"
 _HEAD = re.compile(
     rb"(" + _TOKEN + rb"++) ([\x21-\x7e]++) HTTP/([0-9])\.([0-9])\r\n(?:" + FIELD + rb")*+\r\n"
 )
-# Characters no head may hold, and line ends other than CRLF. A last CR may yet be followed by LF.
+# Forbidden characters, and line ends other than CRLF. A last CR may yet be followed by LF.
 FORBIDDEN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?=[^\n])")
 _AUTHORITY = rb"(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9\-._~%!$&'()*+,;=]{1,255})(?::[0-9]{0,5})?"
 _HOST = re.compile(_AUTHORITY)
@@ -63,9 +62,9 @@ Field = tuple[bytes, bytes, bytes]
 class RequestHead:
     """The head of a well-formed request.
 
-    `target` is in origin form, or `*`. `host` is the authority it is meant for, None only for
-    HTTP/1.0 without one. `connection` holds the lower-case names listed in Connection. `fields`
-    leaves out Host, Content-Length, Transfer-Encoding, Connection and Expect, which are read here.
+    `target` is in origin form, or `*`. `host` is its authority, None only for HTTP/1.0 without one.
+    `connection` holds the lower-case names listed in Connection. `fields` leaves out Host,
+    Content-Length, Transfer-Encoding, Connection and Expect, which are read here.
     """
 
     method: bytes
@@ -85,13 +84,13 @@ class RequestHead:
 
     @property
     def keeps_alive(self) -> bool:
-        """Whether the customer wants the connection to go on afterwards."""
+        """Whether the customer wants to keep the connection open afterwards."""
         if self.minor_version == 0:
             return b"keep-alive" in self.connection and b"close" not in self.connection
         return b"close" not in self.connection
 
     def values(self, name: bytes) -> list[bytes]:
-        """All values of the fields called `name` (lower case)."""
+        """Return all values of the fields called `name` (lower case)."""
         return [value for known, _, value in self.fields if known == name]
 
 
@@ -99,7 +98,7 @@ _NO_OPTIONS: frozenset[bytes] = frozenset()
 
 
 class _Collector:
-    """What llhttp reads, as a list."""
+    """A list of everything that llhttp reads."""
 
     __slots__ = ("fields", "url")
 
@@ -115,10 +114,11 @@ class _Collector:
 
 
 class RequestReader:
-    """Reads the requests of one connection, one after the other.
+    """A reader of the requests of one connection, one after the other.
 
-    `receive` bytes, then `pull` until None: a RequestHead, the pieces of its body (only when it has
-    one), END; then the next. A caller that does not pull lets bytes wait in `buffered_bytes`.
+    Call `receive` with bytes, then `pull` until None. It returns a RequestHead, the pieces of its
+    body if it has one, END, and then the next request. Bytes that are not pulled wait in
+    `buffered_bytes`.
     """
 
     __slots__ = ("_body", "_body_limits", "_buffer", "_empty_lines", "_head_limits", "_scanned")
@@ -137,11 +137,11 @@ class RequestReader:
         return len(self._buffer)
 
     def receive(self, data: bytes) -> None:
-        """Takes bytes of the connection."""
+        """Take bytes of the connection."""
         self._buffer = self._buffer + data if self._buffer else data
 
     def pull(self) -> RequestHead | bytes | End | None:
-        """The next event, or None when more bytes are needed. Raises RefusedError."""
+        """Return the next event, or None when more bytes are needed; raises RefusedError."""
         if self._body is not None:
             return self._pull_body(self._body)
         buffer = self._buffer
@@ -189,8 +189,10 @@ class RequestReader:
         return piece or None
 
     def _without_empty_lines(self, buffer: bytes) -> bytes:
-        """The buffer from the request on; a few empty lines before it are ignored (RFC 9112,
-        2.2)."""
+        """Return the buffer from the request on; a few empty lines before it are ignored.
+
+        (RFC 9112, 2.2.)
+        """
         start = 0
         while buffer.startswith(b"\r\n", start):
             start += 2
@@ -202,11 +204,10 @@ class RequestReader:
         return self._buffer
 
     def _refuse_hopeless(self, buffer: bytes) -> None:
-        """Refuses the unfinished (or too long) head in `buffer` if nothing could fix it.
+        """Refuse the unfinished (or too long) head in `buffer` if it can never become valid.
 
-        Looks at what it holds from front to back, so that the answer does not depend on how the
-        bytes were cut into pieces. What has been looked at before is not looked at again: a head
-        may come byte by byte.
+        The search goes from front to back, so that the answer does not depend on how the bytes were
+        cut into pieces. Bytes that were searched before are skipped: a head may come byte by byte.
         """
         limits = self._head_limits
         window_bytes = min(len(buffer), limits.head_bytes)
@@ -243,14 +244,14 @@ class RequestReader:
 
     @staticmethod
     def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
-        """The fields as llhttp reads them; refuses where the two readings differ."""
+        """Return the fields as llhttp reads them; refuse the request if the two readings differ."""
         collector = _Collector()
         try:
             HttpRequestParser(collector).feed_data(data)
         except HttpParserUpgrade:
-            pass  # an Upgrade is never taken up; the field itself is dropped further on
+            pass  # an Upgrade is never accepted; the field itself is dropped further on
         except HttpParserError as error:
-            # A body with a coding llhttp does not know is told apart below, from the fields.
+            # The code below recognises a body with a coding unknown to llhttp, from the fields.
             if "Transfer-Encoding" not in str(error) or not collector.fields:
                 raise RefusedError(400, "the request is malformed") from None
             raise RefusedError(400, "Transfer-Encoding is not exactly chunked") from None
@@ -296,7 +297,7 @@ class RequestReader:
             chunked = is_chunked(codings)
             length = content_length(lengths)
         except FramingError as error:
-            # RFC 9112, 6.1: a coding that is framed soundly but not understood is a 501.
+            # RFC 9112, 6.1: a coding with valid framing that is not understood is a 501.
             is_sound = len(codings) == 1 and codings[0].lower().endswith((b",chunked", b" chunked"))
             raise RefusedError(501 if is_sound else 400, str(error)) from None
         if chunked and (length is not None or minor == 0):
@@ -327,7 +328,7 @@ class RequestReader:
     def _destination(
         method: bytes, target: bytes, minor: int, hosts: list[bytes]
     ) -> tuple[bytes | None, bytes]:
-        """(authority, target in origin form); RFC 9112, section 3.2."""
+        """Return (authority, target in origin form); RFC 9112, section 3.2."""
         if len(hosts) > 1 or (minor == 1 and not hosts):
             raise RefusedError(400, "exactly one Host field is needed")
         if hosts and not _HOST.fullmatch(hosts[0]):
@@ -345,7 +346,7 @@ class RequestReader:
 
 
 def _one_forward_less(value: bytes) -> bytes:
-    """Max-Forwards for the next hop; at 0 the request ends here (RFC 9110, 7.6.2)."""
+    """Return Max-Forwards for the next hop; at 0 the request ends here (RFC 9110, 7.6.2)."""
     if not _FORWARDS.fullmatch(value):
         raise RefusedError(400, "Max-Forwards must be a whole number")
     if int(value) == 0:
@@ -355,6 +356,6 @@ def _one_forward_less(value: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def listed(value: bytes) -> frozenset[bytes]:
-    """The lower-case members of a comma-separated list; few lists occur, and those often."""
+    """Return the lower-case members of a comma-separated list; frequent lists are cached."""
     members = (member.strip(b" \t").lower() for member in value.split(b","))
     return frozenset(member for member in members if member)

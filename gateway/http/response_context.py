@@ -1,4 +1,4 @@
-"""What every response needs besides its request: date, ids, cookies, names, counts of refusals."""
+"""The state that responses share: date, ids, cookies, names, counts of refusals."""
 
 import itertools
 import os
@@ -11,7 +11,7 @@ from gateway.http.sessions import Sessions
 
 
 class ResponseContext:
-    """Shared by all exchanges of a gateway."""
+    """The state shared by all exchanges of a gateway."""
 
     def __init__(
         self,
@@ -21,16 +21,17 @@ class ResponseContext:
         is_draining: Callable[[], bool],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """`own_hosts` says by which name customers reach the gateway: scheme → authority.
+        """Begin without counts.
 
-        `is_draining` says whether every answer is the last on its connection.
+        `own_hosts` is the authority by which customers reach the gateway, by scheme. `is_draining`
+        is whether every answer is the last on its connection.
         """
         self.sessions = sessions
         self.own_hosts = own_hosts
         self.is_draining = is_draining
         self.wall_s = wall_s
         self.refusals: Counter[int] = Counter()
-        """Answers of the gateway's own by status."""
+        """The gateway's answers by status."""
         self.left_in_service = 0
         """Requests that were in service when their customers left, or given to a worker later."""
         self._ids = itertools.count(1)
@@ -51,9 +52,9 @@ class ResponseContext:
         return self._date
 
     def count_refusal(self, status: int) -> None:
-        """The gateway has answered a request itself."""
+        """Count a request that the gateway has answered itself."""
         self.refusals[status] += 1
 
     def count_left_in_service(self) -> None:
-        """The customer of a request in service has left."""
+        """Count a request in service whose customer has left."""
         self.left_in_service += 1

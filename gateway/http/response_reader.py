@@ -1,8 +1,7 @@
-"""Bytes of a connection to the shop in, response heads and body pieces out; no I/O.
+"""The reader of a connection to the shop: bytes in, response heads and body pieces out; no I/O.
 
-Owns: which responses are usable and what their framing is (RFC 9112, section 6.3). As with
+It decides which responses are usable and what their framing is (RFC 9112, section 6.3). As with
 requests, this module's strict grammar and llhttp must agree.
-Must not know: sockets, which customer a response is for.
 """
 
 import re
@@ -32,16 +31,16 @@ _READ_HERE = frozenset((b"content-length", b"transfer-encoding", b"connection"))
 
 
 class BadResponseError(Exception):
-    """The shop's answer cannot be passed on; the message says why."""
+    """The error for an answer of the shop that cannot be passed on; the message is the reason."""
 
 
 @dataclass(slots=True)
 class ResponseHead:
-    """The head of a usable final response; interim ones are swallowed.
+    """The head of a usable final response; interim ones are dropped.
 
     `fields` leaves out Content-Length, Transfer-Encoding and Connection, which are read here.
-    `length_bytes` is what Content-Length states (for HEAD and 304 a length without a body);
-    `has_body` says whether a body follows.
+    `length_bytes` is the Content-Length (for HEAD and 304 a length without a body); `has_body` is
+    whether a body follows.
     """
 
     status: int
@@ -67,10 +66,10 @@ _NO_OPTIONS: frozenset[bytes] = frozenset()
 
 
 class ResponseReader:
-    """Reads the responses of one connection, one after the other.
+    """A reader of the responses of one connection, one after the other.
 
-    `expect` says which request the next response answers; then `receive` and `pull` as in
-    RequestReader; END follows every response, also one without a body.
+    Call `expect` with the request that the next response answers; then `receive` and `pull` as in
+    RequestReader. END follows every response, also one without a body.
     """
 
     __slots__ = (
@@ -95,7 +94,7 @@ class ResponseReader:
         self.keeps_alive = True
 
     def expect(self, method: bytes) -> None:
-        """The next response answers a request with this method."""
+        """Expect that the next response answers a request with this method."""
         self._is_head = method == b"HEAD"
         self._interim = 0
 
@@ -105,11 +104,11 @@ class ResponseReader:
         return len(self._buffer)
 
     def receive(self, data: bytes) -> None:
-        """Takes bytes of the connection."""
+        """Take bytes of the connection."""
         self._buffer = self._buffer + data if self._buffer else data
 
     def receive_eof(self) -> None:
-        """The shop closed the connection; `pull` gives END if that is how the body ends.
+        """Handle that the shop closed the connection; `pull` gives END if that ends the body.
 
         Raises BadResponseError when something is missing.
         """
@@ -120,7 +119,7 @@ class ResponseReader:
             raise BadResponseError("the shop closed the connection in mid-response")
 
     def pull(self) -> ResponseHead | bytes | End | None:
-        """The next event, or None when more bytes are needed. Raises BadResponseError."""
+        """Return the next event, or None when more bytes are needed; raises BadResponseError."""
         body = self._body
         if body is None:
             return self._pull_head()
@@ -160,7 +159,7 @@ class ResponseReader:
         return None
 
     def _read_head(self, data: bytes) -> ResponseHead | None:
-        """None for an interim response."""
+        """Return the head, or None for an interim response."""
         match = _HEAD.fullmatch(data)
         if match is None:
             raise BadResponseError("the status line or a header field is malformed")

@@ -1,7 +1,6 @@
-"""Which session a request belongs to, and when a customer gets the cookie that says so.
+"""The session of each request, and the moment at which a customer gets the gateway's cookie.
 
-Owns: the one rule for what a policy is told of a session (docs/decisions/0006), the cookie's life.
-Must not know: policies, sockets, how the cookie is signed.
+The rule for the sessions that a policy sees is in docs/decisions/0006.
 """
 
 import os
@@ -15,17 +14,18 @@ from gateway.http import cookie_field, session_cookie
 from gateway.http.request_reader import RequestHead
 from gateway.http.session_cookie import SessionCookie
 
-# A cookie is made for T and this share more, and renewed once less than T is left of it: whoever
-# comes back within T is known, and few answers have to carry a new one.
+# A cookie is valid for T and this share more, and renewed once less than T is left of it. A
+# customer that returns within T is recognised, and few answers have to carry a new cookie.
 _SLACK_RATIO: Final = 1 / 8
 
 
 class Session(NamedTuple):
     """The session of a request.
 
-    `id` is None where nothing tells one; `is_new` says that this request would open it;
-    `expires_s` is that of the signed cookie it showed in seconds since 1970, 0 if it showed none,
-    None for a session that is not the gateway's to keep.
+    - `id` is None if nothing identifies the session.
+    - `is_new` is whether this request would open the session.
+    - `expires_s` is the expiry of the request's signed cookie in seconds since 1970: 0 without
+      a cookie, None for a session that the gateway does not keep.
     """
 
     id: str | None
@@ -37,10 +37,10 @@ _UNKNOWN: Final = Session(None, True)
 
 
 class Sessions:
-    """Tells the sessions of requests apart.
+    """The sessions of requests.
 
-    Without admission control a session is the shop's own cookie, and nothing is added to answers.
-    With admission control, or a policy that goes by sessions, it is the gateway's signed cookie.
+    Without admission control the shop's cookie identifies a session, and answers stay as they are.
+    With admission control, or a policy that uses sessions, it is the gateway's signed cookie.
     `timeout_s` is T in paper seconds.
     """
 
@@ -54,7 +54,7 @@ class Sessions:
         is_guarded: bool,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """`wall_s` gives seconds since 1970: a cookie outlives the process that made it."""
+        """Begin; `wall_s` gives seconds since 1970, as a cookie outlives its process."""
         self.cookie = cookie
         self._clock = clock
         self._timeout_s = timeout_s
@@ -64,17 +64,17 @@ class Sessions:
         self._shop_mark = shop_cookie.encode() + b"="
 
     def guard(self, is_guarded: bool) -> None:
-        """Admission control begins or ends.
+        """Handle that admission control begins or ends.
 
-        When it begins in mid-run nobody under way has a signed cookie yet; for T from now on the
-        shop's own cookie, which cannot be checked, counts as well.
+        When it begins during a run, the present customers have no signed cookie yet. For T from now
+        on the shop's cookie, which cannot be checked, counts as well.
         """
         if is_guarded and not self._is_guarded:
             self._trust_ends_s = self._clock() + self._timeout_s
         self._is_guarded = is_guarded
 
     def of(self, head: RequestHead) -> Session:
-        """The session of a request; under admission control it always has an id."""
+        """Return the session of a request; under admission control it always has an id."""
         if not self._is_guarded:
             value = cookie_field.find(head.fields, self._shop_mark)
             return Session(value.decode("latin-1"), False, None) if value else _UNKNOWN
@@ -90,13 +90,14 @@ class Sessions:
         return Session(session_cookie.session_id(random), True, 0)
 
     def set_cookie(self, session: Session) -> bytes | None:
-        """The Set-Cookie value for the shop's answer to a request of `session`, None for none."""
+        """Return the Set-Cookie value for the answer to a request of `session`, or None."""
         if not self._is_guarded or session.id is None or session.expires_s is None:
             return None
         now_s = self._wall_s()
         timeout_s = self._clock.real_s(self._timeout_s)
         longest_s = ceil(timeout_s * (1 + _SLACK_RATIO))
-        # Too long a life is cut as well: T in real seconds follows the time scale.
+        # A cookie that is valid for too long is replaced as well: T in real seconds follows the
+        # time scale.
         if timeout_s <= session.expires_s - now_s <= longest_s + 1:
             return None
         return b"%b=%b; Max-Age=%d; Path=/; HttpOnly; SameSite=Lax" % (

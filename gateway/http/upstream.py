@@ -1,7 +1,6 @@
 """Connections to the shop: opened when needed, kept for the next request, watched.
 
-Owns: one request at a time per connection, reuse, the connect, response and idle limits.
-Must not know: policies, queues, customers' sockets; it reports to the exchange it serves.
+A connection serves one request at a time. It enforces the connect, response and idle limits.
 """
 
 import asyncio
@@ -19,10 +18,10 @@ from gateway.http.response_reader import BadResponseError, ResponseReader
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """Where the shop is and how long to wait for it; real seconds.
+    """The address of the shop, and the time limits of connections to it; real seconds.
 
-    `idle_s` must be shorter than the shop's own keep-alive limit, so that a request is not sent
-    on a connection which the shop is just closing.
+    `idle_s` must be shorter than the shop's keep-alive limit, so that a request is not sent on a
+    connection which the shop is just closing.
     """
 
     host: str
@@ -34,7 +33,7 @@ class ShopAddress:
 
 
 class Pool:
-    """The connections of one lane; as many as the lane lets be in service at a time."""
+    """The connections of one queue: one for each of its requests in service."""
 
     def __init__(
         self,
@@ -62,11 +61,11 @@ class Pool:
 
     @property
     def in_service(self) -> int:
-        """Requests that the shop is at, or that are on their way to it."""
+        """Requests that the shop serves, or that are on their way to it."""
         return len(self._connecting) + len(self._open) - len(self._idle)
 
     def serve(self, exchange: Exchange) -> None:
-        """Sends the request of `exchange` to the shop, on the connection used last or a new one."""
+        """Send the request of `exchange` to the shop, on the connection used last or a new one."""
         now_s = self.loop.time()
         while self._idle:
             connection = self._idle.pop()
@@ -77,7 +76,7 @@ class Pool:
         self.serve_afresh(exchange)
 
     def serve_afresh(self, exchange: Exchange) -> None:
-        """Sends the request of `exchange` to the shop on a new connection."""
+        """Send the request of `exchange` to the shop on a new connection."""
         task = self.loop.create_task(self._connect(exchange))
         self._connecting.add(task)
         task.add_done_callback(self._connecting.discard)
@@ -95,7 +94,7 @@ class Pool:
             exchange.shop_failed(502, "the shop could not be reached")
         else:
             if exchange.is_over:
-                connection.abort()  # kept without a word said, it would hold a thread of the shop
+                connection.abort()  # kept without a request, it would hold a thread of the shop
             elif not connection.is_usable:
                 exchange.shop_failed(502, "the shop broke the connection")
             else:
@@ -106,19 +105,19 @@ class Pool:
         self.deadlines.watched.add(connection)
 
     def keep(self, connection: "ShopConnection") -> None:
-        """Takes a connection that is ready for its next request."""
+        """Keep a connection that is ready for its next request."""
         connection.deadline_s = self.loop.time() + self.address.idle_s
         self._idle.append(connection)
 
     def forget(self, connection: "ShopConnection") -> None:
-        """A connection is not to be used again; harmless when repeated."""
+        """Remove a connection that must not be used again; harmless when repeated."""
         self._open.discard(connection)
         self.deadlines.watched.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
 
     def close(self) -> None:
-        """Closes everything at once."""
+        """Close everything at once."""
         for task in list(self._connecting):
             task.cancel()
         for connection in list(self._open):
@@ -126,7 +125,7 @@ class Pool:
 
 
 class ShopConnection(asyncio.Protocol):
-    """One connection to the shop, serving at most one exchange at a time."""
+    """One connection to the shop, which serves at most one exchange at a time."""
 
     __slots__ = (
         "_answered",
@@ -153,13 +152,13 @@ class ShopConnection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """False once the connection is broken, even if that has not been told yet."""
+        """Whether the connection works; False once it is broken, even before asyncio reports it."""
         return not self._transport.is_closing()
 
-    # ---- what the exchange asks for ------------------------------------------------------------
+    # ---- calls of the exchange -----------------------------------------------------------------
 
     def serve(self, exchange: Exchange) -> None:
-        """Sends the request; the exchange is told of the response as it comes."""
+        """Send the request; the exchange gets the response as it comes."""
         self._exchange = exchange
         self._answered = False
         self._reader.expect(exchange.head.method)
@@ -170,13 +169,13 @@ class ShopConnection(asyncio.Protocol):
             self.end_requests()
 
     def send_body(self, data: bytes) -> None:
-        """Sends more of a request body that is still streaming in."""
+        """Send more of a request body that is still streaming in."""
         self._allow_time()
         if self.is_usable and not self._has_ended:
             self._transport.write(data)
 
     def hold_response(self) -> None:
-        """The customer reads too slowly: stop reading the response."""
+        """Stop reading the response, as the customer reads too slowly."""
         self.deadline_s = NEVER
         if self.is_usable:
             self._is_held = True
@@ -189,34 +188,34 @@ class ShopConnection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def end_requests(self) -> None:
-        """Ends our stream (SHUT_WR), which shows the shop that the customer has left.
+        """End the gateway's stream (SHUT_WR), which shows the shop that the customer has left.
 
-        The response is still read: its end, or that of the shop's stream, says that the shop is
-        done. The connection then serves no other.
+        The gateway still reads the response: its end, or that of the shop's stream, shows that the
+        shop is done. The connection then serves no other request.
         """
         if not self._has_ended and self.is_usable:
             self._has_ended = True
             self._transport.write_eof()
 
     def stop(self) -> None:
-        """The response is not wanted: the shop has `cancel_s` to hear of it and end."""
+        """Give the shop `cancel_s` to notice that the response is not wanted, and to end."""
         self.end_requests()
         self.resume_response()
         self._allow_time()
 
     def abort(self) -> None:
-        """Closes at once, telling nobody."""
+        """Close at once, without a call to the exchange."""
         self._exchange = None
         self._pool.forget(self)
         self._transport.abort()
 
     def reset(self) -> None:
-        """As `abort`, and the shop is shown that the request was not complete."""
+        """Close at once, and show the shop that the request was not complete."""
         self._exchange = None
         self._pool.forget(self)
         hangups.reset(self._transport)
 
-    # ---- what asyncio tells --------------------------------------------------------------------
+    # ---- asyncio's calls -----------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -227,7 +226,7 @@ class ShopConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
-        if exchange is None:  # nobody asked: whatever it is, it must not answer the next request
+        if exchange is None:  # no request is open: the bytes must not answer the next request
             self.abort()
             return
         self._answered = True
@@ -272,8 +271,9 @@ class ShopConnection(asyncio.Protocol):
         try:
             self._reader.receive_eof()
         except BadResponseError as error:
-            # Behind our own end of the stream an orderly one may be the shop's answer to it, whose
-            # sentry stops what nobody waits for: sent again, it would be executed twice.
+            # After the gateway has ended its stream, the shop's sentry may end its own in answer to
+            # it, and stop the abandoned work. A second attempt would then execute the request
+            # twice.
             self._fail(502, str(error), may_be_stale=not self._has_ended)
         else:
             self._pass_on(exchange)
@@ -300,17 +300,17 @@ class ShopConnection(asyncio.Protocol):
             self._fail(504, "the shop did not answer in time")
 
     def _allow_time(self) -> None:
-        """The shop has so long to say (more of) something, or to end."""
+        """Give the shop its time limit again: to send (more of) an answer, or to end."""
         address = self._pool.address
         is_stopped = self._exchange is not None and self._exchange.is_stopped
         wait_s = address.cancel_s if is_stopped else address.response_s
         self.deadline_s = self._pool.loop.time() + wait_s
 
     def _fail(self, status: int, reason: str, *, may_be_stale: bool = True) -> None:
-        """Gives up this connection and tells the exchange, or repeats the request once.
+        """Give up this connection; then fail the exchange, or repeat the request once.
 
-        A kept connection may have been closed by the shop just before the request reached it; an
-        idempotent request of which nothing has come back is then sent again (RFC 9110, 9.2.2).
+        A kept connection may have been closed by the shop just before the request reached it. An
+        idempotent request without any answer is then sent again (RFC 9110, 9.2.2).
         """
         exchange = self._exchange
         assert exchange is not None

@@ -1,1 +1,1 @@
-"""Where a request waits: routing, lanes, the dispatcher that drives the policy, the shop's load."""
+"""The waiting requests: routing, queues, the dispatcher that drives the policy, the shop's load."""

@@ -1,9 +1,8 @@
-"""Several processes of one shop: which of them serves the next request.
+"""The choice among several processes of one shop for each request.
 
-A Python process cannot use more than one processor, so a shop that may have P of them is P
-processes. As many take part as there are processors at the moment, but at least one; the others
-keep running, and are there at once when there are more.
-Owns: the choice among the processes. Must not know: who assigns processors, policies, customers.
+A Python process cannot use more than one processor, so a shop that may have P processors runs P
+processes. The number of processes that get requests is the number of processors at the moment, and
+at least one. The other processes keep running, so that they can serve at once.
 """
 
 from collections.abc import Sequence
@@ -14,28 +13,31 @@ from gateway.http.upstream import Pool
 
 
 class Processors:
-    """How many processors the shop has, as all who spread its requests see it."""
+    """The number of processors that the shop has, shared by all that spread its requests."""
 
     def __init__(self) -> None:
         self.assigned: float | None = None
-        """0, 0.5, 1, …; None without a CPU manager: as many as there are processes."""
+        """0, 0.5, 1, …; None without a CPU manager: every process gets requests."""
 
     def taking_part(self, processes: int) -> int:
-        """How many of `processes` get requests now."""
+        """Return how many of `processes` get requests now."""
         if self.assigned is None:
             return processes
         return min(processes, max(1, ceil(self.assigned)))
 
 
 class Balance:
-    """Serves each request by the process with the fewest in service; the first among equals."""
+    """A balancer that sends each request to the process with the fewest in service.
+
+    Among equals it takes the first.
+    """
 
     def __init__(self, pools: Sequence[Pool], processors: Processors) -> None:
         self.pools = tuple(pools)
         self._processors = processors
 
     def serve(self, exchange: Exchange) -> None:
-        """Sends the request of `exchange` to one of the processes that take part."""
+        """Send the request of `exchange` to one of the processes that get requests now."""
         if len(self.pools) == 1:
             self.pools[0].serve(exchange)
             return

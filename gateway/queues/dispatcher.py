@@ -1,8 +1,8 @@
-"""The dispatcher: drives the gateway's policy, counts fates, and tells a witness what happens.
+"""The dispatcher: it drives the gateway's policy, counts fates, and informs an observer.
 
 It adds to `gateway.policies.driver` what a gateway needs: a clock (paper seconds), events that
 arrive from within an effect, counts by page type, and switching policies without losing a request.
-It knows no sockets, no asyncio and no HTTP; effects go to the host that it is given.
+It uses no sockets, no asyncio and no HTTP; effects go to its host.
 """
 
 from collections import Counter, deque
@@ -25,25 +25,25 @@ from gateway.policies.interface import (
 
 
 class Host(Protocol):
-    """What the connection layer does on the dispatcher's word; none of it may raise."""
+    """The effects of the connection layer that the dispatcher calls; they must not raise."""
 
     def start(self, id: int) -> None:
         """Give the request to a free worker now."""
 
     def refuse(self, id: int, verdict: Drop | Reject) -> None:
-        """Answer the request with a refusal; the dispatcher has forgotten it."""
+        """Answer the request with a refusal; the dispatcher has removed it."""
 
     def cancel(self, id: int) -> None:
-        """Stop the request's work; `finished` follows, once it has stopped."""
+        """Stop the request's work; `finished` follows once it has stopped."""
 
     def withdraw(self, id: int) -> None:
-        """Nobody is left to answer the request; the dispatcher has forgotten it."""
+        """Take the request, whose customer has left, out of the queue without an answer."""
 
 
 class Witness(Protocol):
-    """Is told what happens, and acts on nothing of it; none of it may raise.
+    """An observer of all events, which must not act on them; its methods must not raise.
 
-    Every verdict when it is carried out; then, once the policy has dealt with it, the event.
+    It gets every verdict when it is carried out. It gets the event after the policy has handled it.
     """
 
     def arrival(self, time_s: float, request: Request) -> None: ...
@@ -65,11 +65,11 @@ class Witness(Protocol):
     def withdrawn(self, time_s: float, request: Request) -> None: ...
 
     def next_timer_s(self) -> float | None:
-        """When it wants to be told `tick`."""
+        """Return when it wants a call of `tick`."""
 
 
 class AtHand(NamedTuple):
-    """Everybody a dispatcher has at a moment; `gone` waits although its customer has left."""
+    """All requests of a dispatcher at a moment; those in `gone` wait without their customers."""
 
     waiting: Sequence[Request]
     in_service: Sequence[Request]
@@ -77,7 +77,7 @@ class AtHand(NamedTuple):
 
 
 class Dispatcher:
-    """Drives one policy over `workers` workers.
+    """The driver of one policy over `workers` workers.
 
     The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`; the dispatcher
     calls the host back, possibly before such a call returns. Calls that the host makes from within
@@ -105,17 +105,17 @@ class Dispatcher:
         self._events: deque[Callable[[float], None]] = deque()
         self._busy = False
 
-    # ---- what the host tells ------------------------------------------------------------------
+    # ---- events from the host -----------------------------------------------------------------
 
     def new_id(self) -> int:
-        """An id that no other request of this dispatcher has had."""
+        """Return an id that no other request of this dispatcher has had."""
         self._ids += 1
         return self._ids
 
     def submit(
         self, id: int, page: Page, *, session: str | None, session_is_new: bool, attempt: int
     ) -> None:
-        """A request has come in; a verdict may reach the host before this returns."""
+        """Handle a new request; a verdict may reach the host before this returns."""
 
         def arrival(now_s: float) -> None:
             request = Request(id, page, now_s, session, session_is_new, attempt)
@@ -127,7 +127,7 @@ class Dispatcher:
         self._handle(arrival)
 
     def finished(self, id: int, outcome: Outcome) -> None:
-        """A dispatched request has ended and its worker is free."""
+        """Handle the end of a dispatched request, whose worker is free again."""
 
         def completion(now_s: float) -> None:
             self._counts[self._driver.in_service[id].page][outcome.value] += 1
@@ -138,10 +138,10 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """The customer of a request closed the connection; harmless for one that is done.
+        """Handle that the customer of a request closed its connection; an ended request is ignored.
 
-        The policy is told first. What then still waits is withdrawn, and what is in service
-        cancelled, as far as `mode` says, or `abandonment` where it is not given.
+        The policy gets the event first. Then `mode` decides, or `abandonment` if it is not given: a
+        request that still waits may be withdrawn, and one in service may be cancelled.
         """
 
         def abandonment(now_s: float) -> None:
@@ -159,7 +159,7 @@ class Dispatcher:
         self._handle(abandonment)
 
     def load_sample(self, sample: LoadSample) -> None:
-        """The shop has reported its load."""
+        """Handle a load sample of the shop."""
 
         def load_sample(now_s: float) -> None:
             self._driver.load_sample(now_s, sample)
@@ -169,11 +169,11 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """The time `due_s` has come, which `next_timer_s` had given."""
+        """Handle that the time `due_s`, which `next_timer_s` returned, has come."""
 
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
-            if wanted_s is not None and wanted_s <= due_s:  # else it is the witness's time
+            if wanted_s is not None and wanted_s <= due_s:  # otherwise the observer wanted the time
                 self._driver.timer_due(now_s)
             if self.witness is not None:
                 self.witness.tick(now_s, due_s)
@@ -181,16 +181,16 @@ class Dispatcher:
         self._handle(timer_due)
 
     def next_timer_s(self) -> float | None:
-        """When `tick` should be called, in paper seconds; None for never."""
+        """Return when `tick` should be called, in paper seconds; None for never."""
         wanted_s = self.policy.next_timer_s()
         if self.witness is None:
             return wanted_s
         return earliest((wanted_s, self.witness.next_timer_s()))
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; whoever waits goes on waiting under the new one.
+        """Replace the policy; waiting requests go on waiting under the new one.
 
-        It is told of those of them whose customers have left meanwhile, as if they left now.
+        If customers have left meanwhile, the new policy gets their requests as if they left now.
         """
 
         def switching(now_s: float) -> None:
@@ -201,10 +201,10 @@ class Dispatcher:
         self._handle(switching)
 
     def take_over(self, others: AtHand) -> None:
-        """Begin with whoever another dispatcher has; for one that has nobody.
+        """Begin with the requests of another dispatcher; this one must have none.
 
-        The policy learns of them as by a `switch`. The host is not asked to start what is in
-        service already.
+        The policy gets them as in a `switch`. The host does not start the requests in service
+        again.
         """
 
         def taking_over(now_s: float) -> None:
@@ -216,7 +216,7 @@ class Dispatcher:
 
         self._handle(taking_over)
 
-    # ---- what others may look at ---------------------------------------------------------------
+    # ---- state ---------------------------------------------------------------------------------
 
     @property
     def policy(self) -> Policy:
@@ -225,7 +225,7 @@ class Dispatcher:
 
     @property
     def witness(self) -> Witness | None:
-        """Is told what happens; None for nobody."""
+        """The observer of all events; None without one."""
         return self._effects.witness
 
     @witness.setter
@@ -243,7 +243,7 @@ class Dispatcher:
         return len(self._driver.in_service)
 
     def at_hand(self) -> AtHand:
-        """Everybody who waits or is in service, the oldest first."""
+        """Return all requests that wait or are in service, the oldest first."""
         driver = self._driver
         return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
 
@@ -278,7 +278,7 @@ class Dispatcher:
 
 
 class _Places:
-    """The shop's workers: one for each request in service."""
+    """The shop's workers; each serves one request at a time."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -291,9 +291,9 @@ class _Places:
 
 
 class _Effects:
-    """The effects of a verdict: it is counted, the witness hears of it, the host acts.
+    """The effects of a verdict: it counts the verdict, informs the observer, and calls the host.
 
-    It does not know the dispatcher: what knows each other outlives its use.
+    It has no reference to the dispatcher: a reference cycle would outlive its use.
     """
 
     def __init__(self, host: Host, counts: Mapping[Page, Counter[str]]) -> None:
@@ -314,7 +314,7 @@ class _Effects:
         self._host.refuse(id, verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """The gateway writes rejections itself; they cost no worker of the shop."""
+        """Do nothing: the gateway writes rejections itself, and they cost no worker of the shop."""
 
     def cancel(self, now_s: float, id: int) -> None:
         self._host.cancel(id)
@@ -327,5 +327,5 @@ class _Effects:
 
 
 def earliest(times_s: Iterable[float | None]) -> float | None:
-    """The least of those that are some; None if there is none."""
+    """Return the earliest time; None if there is none."""
     return min((time_s for time_s in times_s if time_s is not None), default=None)

@@ -1,4 +1,4 @@
-"""Where requests wait for a worker: behind the policy (the eight pages) or in a bypass."""
+"""The queues of requests for a worker: behind the policy (the eight pages) or in a bypass."""
 
 import asyncio
 import logging
@@ -18,9 +18,10 @@ Observe = Callable[[Exchange, str], None]
 
 
 def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
-    """Tell an exchange what its lane has decided, and return its answer.
+    """Pass a queue's decision to an exchange, and return the exchange's answer.
 
-    A fault of ours must not stop the other requests: the exchange is broken off, and None returned.
+    A fault of the gateway must not stop the other requests: the exchange is broken off, and the
+    answer is None.
     """
     try:
         return tell()
@@ -31,10 +32,10 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
 
 
 class PolicyLane:
-    """The eight pages: a policy decides who waits, who is served next, who is turned away.
+    """The queue of the eight pages: a policy orders, serves and refuses its requests.
 
-    `serve` sends a request to the shop; `observe` is told of every fate (request, fate's name)
-    that ends a request, for metrics.
+    `serve` sends a request to the shop. `observe` receives every fate that ends a request (request,
+    fate's name), for metrics.
     """
 
     def __init__(
@@ -65,10 +66,10 @@ class PolicyLane:
         return len(self._exchanges)
 
     def has_left(self, id: int) -> bool:
-        """Whether the customer of a request that waits or is in service has gone."""
+        """Return whether the customer of a request that waits or is in service has left."""
         return self._exchanges[id].has_left
 
-    # ---- as a lane -----------------------------------------------------------------------------
+    # ---- calls of exchanges --------------------------------------------------------------------
 
     def submit(self, exchange: Exchange) -> None:
         page, session = exchange.page, exchange.session
@@ -96,7 +97,7 @@ class PolicyLane:
         self.dispatcher.client_left(exchange.id)
         self.set_timer()
 
-    # ---- as the dispatcher's host --------------------------------------------------------------
+    # ---- calls of the dispatcher ---------------------------------------------------------------
 
     def start(self, id: int) -> None:
         exchange = self._exchanges[id]
@@ -126,26 +127,26 @@ class PolicyLane:
         self._observe(exchange, "withdrawn")
         _told(exchange, exchange.withdrawn)
 
-    # ---- what the controller of the gateway asks for -------------------------------------------
+    # ---- calls of the gateway's controller -----------------------------------------------------
 
     def load_sample(self, sample: LoadSample) -> None:
-        """The shop reported its load."""
+        """Pass a load sample of the shop to the policy."""
         self.dispatcher.load_sample(sample)
         self.set_timer()
 
     def switch(self, policy: Policy) -> None:
-        """Replaces the policy; whoever waits goes on waiting under the new one."""
+        """Replace the policy; waiting requests go on waiting under the new one."""
         self.dispatcher.switch(policy)
         self.set_timer()
 
     def set_time_scale(self, scale: float) -> None:
-        """Changes the pace of paper time; raises nothing, loses nothing."""
+        """Change the pace of paper time; no request is lost."""
         self._clock.scale = scale
         self._timer_s = None
         self.set_timer()
 
     def set_timer(self) -> None:
-        """The policy, or who watches it, may want another time than before."""
+        """Set the timer again, as the policy or its observer may want another time than before."""
         due_s = self.dispatcher.next_timer_s()
         if due_s == self._timer_s:
             return
@@ -165,7 +166,7 @@ class PolicyLane:
 
 
 class OtherLane:
-    """Everything but the eight pages: at most `limit` in service, `capacity` waiting, FIFO."""
+    """The queue of a bypass: at most `limit` in service, `capacity` waiting, FIFO."""
 
     def __init__(
         self,
@@ -198,7 +199,7 @@ class OtherLane:
         return self.in_service + len(self._waiting)
 
     def counts(self) -> dict[str, int]:
-        """Fate → requests, cumulative, as for the eight pages."""
+        """Return the cumulative requests by fate, as for the eight pages."""
         return {fate: self._fates[fate] for fate in FATES}
 
     def submit(self, exchange: Exchange) -> None:

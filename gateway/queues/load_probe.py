@@ -1,7 +1,6 @@
-"""Asks the shop's controller how busy the shop is, once per utilisation interval.
+"""The probe of the shop's load: it polls the shop's controller once per utilisation interval.
 
-Owns: the polling, the arithmetic of CPU utilisation, what is known when the shop does not answer.
-Must not know: what a policy does with a sample.
+It calculates the CPU utilisation and keeps the last state when the shop does not answer.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ from gateway.policies.interface import LoadSample
 log = logging.getLogger("gateway.load")
 
 # A saturated shop answers late, and a late answer is still exact: it covers the whole time since
-# the one before. Hanging up would only give the shop more to do.
+# the one before. Closing the connection would only give the shop more to do.
 LEAST_PATIENCE_S = 10.0
 _LEAST_PAUSE_S: Final = 0.02
 _ANSWER_BYTES: Final = 1 << 20
@@ -33,7 +32,7 @@ _NUMBERS: Final = ("time_s", "cpu_s", "cpus", "busy_workers")
 
 
 class ProbeError(Exception):
-    """The controller gave no usable status; the message says why, in one line."""
+    """The error for a controller without a usable status; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Status:
 
 
 def read_status(body: bytes) -> Status:
-    """The status in a controller's JSON answer; raises ProbeError naming the field."""
+    """Return the status in a controller's JSON answer; raises ProbeError naming the field."""
     try:
         whole = plain_json.decoded(body, _MOST_VALUES)
     except PlainJsonError as fault:
@@ -65,10 +64,10 @@ def read_status(body: bytes) -> Status:
 
 
 def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
-    """The load between two answers, None if they cannot be compared (the shop was restarted).
+    """Return the load between two answers; None if the shop was restarted between them.
 
-    Utilisation = Δcpu_s / (Δtime_s × cpus), real seconds. `interval_s` are paper seconds: how many
-    they are is not in the answers, as the time scale may have changed between them.
+    Utilisation = Δcpu_s / (Δtime_s × cpus), in real seconds. `interval_s` is in paper seconds: the
+    answers do not contain them, as the time scale may have changed between them.
     """
     elapsed_s = now.time_s - before.time_s
     burnt_s = now.cpu_s - before.cpu_s
@@ -78,9 +77,9 @@ def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
 
 
 class LoadProbe:
-    """Polls over one persistent connection and hands each sample to `hand_over`.
+    """A poller over one persistent connection that passes each sample to `hand_over`.
 
-    A shop that is slow or away costs samples, never the gateway; `snapshot` says so.
+    A slow or absent shop costs samples and never stops the gateway; `snapshot` shows the error.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class LoadProbe:
         self.restart_interval()
 
     def restart_interval(self) -> None:
-        """The interval or the time scale has changed: begin a new interval now."""
+        """Begin a new interval now, as the interval or the time scale has changed."""
         self._changed.set()
 
     def start(self) -> None:
@@ -137,7 +136,7 @@ class LoadProbe:
         return self._newest
 
     def snapshot(self) -> dict[str, object]:
-        """The newest sample, its age in paper seconds, the whole status, and what is wrong."""
+        """Return the newest sample, its age in paper seconds, the whole status, and the error."""
         known = self._newest
         return {
             "cpu_utilisation_ratio": known.cpu_utilisation_ratio if known else None,
@@ -156,7 +155,7 @@ class LoadProbe:
         while True:
             await self._ask()
             pause_s = self._clock.real_s(self._interval_s)
-            # On a fixed grid; intervals that a slow shop has eaten are left out, not made up for.
+            # Samples are on a fixed grid; an interval that a slow shop missed is left out.
             due_s = max(due_s + pause_s, time.monotonic() + min(_LEAST_PAUSE_S, pause_s))
             try:
                 async with asyncio.timeout(due_s - time.monotonic()):
@@ -189,7 +188,7 @@ class LoadProbe:
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
-        """What went wrong where the sample was handed to; the polling goes on all the same."""
+        """Pass the sample on, and return the error if there is one; the polling goes on."""
         self.samples += 1
         self._newest = measured
         self._newest_at_s = self._clock()
@@ -219,7 +218,7 @@ class LoadProbe:
     async def _get(self) -> bytes:
         if self._streams is not None:
             stream, writer = self._streams
-            if writer.is_closing() or stream.at_eof():  # closed by the shop while nobody asked
+            if writer.is_closing() or stream.at_eof():  # closed by the shop between two polls
                 self._hang_up()
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port)

@@ -1,7 +1,4 @@
-"""Which policies are in force: one for the queues, one for admission, each with its parameters.
-
-Owns: the four together, as settings and admin API name them. Must not know: what a policy does.
-"""
+"""The policies in force: one for the queues, one for admission, each with its parameters."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -20,7 +17,7 @@ log = logging.getLogger("gateway")
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A choice as it was given; parameters left out have their defaults.
+    """A choice as it was given; a parameter that was left out has its default.
 
     `name` may be the path of a student's file; `file` is then its text.
     """
@@ -40,7 +37,7 @@ class PolicyChoice:
         admission_parameters: Mapping[str, object],
         source: str | None = None,
     ) -> "PolicyChoice":
-        """The same, with the student's file where `name` is a path: `source`, or read from there.
+        """Return the choice; if `name` is a path, with `source` or else the text of that file.
 
         Raises PolicyError.
         """
@@ -56,13 +53,15 @@ class PolicyChoice:
 
     @property
     def sheet(self) -> Sheet:
-        """The queueing policy's; raises PolicyError."""
+        """The sheet of the queueing policy; raises PolicyError."""
         return naming.sheet_of_file(self.file) if self.file else registry.sheet(self.name)
 
     @property
     def needs_sessions(self) -> bool:
-        """Whether each session must have a name that nobody else can claim, from its first request
-        on; for a choice that could be made."""
+        """Whether each session needs a name from its first request on.
+
+        No other client can claim that name. The choice must be valid.
+        """
         return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 
     def make(
@@ -70,9 +69,10 @@ class PolicyChoice:
         limits: Limits = IN_THE_GATEWAY,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> Policy:
-        """A fresh policy; raises PolicyError (`registry.create`).
+        """Return a fresh policy; raises PolicyError (`registry.create`).
 
-        A student's takes a tenth of a second; `on_fall_back` is called should it be given up.
+        A student's policy takes a tenth of a second to start. `on_fall_back` is called if the
+        gateway gives it up.
         """
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if self.file is None:
@@ -80,10 +80,10 @@ class PolicyChoice:
         return naming.create(self.file, *chosen, limits=limits, on_fall_back=on_fall_back)
 
     def described(self) -> dict[str, object]:
-        """Names and all parameters, JSON-ready; for a choice that could be made.
+        """Return names and all parameters, JSON-ready; the choice must be valid.
 
-        A student's policy has its file's stem for a name; `file` and `sha256` say which it is,
-        `confinement` which layers hold around it.
+        A student's policy has its file's stem for a name. `file` and `sha256` identify the file;
+        `confinement` lists the layers of its confinement.
         """
         file: dict[str, object] = {}
         if self.file:
@@ -103,7 +103,7 @@ class PolicyChoice:
 
     @property
     def label(self) -> str:
-        """`door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: names, and what is not its default."""
+        """Return `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: names, and changed parameters."""
         admission = registry.admission_sheet(self.admission)
         own = (("", self.sheet, self.parameters),)
         others = ((f"{self.admission} ", admission, self.admission_parameters),)
@@ -121,20 +121,20 @@ class PolicyChoice:
 
 
 def _in_words(value: ParameterValue, default: ParameterValue) -> str:
-    """A number, or those of a table that differ."""
+    """Return a number, or the numbers of a table that differ from the default, as text."""
     if isinstance(value, dict) and isinstance(default, dict):
         return " ".join(f"{key} {one:.12g}" for key, one in value.items() if one != default[key])
     return f"{value:.12g}"
 
 
 class PolicyInForce:
-    """Which policy decides, and how often a student's policy was given up."""
+    """The policy that decides, and the number of students' policies that were given up."""
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
-        """`own_policy_s` is the real time that a student's policy has for a decision."""
+        """Begin with `choice`; a student's policy has `own_policy_s` real seconds to decide."""
         self.choice = choice
         self.fallbacks = 0
-        """Students' policies that were given up, since the start."""
+        """Students' policies that were given up since the start."""
         self.own_policy_s = own_policy_s
 
     def make(self, choice: PolicyChoice) -> Policy:

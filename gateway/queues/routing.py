@@ -1,4 +1,4 @@
-"""Where a request goes: to the policy, to the shop past the policy, or to a server of its own."""
+"""Routing of requests: to the policy, past the policy to the shop, or to a separate server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from gateway.http.upstream import Pool
 from gateway.queues.lanes import OtherLane
 
 OTHER: Final = "other"
-"""The name of the bypass for everything that no other bypass takes: it leads to the shop."""
+"""The name of the bypass for requests that no other bypass takes: it leads to the shop."""
 ADS: Final = "ads"
 
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A short queue of its own for requests whose path begins with `prefix`.
+    """A separate short queue for requests whose path begins with `prefix`.
 
     `name` is for counts; there is a pool for each process that serves these requests.
     """
@@ -30,7 +30,7 @@ class Bypass:
 
 
 def lane_for(target: bytes, bypasses: Sequence[Bypass]) -> OtherLane:
-    """Return the lane of a target (origin form): of the first prefix that fits, else the last."""
+    """Return the queue of a target (origin form): of the first prefix that fits, or the last."""
     for one in bypasses:
         if target.startswith(one.prefix):
             return one.lane
@@ -38,7 +38,7 @@ def lane_for(target: bytes, bypasses: Sequence[Bypass]) -> OtherLane:
 
 
 class Router:
-    """Makes the exchange of each request, in the lane of its kind."""
+    """A router that creates the exchange of each request, in the queue of its kind."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Router:
         pages: Lane,
         bypasses: Sequence[Bypass],
     ) -> None:
-        """`pages` is the lane of the eight page types, behind the policy."""
+        """Keep the queues; `pages` is that of the eight page types, behind the policy."""
         self._rules = rules
         self._context = context
         self._pages = pages

@@ -1,1 +1,1 @@
-"""Shadows: policies that are told everything and act on nothing."""
+"""Shadows: policies that receive all events, and whose verdicts have no effect."""

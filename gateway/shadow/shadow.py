@@ -1,16 +1,15 @@
-"""One shadow: a policy in a world of its own, told what happens, obeyed by nobody.
+"""One shadow: a policy in a separate world, which receives all events and has no effect.
 
-Owns: that world (who waits, who is in service, which sessions are gone from it), and when shadow
-and acting policy have both decided on a request.
-Must not know: sockets, clocks, which policy acts, other shadows.
+Its world has its own waiting requests, requests in service and ended sessions. A second dispatcher
+drives the policy, as the gateway's drives the acting one; its shop is a model (`shadow.shop`). The
+customers are the real ones: their next requests follow from the acting policy's decisions.
 
-A dispatcher of its own drives the policy, as the gateway's drives the acting one; its shop is only
-thought of (`shadow.shop`). Customers are the real ones: what they ask for next they ask for because
-of what the acting policy did. What the shadow has refused a session ends that session in its
-world: later pages of it are `absent`. What it would have served of those refused in the real world
-brings it nothing more. Who waits longer here than there leaves as real customers do
-(`shadow.customers`). Where both policies are the same from the start, both worlds stay the same,
-to the last digit (tests/gateway/shadow/test_shadow.py).
+- A session that the shadow refuses has ended in its world: later pages of it are `absent`.
+- A session that only the real world refuses sends no further requests to the shadow.
+- A request that waits longer here than there leaves as real customers do (`shadow.customers`).
+
+If both policies are the same from the start, both worlds stay the same, to the last digit
+(tests/gateway/shadow/test_shadow.py).
 """
 
 from collections import OrderedDict
@@ -27,18 +26,18 @@ from gateway.shadow.shop import EXACT_S, Account, Decision, Deed, Needs, Thought
 from gateway.shadow.tally import Tally
 
 SESSIONS_REMEMBERED: Final = 10_000
-"""Most sessions that are known to be gone from a shadow's world; the oldest are forgotten first."""
+"""Most ended sessions that a shadow's world remembers; the oldest are forgotten first."""
 MOST_WAITING: Final = 100_000
-"""A shadow that turns nobody away must not fill the gateway's memory."""
+"""The bound for a shadow that refuses no request, which must not fill the gateway's memory."""
 
 
 class ShadowError(Exception):
-    """A shadow that cannot go on; one line."""
+    """The error of a shadow that cannot go on; one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RealWorld:
-    """The acting policy's dispatcher and what the real requests show, for all shadows alike."""
+    """The acting policy's dispatcher and the state of the real requests, shared by all shadows."""
 
     acting: Dispatcher
     shop: Account
@@ -59,15 +58,18 @@ class _Case:
 
 
 class Shadow:
-    """`policy` beside an acting one. Events come in order of time; any may raise what it raises."""
+    """`policy` next to an acting one.
+
+    Events come in order of time; any of them may raise the policy's errors.
+    """
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
         self._now_s = now_s
         self._real = real
         self._shop = ThoughtShop(real.shop, real.needs, Account(now_s))
         self._cases: dict[int, _Case] = {}
-        self._leaving: list[tuple[float, int]] = []  # a heap: when, whose customer
-        self._left: set[int] = set()  # whose customer has gone here, but not in the real world
+        self._leaving: list[tuple[float, int]] = []  # a heap: (time of leaving, request id)
+        self._left: set[int] = set()  # ids whose customers have left here only
         self.gone: OrderedDict[str, int] = OrderedDict()  # sessions, the request refused to them
         self.dispatcher = Dispatcher(
             policy, workers=real.acting.workers, clock_s=lambda: self._now_s, host=self
@@ -87,7 +89,7 @@ class Shadow:
         return self.dispatcher.in_service
 
     def begin(self, deeds: Mapping[int, Deed]) -> None:
-        """From the real world as it stands, as if the policies were switched now."""
+        """Begin with the real world's present state, as if the policies were switched now."""
         others = self._real.acting.at_hand()
         for request in others.waiting:
             case = self._cases[request.id] = _Case(deeds[request.id])
@@ -100,10 +102,10 @@ class Shadow:
         self.dispatcher.take_over(others)
 
     def end(self) -> None:
-        """Let the policy go, and with it its process if it has one; nothing is told any more."""
-        del self.dispatcher  # each knows the other: they would outlive their use
+        """Release the policy, and its process if it has one; no events may follow."""
+        del self.dispatcher  # they refer to each other, and would outlive their use
 
-    # ---- what happens in the real world --------------------------------------------------------
+    # ---- events of the real world --------------------------------------------------------------
 
     def arrival(self, time_s: float, deed: Deed) -> None:
         self.run(time_s)
@@ -123,12 +125,12 @@ class Shadow:
         )
 
     def completion(self, time_s: float, deed: Deed) -> None:
-        """The real shop is done with a request."""
+        """Handle that the real shop has finished a request."""
         id = deed.request.id
         if id in self._shop:
             self._shop.real_one_done(deed)
         self.run(time_s)
-        if id in self._shop and deed.outcome is Outcome.CANCELLED:  # stopped, here as there
+        if id in self._shop and deed.outcome is Outcome.CANCELLED:  # stopped in both worlds
             self._end(time_s, id, Outcome.CANCELLED)
         self._real_one_over(deed)
 
@@ -138,7 +140,7 @@ class Shadow:
         self._undecided_left(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """It is told the load of the real shop, but for what its own has been busier or idler."""
+        """Pass on the real shop's load, corrected by the difference between the two shops."""
         self.run(time_s)
         account = self._shop.account
         account.advance(time_s)
@@ -160,16 +162,16 @@ class Shadow:
         return self.dispatcher.next_timer_s()
 
     def switched(self, time_s: float) -> None:
-        """Another policy acts from now on: what was counted was beside the one before."""
+        """Begin a new tally, as another policy acts from now on."""
         self.run(time_s)
         self.tally = Tally(time_s)
 
     def acted(self, deed: Deed) -> None:
-        """The acting policy has decided on a request."""
+        """Handle that the acting policy has decided on a request."""
         request, decision = deed.request, deed.decision
         assert decision is not None
         if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:
-            del self.gone[request.session or ""]  # refused by both: what it does next it does
+            del self.gone[request.session or ""]  # refused by both: its next requests count
         case = self._cases.get(request.id)
         if case is not None:
             self._compare(case)
@@ -177,7 +179,7 @@ class Shadow:
             self._real_one_over(deed)
 
     def run(self, until_s: float) -> None:
-        """Let its shop work, and customers leave, until then."""
+        """Let its shop work, and customers leave, until `until_s`."""
         while self._leaving and self._leaving[0][0] <= until_s:
             time_s, id = heappop(self._leaving)
             time_s = max(self._now_s, time_s)
@@ -188,7 +190,7 @@ class Shadow:
                 self._undecided_left(id)
         self._work(until_s)
 
-    # ---- as the dispatcher's host --------------------------------------------------------------
+    # ---- calls of the dispatcher ---------------------------------------------------------------
 
     def start(self, id: int) -> None:
         self._shop.start(self._now_s, self._say(id, "served"))
@@ -205,7 +207,7 @@ class Shadow:
     def cancel(self, id: int) -> None:
         if not self._shop.deed(id).is_in_service(self._now_s):
             self._end(self._now_s, id, Outcome.CANCELLED)
-        # else it ends here when it ends there
+        # otherwise it ends here when it ends in the real world
 
     def withdraw(self, id: int) -> None:
         self._say(id, "left")
@@ -219,7 +221,7 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, deed: Deed) -> None:
-        """The real world waits for a request no longer; its customer here may."""
+        """Set when the customer leaves here, as the request is over in the real world."""
         id = deed.request.id
         if self._is_here(id) and not deed.has_left:
             leaves_s = self._real.customers.leaves_s(deed.request, self._now_s)
@@ -229,7 +231,7 @@ class Shadow:
         return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
 
     def _undecided_left(self, id: int) -> None:
-        """A request keeps its place, if leaving does nothing; but nobody waits for a decision."""
+        """Decide `left` for a request without a decision; it may keep its place in the queue."""
         case = self._cases.get(id)
         if case is not None and case.said is None:
             case.said = self._decision("left")
@@ -243,7 +245,7 @@ class Shadow:
         self.dispatcher.finished(id, outcome or _outcome(deed, time_s, has_left=has_left))
 
     def _say(self, id: int, kind: str, reason: str = "") -> Deed:
-        """The shadow has decided, perhaps when nobody waited any more."""
+        """Record the shadow's decision, which may come after the customer has left."""
         case = self._cases[id]
         case.waits = False
         if case.said is None:

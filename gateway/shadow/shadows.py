@@ -1,11 +1,8 @@
-"""The shadows of a gateway: policies that are told everything and act on nothing.
+"""The shadows of a gateway: policies that receive all events, and whose verdicts have no effect.
 
-Owns: which there are, keeping the account of the real shop for them, what happens when one fails.
-Must not know: sockets, how a shadow decides, how policies are made.
-
-As the dispatcher's witness they are told of every event when the acting policy has dealt with it.
-Without shadows the dispatcher has no witness. A shadow that raises is taken away and says why; one
-that never answers holds up the gateway as an acting policy would.
+They are the dispatcher's observer: they receive every event when the acting policy has handled it.
+Without shadows the dispatcher has no observer. A shadow that raises an error is removed with its
+reason. One that never answers holds up the gateway as an acting policy would.
 """
 
 import logging
@@ -21,7 +18,7 @@ from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
 from gateway.shadow.shop import Account, Decision, Deed, Needs
 
 MOST: Final = 8
-"""Shadows at a time: each costs about what the acting policy does."""
+"""The highest number of shadows: each costs about as much as the acting policy."""
 
 log = logging.getLogger("gateway.shadows")
 
@@ -29,7 +26,7 @@ _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
 
 
 class ShadowsError(Exception):
-    """A shadow that cannot be one more, or one less: one line, and what would be allowed."""
+    """The error for a shadow that cannot be added or removed: one line, and the allowed values."""
 
     def __init__(self, message: str, allowed: str) -> None:
         super().__init__(message)
@@ -38,7 +35,7 @@ class ShadowsError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A shadow as it was asked for; `name` is unique among them. `shadow` is None after a fault."""
+    """A shadow as it was requested; `name` is unique, and `shadow` is None after a fault."""
 
     name: str
     described: Mapping[str, object]
@@ -47,7 +44,7 @@ class Entry:
 
 
 class Shadows:
-    """All shadows of one dispatcher, as its witness."""
+    """All shadows of one dispatcher, as its observer."""
 
     def __init__(self, acting: Dispatcher, clock_s: Callable[[], float]) -> None:
         self._acting = acting
@@ -62,13 +59,13 @@ class Shadows:
 
     @property
     def is_running(self) -> bool:
-        """Whether any shadow is told anything."""
+        """Whether any shadow receives events."""
         return any(entry.shadow is not None for entry in self.entries)
 
     def replace(self, wanted: Sequence[tuple[str, Mapping[str, object], Policy]]) -> None:
-        """(name, description, fresh policy) of each from now on; those that stay go on as they are.
+        """Run these shadows from now on: (name, description, fresh policy) of each.
 
-        The caller makes the gateway's timer anew.
+        Those that run already go on. The caller sets the gateway's timer again.
         """
         now_s = self._caught_up_s()
         going = self._going()
@@ -80,8 +77,10 @@ class Shadows:
         )
 
     def add(self, name: str, described: Mapping[str, object], policy: Policy) -> None:
-        """One more from now on, in the place of a faulty one of its name. Raises ShadowsError for
-        one that runs, and for one too many."""
+        """Run one more shadow from now on; it replaces a faulty one of its name.
+
+        Raises ShadowsError if it runs already, or if there are too many.
+        """
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
         allowed = f"another choice, at most {MOST} at a time"
         if name in self._going():
@@ -92,7 +91,7 @@ class Shadows:
         self._become([*others, Entry(name, described, self._fresh(now_s, policy))])
 
     def take_away(self, name: str) -> None:
-        """All but the one of this name; raises ShadowsError if there is none."""
+        """Remove the shadow of this name; raises ShadowsError if there is none."""
         left = [entry for entry in self.entries if entry.name != name]
         if len(left) == len(self.entries):
             names = ", ".join(entry.name for entry in self.entries) or "none"
@@ -101,8 +100,11 @@ class Shadows:
         self._become(left)
 
     def figures(self) -> list[dict[str, object]]:
-        """Each shadow's figures, JSON-ready: `name`, `policy` (as asked for), `fault`, `waiting`
-        and `in_service` in its world, and those of its tally."""
+        """Return each shadow's state, JSON-ready.
+
+        It has `name`, `policy` (as requested), `fault`, `waiting` and `in_service` in its world,
+        and the numbers of its tally.
+        """
         self._catch_up(self._clock_s())
         return [
             {
@@ -117,7 +119,7 @@ class Shadows:
         ]
 
     def disagreements(self) -> dict[str, list[dict[str, object]]]:
-        """Name → its last disagreements, the newest first."""
+        """Return the last disagreements by name, the newest first."""
         return {
             entry.name: entry.shadow.tally.disagreements()
             for entry in self.entries
@@ -125,14 +127,14 @@ class Shadows:
         }
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Name → verdict → requests."""
+        """Return the requests by name and verdict."""
         return {
             entry.name: entry.shadow.tally.counts()
             for entry in self.entries
             if entry.shadow is not None
         }
 
-    # ---- as the dispatcher's witness -----------------------------------------------------------
+    # ---- calls of the dispatcher ---------------------------------------------------------------
 
     def arrival(self, time_s: float, request: Request) -> None:
         deed = self._deed(request)
@@ -206,7 +208,7 @@ class Shadows:
         return {entry.name: entry for entry in self.entries if entry.shadow is not None}
 
     def _caught_up_s(self) -> float:
-        """Now, with everything told until then."""
+        """Return the present time, after all events until then."""
         now_s = self._clock_s()
         if not self.is_running:
             self._begin(now_s)
@@ -224,7 +226,7 @@ class Shadows:
         self._acting.witness = self if self.is_running else None
 
     def _begin(self, now_s: float) -> None:
-        """Who is there already: how much has been done for whom in service nobody knows."""
+        """Begin with the present requests; the progress of those in service is unknown."""
         self._real = Account(now_s)
         waiting, in_service, gone = self._acting.at_hand()
         self._real.in_service = len(in_service)
@@ -256,13 +258,13 @@ class Shadows:
             self._decide(time_s, deed, "left")
 
     def _decide(self, time_s: float, deed: Deed, kind: str, reason: str = "") -> None:
-        """Told to the shadows after the event; what comes first counts."""
+        """Record the real decision; the first counts, and shadows get it after the event."""
         if deed.decision is None:
             deed.decision = Decision(kind, time_s, self._acting.waiting, reason)
             self._decided.append(deed)
 
     def _settle(self) -> None:
-        """After an event: what has been decided in it, who is over."""
+        """Pass on the decisions of an event, and remove the requests that it ended."""
         for deed in self._decided:
             self._tell(lambda shadow, deed=deed: shadow.acted(deed))  # type: ignore[misc]
         for id in self._over:

@@ -1,14 +1,13 @@
-"""The shop of a shadow: when a request would be done that the real shop never got, or got later.
+"""The shop of a shadow: when it would finish a request that the real shop got later, or never.
 
-Owns: how far requests in service have got, in the real shop and in one that is only thought of;
-how much work a page type needs. Must not know: policies, what is compared with what.
+Both shops are modelled as one server whose CPU is shared by all requests in service (processor
+sharing), as LIFO-Pri's is (docs/simulator.md). So a policy that keeps eight requests in service
+gets its pages sooner than one that keeps thirty, and both finish the same number a second. With n
+in service each request gets 1 / max(FILL, n) seconds of work in a second.
 
-Both shops are one server whose CPU is shared by whoever is in service (processor sharing), as
-LIFO-Pri's is (docs/simulator.md). So a policy that keeps eight requests in service finds its pages
-done sooner than one that keeps thirty, and both finish as many a second. With n in service each
-request gets 1 / max(FILL, n) seconds of work in a second. What a request needs is known once the
-real shop has finished it; before that the mean of its page type stands in, unless the real shop
-has given it as much already and is not done: then it needs more.
+The need of a request is known once the real shop has finished it. Before that the model uses the
+mean of its page type. If the real shop has given it that much already and is not done, it needs
+more.
 """
 
 from dataclasses import dataclass, field
@@ -18,21 +17,21 @@ from typing import Final, NamedTuple
 from gateway.policies.interface import Outcome, Page, Request
 
 BUSY_RATIO: Final = 0.714
-"""Share of an execution time that is CPU, the rest waits (design: LIFO-Pri's ρ = 1 at 5.6/s)."""
+"""The CPU's share of an execution time; the rest is waiting (design: LIFO-Pri's ρ = 1 at 5.6/s)."""
 FILL: Final = 1.0 / BUSY_RATIO
-"""So many requests in service fill a CPU: as one waits for the back end, another computes."""
+"""Requests in service that fill a CPU: while one waits for the back end, another computes."""
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
 """CPU seconds of a request until one has been measured (LIFO-Pri, Table 2, by its chain)."""
 REMEMBERED: Final = 200
-"""About so many of the last requests of a page type make its mean."""
+"""The mean of a page type covers about this many of its last requests."""
 EXACT_S: Final = 1e-6
-"""Seconds of work that make no difference: what rounding leaves of equal sums is far less."""
+"""Seconds of work that make no difference; rounding errors of equal sums are far smaller."""
 
 
 class Decision(NamedTuple):
-    """What became of a request at `at_s`, while so many others waited.
+    """The fate of a request at `at_s`, and the number of other requests that waited.
 
-    `kind` is `served` (given to a worker), `refused`, or `left`: its customer went before that.
+    `kind` is `served` (given to a worker), `refused`, or `left`: its customer left before that.
     """
 
     kind: str
@@ -43,42 +42,42 @@ class Decision(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Deed:
-    """A request in the real world, as far as it has got there."""
+    """A request in the real world, with its progress there."""
 
     request: Request
     decision: Decision | None = None
     started_s: float | None = None
-    """When the real shop got it; `left` may have been said before."""
+    """The time at which the real shop got it; the decision `left` may have come before."""
     from_work_s: float = 0.0
     """The real shop's account when it was dispatched, or first seen in service."""
     is_measured: bool = True
     """Whether it was seen from its dispatch on."""
     work_s: float | None = None
-    """What it needed, once the real shop has finished it."""
+    """The work that it needed, once the real shop has finished it."""
     outcome: Outcome | None = None
     ended_s: float | None = None
     has_left: bool = False
 
     def is_in_service(self, time_s: float) -> bool:
-        """Whether the real shop had it at `time_s`, which is not later than now."""
+        """Return whether the real shop had it at `time_s`, which is not later than now."""
         if self.started_s is None or self.started_s > time_s:
             return False
         return self.ended_s is None or self.ended_s > time_s
 
 
 class Account:
-    """Work that whoever is in service has got since the account was opened; all get alike."""
+    """The work that a request in service has got since the account was opened; all get the same."""
 
     def __init__(self, now_s: float) -> None:
         self.in_service = 0
         self.at_s = now_s
         self.work_s = 0.0
         self.busy_s = 0.0
-        """Of the CPU, since the account was opened."""
+        """Busy seconds of the CPU since the account was opened."""
         self._before = (now_s, 0.0, FILL)
 
     def advance(self, now_s: float) -> None:
-        """Bring it up to `now_s`; to be called before `in_service` changes."""
+        """Bring the account up to `now_s`; the caller does it before `in_service` changes."""
         passed_s = now_s - self.at_s
         if passed_s <= 0.0:
             return
@@ -89,31 +88,31 @@ class Account:
         self.at_s = now_s
 
     def work_at(self, time_s: float) -> float:
-        """The account at a time not before the step that led to `at_s`."""
+        """Return the account at a time not before the step that led to `at_s`."""
         if time_s >= self.at_s:
             return self.work_s + (time_s - self.at_s) / max(FILL, self.in_service)
         at_s, work_s, shares = self._before
         return work_s + (time_s - at_s) / shares
 
     def time_of(self, work_s: float) -> float:
-        """When the account comes to `work_s` if nobody comes or goes; not before `at_s`."""
+        """Return when the account reaches `work_s` if `in_service` stays; not before `at_s`."""
         return self.at_s + max(0.0, work_s - self.work_s) * max(FILL, self.in_service)
 
 
 class Needs:
-    """Work that a request of each page type needs, as the real shop has shown."""
+    """The work that a request of each page type needs, as measured in the real shop."""
 
     def __init__(self) -> None:
         self._known: dict[Page, tuple[int, float]] = {}
 
     def add(self, page: Page, work_s: float) -> None:
-        """A request has been finished."""
+        """Add a finished request."""
         number, mean_s = self._known.get(page, (0, 0.0))
         number = min(REMEMBERED, number + 1)
         self._known[page] = (number, mean_s + (work_s - mean_s) / number)
 
     def of(self, page: Page) -> float:
-        """The mean of the page type; of all of them while it is not known."""
+        """Return the mean of the page type, or that of all page types while it is unknown."""
         if page in self._known:
             return self._known[page][1]
         total = sum(number for number, _ in self._known.values())
@@ -131,26 +130,26 @@ class _Serving:
 
 @dataclass(slots=True)
 class ThoughtShop:
-    """What a shadow has in service; `real` is the account of the real shop."""
+    """A shadow's requests in service; `real` is the account of the real shop."""
 
     real: Account
     needs: Needs
     account: Account
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (account when done, id); void unless it is what `_serving` says."""
+    """A heap of (account when done, id); an item counts only if `_serving` has the same value."""
     _late: dict[int, None] = field(default_factory=dict)
-    """Whose need turned out to be more than the mean: the real shop has not done them yet."""
+    """Requests that need more than the mean: the real shop has not finished them yet."""
 
     def __contains__(self, id: int) -> bool:
         return id in self._serving
 
     def deed(self, id: int) -> Deed:
-        """Of a request that is in service here."""
+        """Return the deed of a request that is in service here."""
         return self._serving[id].deed
 
     def start(self, now_s: float, deed: Deed, got_s: float = 0.0) -> None:
-        """A request goes into service; `got_s` of its work is done already."""
+        """Put a request into service; `got_s` of its work is done already."""
         account = self.account
         account.advance(now_s)
         need_s = self.needs.of(deed.request.page) if deed.work_s is None else deed.work_s
@@ -160,7 +159,7 @@ class ThoughtShop:
         account.in_service += 1
 
     def real_one_done(self, deed: Deed) -> None:
-        """The real shop has shown what a request needs that is in service here."""
+        """Take the need of a request in service here from the real shop, which has finished it."""
         id = deed.request.id
         serving = self._serving[id]
         if deed.work_s is not None:
@@ -168,15 +167,17 @@ class ThoughtShop:
             self._set_done(id, serving.from_work_s + deed.work_s)
 
     def end(self, now_s: float, id: int) -> Deed:
-        """A request goes out of service, done or not."""
+        """Take a request out of service, done or not."""
         self.account.advance(now_s)
         self.account.in_service -= 1
         self._late.pop(id, None)
         return self._serving.pop(id).deed
 
     def next_done(self, until_s: float) -> tuple[float, int] | None:
-        """(time, id) of the next request that is done by `until_s`, the time of what happens now;
-        to be asked again after its `end`."""
+        """Return (time, id) of the next request that is done by `until_s`, the present time.
+
+        The caller calls it again after its `end`.
+        """
         account = self.account
         until_work_s = account.work_at(until_s)
         while self._done and self._done[0][0] <= until_work_s + EXACT_S:

@@ -1,7 +1,4 @@
-"""What a shadow would have decided otherwise: counts, seconds, the last disagreements.
-
-Owns: the kinds of agreement and disagreement. Must not know: how a shadow comes to its decisions.
-"""
+"""The tally of a shadow's different decisions: counts, seconds, the last disagreements."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -13,7 +10,7 @@ from gateway.shadow.shop import Decision
 SAME_WITHIN_S: Final = 0.5
 """Paper seconds between two services that count as the same: about twice a mean page."""
 KEPT: Final = 20
-"""Disagreements that are kept one by one."""
+"""The number of disagreements that are kept."""
 
 VERDICTS: Final = (
     "same",  # both served within SAME_WITHIN_S, both refused, or its customer left both queues
@@ -22,9 +19,9 @@ VERDICTS: Final = (
     "would_refuse",  # the shadow refused what was served, or was left
     "would_serve",  # the shadow served what was refused, or was left
     "would_lose",  # its customer left before the shadow had decided; it was served or refused
-    "absent",  # never asked: the shadow had refused its session an earlier page
+    "absent",  # not decided: the shadow had refused its session an earlier page
 )
-"""What a shadow said beside the acting policy; every request is one of them."""
+"""The shadow's verdicts compared with the acting policy; every request has one."""
 
 _BY_SAID: Final[Mapping[str, str]] = {
     "served": "would_serve",
@@ -34,7 +31,7 @@ _BY_SAID: Final[Mapping[str, str]] = {
 
 
 def verdict(acted: Decision, said: Decision) -> str:
-    """Which of VERDICTS two decisions on one request make."""
+    """Return the verdict of VERDICTS for two decisions on one request."""
     if acted.kind != said.kind:
         return _BY_SAID[said.kind]
     if said.kind == "served" and abs(said.at_s - acted.at_s) > SAME_WITHIN_S:
@@ -54,7 +51,7 @@ class Tally:
         self._disagreements: deque[tuple[Request, str, Decision, Decision]] = deque(maxlen=KEPT)
 
     def add(self, request: Request, acted: Decision, said: Decision) -> None:
-        """Both have decided."""
+        """Add a request on which both have decided."""
         found = verdict(acted, said)
         self._verdicts[request.page][found] += 1
         if found == "same":
@@ -64,16 +61,19 @@ class Tally:
         self._disagreements.append((request, found, acted, said))
 
     def absent(self, request: Request) -> None:
-        """A request that would not have come."""
+        """Add a request that would not have come."""
         self._verdicts[request.page]["absent"] += 1
 
     def counts(self) -> dict[str, int]:
-        """VERDICTS → requests."""
+        """Return the requests by verdict."""
         return {name: sum(n[name] for n in self._verdicts.values()) for name in VERDICTS}
 
     def figures(self) -> dict[str, object]:
-        """JSON-ready: `asked`, `agrees_ratio` of those (None before the first), `verdicts`, the
-        mean of `earlier_s` and `later_s`; `pages` has the same by page type."""
+        """Return the numbers, JSON-ready.
+
+        They are `asked`, the share `agrees_ratio` of those (None before the first), `verdicts`, and
+        the means `earlier_s` and `later_s`; `pages` has the same by page type.
+        """
         return {
             "since_s": self.since_s,
             **_figures(
@@ -91,8 +91,11 @@ class Tally:
         }
 
     def disagreements(self) -> list[dict[str, object]]:
-        """The last ones, the newest first: `id`, `page`, `is_new`, `attempt`, `arrived_s`,
-        `verdict`, and of `acted` and `said` what, after how many seconds, how many waited, why."""
+        """Return the last disagreements, the newest first.
+
+        Each has `id`, `page`, `is_new`, `attempt`, `arrived_s` and `verdict`. `acted` and `said`
+        have the decision, its delay in seconds, the number of waiting requests, and the reason.
+        """
         return [
             {
                 "id": request.id,

@@ -1,7 +1,7 @@
-"""Policies of people who are learning: files from outside the package, run in a process apart.
+"""Students' policies: files from outside the package, run in a separate process.
 
-A policy of their own is named by its path (`own/quiet_door.py`). It is read (`files`, `purity`),
-run in a confined child process (`child`, `confinement`, `process`), and stood in for by a policy
-that drivers take for any other (`stand_in`), which goes on as FIFO where the child fails.
-`naming` makes one.
+A student's policy is named by its path (`own/quiet_door.py`). `files` and `purity` read it, and
+`child`, `confinement` and `process` run it in a confined child process. Drivers use it through
+`stand_in`, which behaves as any other policy, and continues as FIFO if the child fails. `naming`
+creates one.
 """

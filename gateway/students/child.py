@@ -1,8 +1,7 @@
-"""The child process: a student's policy, confined, answering one event after the other.
+"""The child process: a student's policy, confined, which answers one event after the other.
 
-Owns: loading what a policy may import, its module, calling it, saying what went wrong in its own
-lines. Must not know: the gateway. Nothing here is a defence but `confinement`: whoever runs in this
-process may change it as they like.
+It loads the modules that a policy may import, runs the policy, and reports errors by the policy's
+lines. Only `confinement` protects: code in this process may change everything else.
 """
 
 import importlib
@@ -31,12 +30,12 @@ class _Line:
         self._received = b""
 
     def receive(self) -> Any:
-        """The next message; the process ends with the gateway's end of the line."""
+        """Return the next message; the process ends when the gateway closes the line."""
         (length,) = wire.HEAD.unpack(self._bytes(wire.HEAD.size))
         return json.loads(self._bytes(length))
 
     def send(self, content: bytes) -> None:
-        """A packed message."""
+        """Send a packed message."""
         while content:
             content = content[os.write(self._descriptor, content) :]
 
@@ -84,7 +83,7 @@ def main(descriptor: int, parent: int) -> None:
     _import_all()
     line = _Line(descriptor)
     holding = confinement.confine(**line.receive(), parent=parent)
-    line.send(wire.packed(holding))  # before there is a policy that could say it
+    line.send(wire.packed(holding))  # sent before a policy could fake it
     order, name, text = line.receive()
     if order == "read":
         line.send(wire.packed(wire.impurities_said(_impurities(text))))
@@ -110,16 +109,16 @@ def main(descriptor: int, parent: int) -> None:
                 answer = [request.id for request in policy.waiting()]
             else:
                 answer = _told(policy, event, values)
-            content = wire.packed(answer)  # what JSON does not have is the policy's fault
+            content = wire.packed(answer)  # a value that JSON lacks is the policy's fault
         except BaseException as fault:
             content = wire.packed({"fault": _words(fault, name, text)})
 
 
 def _impurities(text: str) -> list[object]:
-    """What of this source a policy may not have, or why it is not Python; nothing of it is run.
+    """Return the impurities of this source, or why it is not Python; the source is not run.
 
-    It is read here, confined: what Python's parser makes of a text can take far more time and
-    memory than the text.
+    The confined process reads it: Python's parser can take far more time and memory than the size
+    of the text suggests.
     """
     try:
         return list(purity.impurities(text))
@@ -130,7 +129,7 @@ def _impurities(text: str) -> list[object]:
 
 
 def _ignored(policy: Any) -> list[str]:
-    """Events that need not be told: the policy has not written the method."""
+    """Return the events that need not be sent: the policy has not written the method."""
     return [
         event
         for event in wire.MAY_BE_IGNORED
@@ -151,7 +150,7 @@ def _timer_s(policy: Any) -> float | None:
 
 
 def _words(fault: BaseException, name: str, text: str) -> str:
-    """One line: where in the policy's own file, and what; for its author."""
+    """Return one line for the policy's author: the place in the file, and the error."""
     if isinstance(fault, wire.WireError):
         return str(fault)[:_MOST_FAULT]
     what = traceback.format_exception_only(fault)[-1].strip()
@@ -169,9 +168,9 @@ def _words(fault: BaseException, name: str, text: str) -> str:
 
 
 def _import_all() -> None:
-    """All that a policy may import, while files can still be read."""
+    """Import all modules that a policy may import, while files can still be read."""
     for name in purity.MODULES:
         importlib.import_module(name)
     for found in pkgutil.iter_modules(gateway.policies.__path__, "gateway.policies."):
         importlib.import_module(found.name)
-    traceback.format_exception_only(SyntaxError(""))  # what it imports by and by
+    traceback.format_exception_only(SyntaxError(""))  # imports modules on first use

@@ -1,13 +1,11 @@
-"""A process gives up what a computation does not need: files, network, processes, memory, account.
+"""The confinement of a process: files, network, processes, memory and account that it gives up.
 
-Owns: the layers, their order, and saying which of them hold here, for a policy (`confine`) and for
-the tests of one, which import as they go and therefore need some files (`confine_tests`).
-Must not know: what is computed.
+`confine` is for a policy. `confine_tests` is for the tests of one, which import modules as they go
+and therefore need some files. Each layer works independently: if a kernel refuses one, the others
+hold and the report lacks it. Without the layers in `NEEDED` no policy runs.
 
-Each layer stands by itself; where a kernel refuses one, the others hold and the report lacks it.
-Without those in `NEEDED` no policy is run.
-The interpreter has loaded all it needs before: afterwards nothing can be opened, not even its own
-files. This runs in the child, once, before it reads a line of the policy.
+The interpreter has loaded all it needs before; afterwards it can open nothing, not even its own
+files. This runs in the child, once, before the child reads a line of the policy.
 """
 
 import contextlib
@@ -34,9 +32,10 @@ LAYERS: Final = {
     "limits": "has limits on CPU, memory, files and processes",
     "seccomp": "makes no system calls but those of a computation (seccomp)",
 }
-"""Name → what it means while it holds."""
+"""The meaning of each layer while it holds, by name."""
 NEEDED: Final = ("limits", "seccomp")
-"""Without these a policy could fill the machine's memory, or do whatever its account may."""
+"""The layers without which a policy could fill the machine's memory, or use its account's rights.
+"""
 
 
 OF_TESTS: Final = {
@@ -48,14 +47,14 @@ OF_TESTS: Final = {
     "limits": LAYERS["limits"],
     "seccomp": "makes no system calls for network, processes, signals and accounts (seccomp)",
 }
-"""The layers around tests: name → what it means while it holds."""
+"""The layers around tests: the meaning of each while it holds, by name."""
 NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
-"""Without these no tests are run: they could read every file of the account that runs them."""
+"""The layers without which tests could read every file of the account that runs them."""
 _OPEN_FILES: Final = 64
 
 
 def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
-    """Apply every layer; gives those that hold: name → what holds. `parent` is a process id.
+    """Apply every layer and return those that hold, by name; `parent` is a process id.
 
     Exits at once if the parent has ended meanwhile.
     """
@@ -79,10 +78,10 @@ def confine_tests(
     readable: Iterable[str],
     writable: Iterable[str],
 ) -> dict[str, str]:
-    """As `confine`, for tests: these paths may be read, and files of `file_bytes` written there.
+    """Apply the layers for tests: paths that may be read, and files of `file_bytes` to write.
 
-    The account stays: another one could often not read the interpreter, and without capabilities,
-    signals and other processes' files root's is like any other.
+    The account stays: another account often cannot read the interpreter. Without capabilities,
+    signals and other processes' files, root's account is like any other.
     """
     return _applied(
         ("oom", _first_to_go),

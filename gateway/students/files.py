@@ -1,7 +1,6 @@
 """The files of students' policies: named by path, known by content.
 
-Owns: what such a file is called, reading it, finding the same text again by its digest.
-Must not know: what is in it, except that it is pure.
+This module checks the names, reads the files, and finds the same text again by its digest.
 """
 
 import errno
@@ -19,7 +18,7 @@ from gateway.students.policy_file import PolicyFile
 from gateway.students.process import MisbehavedError
 
 FOLDER: Final = "own"
-"""Where `make new-policy` writes them, in the working folder."""
+"""The folder in which `make new-policy` writes them, in the working folder."""
 MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
@@ -28,7 +27,7 @@ _REMEMBERED: Final = 256
 
 
 def listed(folder: Path = Path(FOLDER)) -> list[str]:
-    """The policies in the folder of own ones, as they are named; their tests are none."""
+    """Return the policies in the folder of students' policies by name, without their tests."""
     return sorted(
         str(path)
         for path in folder.glob(f"[!._]*{FILE_SUFFIX}")
@@ -37,13 +36,13 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 
 
 def read(name: str) -> PolicyFile:
-    """The file at this path, pure; raises PolicyError that says which line is not."""
+    """Return the pure file at this path; raises PolicyError that names the first impure line."""
     _check_name(name)
     return checked(opened(name))
 
 
 def opened(name: str) -> PolicyFile:
-    """The file at this path, whatever is in it; raises PolicyError where it is not text."""
+    """Return the file at this path, pure or not; raises PolicyError if it is not text."""
     try:
         content = _content(Path(name))
     except OSError as fault:
@@ -56,7 +55,7 @@ def opened(name: str) -> PolicyFile:
 
 
 def _content(path: Path) -> bytes:
-    """At most `MOST_BYTES` and one; of a regular file, for another one may never end or begin."""
+    """Return at most `MOST_BYTES` + 1 bytes of a regular file; other kinds may never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -66,11 +65,11 @@ def _content(path: Path) -> bytes:
 
 
 def checked(file: PolicyFile) -> PolicyFile:
-    """The same file, remembered; raises PolicyError for its name, its size, or if not pure."""
+    """Return the same file, remembered; raises PolicyError for its name, its size or impurities."""
     _check_name(file.name)
     try:
         size_bytes = len(file.text.encode())
-    except UnicodeEncodeError:  # half of a pair, which JSON can bring
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can contain
         raise PolicyError("policy", f"{file.name}: is no text", "Python source, UTF-8") from None
     if size_bytes > MOST_BYTES:
         allowed = f"at most {MOST_BYTES:,} bytes"
@@ -87,10 +86,9 @@ def checked(file: PolicyFile) -> PolicyFile:
 
 
 def impurities(file: PolicyFile) -> tuple[str, ...]:
-    """What of this source a policy may not have, a line each; raises PolicyError where no process
-    can read it.
+    """Return the impurities of this source, a line each.
 
-    The first time takes a tenth of a second.
+    Raises PolicyError if no process can read it. The first time takes a tenth of a second.
     """
     if file.sha256 not in _judged:
         try:
@@ -121,18 +119,18 @@ def _check_name(name: str) -> None:
 
 remembered: OrderedDict[str, PolicyFile] = OrderedDict()
 _judged: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-"""By the digest of the text: its impurities."""
+"""The impurities of a text by its digest."""
 
 
 def remember(file: PolicyFile) -> None:
-    """Let `known` find this text, in this process."""
+    """Remember this text in this process, so that `known` finds it."""
     remembered[file.sha256] = file
     if len(remembered) > _REMEMBERED:
         remembered.popitem(last=False)
 
 
 def known(name: str, sha256: str) -> PolicyFile:
-    """The text with this digest, remembered or still at its path; raises PolicyError."""
+    """Return the text with this digest, remembered or still at its path; raises PolicyError."""
     _check_name(name)
     found = remembered.get(sha256)
     if found is not None:

@@ -1,11 +1,9 @@
-"""Landlock: this process opens no file but those named, connects nowhere and signals nobody.
-
-Owns: the system calls and the rights of each version. Must not know: what else confines.
+"""Landlock: this process opens only the named files, and cannot connect or send signals outside.
 
 Linux 5.13 and newer (Documentation/userspace-api/landlock.rst). A rule set that handles every right
-and allows none refuses all of them; what is open already stays usable. Landlock does not watch who
-asks what is known of a file (stat) or changes its mode, owner or times; before version 3 it does
-not watch truncation either. seccomp must refuse those that change anything.
+and allows none refuses all of them; open files stay usable. Landlock does not control stat, nor
+changes of a file's mode, owner or times; before version 3 it does not control truncation either.
+seccomp must refuse the calls that change anything.
 """
 
 import ctypes
@@ -17,14 +15,16 @@ from typing import Final
 _CREATE_RULESET: Final = 444
 _ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
-_VERSION: Final = 1  # the flag that asks for it
+_VERSION: Final = 1  # the flag that requests it
 
 _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
-"""By version: how many rights to files there are, the lowest bits."""
+"""The number of rights to files, the lowest bits, by version."""
 _READ: Final = 1 << 2 | 1 << 3  # files, folders
 _WRITE: Final = _READ | sum(1 << bit for bit in (1, 4, 5, 7, 8, 12, 13, 14))
-"""Besides: write, remove folders and files, make folders, files and symbolic links, move between
-folders, truncate. No devices, sockets or pipes."""
+"""The rights to read, write, truncate, make, remove and move files and folders.
+
+Symbolic links are included; devices, sockets and pipes are not.
+"""
 _OF_A_FILE: Final = 1 << 1 | 1 << 2 | 1 << 14
 _BENEATH: Final = 1  # the kind of rule
 _NET: Final = (4, 0b11)  # bind and connect by TCP
@@ -45,7 +45,7 @@ class _Attributes(ctypes.Structure):
 
 
 def forbid_all() -> str:
-    """Take every right away; gives what holds, e.g. `landlock 6`. Raises OSError.
+    """Take every right away; return the layer that holds, e.g. `landlock 6`. Raises OSError.
 
     The process must have `no_new_privs`.
     """
@@ -53,10 +53,10 @@ def forbid_all() -> str:
 
 
 def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
-    """Take every right away except to read and to write what is at and beneath these paths.
+    """Take every right away, except to read and to write at and beneath these paths.
 
-    Paths that do not exist are left out. Gives what holds; raises OSError. The process must have
-    `no_new_privs`.
+    Paths that do not exist are left out. Returns the layer that holds; raises OSError. The process
+    must have `no_new_privs`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)

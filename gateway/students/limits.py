@@ -1,35 +1,33 @@
-"""What a student's policy may use, and how long it may take.
-
-Owns: the limits and their values. Must not know: how they are enforced.
-"""
+"""The limits on the resources and the time of a student's policy."""
 
 import math
 from dataclasses import dataclass
 from typing import Final
 
 MOST_WAITING: Final = 20_000
-"""Requests that may wait at a time, in a student's policy."""
+"""Requests that may wait at a time in a student's policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one child process; `_s` are real seconds unless the meaning says paper."""
+    """The limits of one child process; `_s` are real seconds unless the meaning says paper."""
 
     start_s: float = 10.0
-    """From starting the interpreter until the policy is made."""
+    """The time from starting the interpreter until the policy is made."""
     decision_s: float = 0.25
-    """One answer. A gateway's event loop stands still meanwhile, at most once so long."""
+    """The time of one answer. A gateway's event loop waits for it, at most once for this long."""
     share_ratio: float = 0.25
-    """Of all time that answers, each in time, may take of a CPU: the child's to find them, and
-    likewise ours to read them."""
+    """The share of a CPU for the child to find answers, and likewise for the gateway to read them.
+    """
     burst_s: float = 1.0
-    """Waiting for answers beyond that share, until the CPU is looked at."""
+    """The wait for answers above that share after which the CPU time is checked."""
     cpu_s: int = 3600
-    """CPU of the whole process: an hour of a run uses some seconds; this ends what is forgotten."""
+    """CPU of the whole process: an hour of a run uses some seconds; this ends forgotten processes.
+    """
     memory_bytes: int = 256 * 1024 * 1024
     """Address space, the interpreter included."""
     silence_s: float = 10.0
-    """Paper seconds that nobody may be served while workers are offered and somebody waits."""
+    """The time without service while workers are offered and requests wait; paper seconds."""
     waiting: int = MOST_WAITING
     """Requests that may wait at a time."""
     timers: int = 200
@@ -39,7 +37,8 @@ class Limits:
 IN_THE_GATEWAY = Limits()
 
 WITHOUT_CUSTOMERS = Limits(start_s=60.0, decision_s=10.0, share_ratio=1.0, burst_s=math.inf)
-"""Where nobody waits in real time: simulations, checks. A busy machine must not change a result."""
+"""The limits without real customers: simulations, checks. A busy machine must not change a result.
+"""
 
 OF_READING = Limits(start_s=30.0, cpu_s=10)
-"""Reading a file without running it: the largest one takes less than a second of CPU."""
+"""The limits for reading a file without running it: the largest takes under a second of CPU."""

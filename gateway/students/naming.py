@@ -1,6 +1,6 @@
-"""What a queueing policy may be called: a name of the registry, or the path of a student's file.
+"""The name of a queueing policy: a name of the registry, or the path of a student's file.
 
-Owns: finding the data sheet and making the policy for either. Must not know: what any policy does.
+This module finds the data sheet and creates the policy for a student's file.
 """
 
 from collections import OrderedDict
@@ -20,23 +20,23 @@ _REMEMBERED: Final = 1000
 
 
 class _Started(NamedTuple):
-    """What is known of a text once a process has loaded it."""
+    """The sheet and the confinement of a text that a process has loaded."""
 
     sheet: Sheet
     holding: Mapping[str, str]
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""By the digest of the text, the last asked for at the end: to know it takes a process."""
+"""The state by the digest of the text, the last used at the end: to find it out takes a process."""
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
-    """The sheet in a student's file; raises PolicyError."""
+    """Return the sheet in a student's file; raises PolicyError."""
     return _of(file).sheet
 
 
 def confinement_of_file(file: PolicyFile) -> Mapping[str, str]:
-    """The layers that hold around it (`confinement.LAYERS`); raises PolicyError."""
+    """Return the layers that hold around it (`confinement.LAYERS`); raises PolicyError."""
     return _of(file).holding
 
 
@@ -51,7 +51,7 @@ def _of(file: PolicyFile) -> _Started:
 
 
 def check(file: PolicyFile, parameters: Mapping[str, object]) -> None:
-    """Raises PolicyError unless the file makes a policy with these parameters."""
+    """Raise PolicyError unless the file makes a policy with these parameters."""
     _made(file, parameters, WITHOUT_CUSTOMERS).end()
 
 
@@ -64,9 +64,9 @@ def create(
     limits: Limits = WITHOUT_CUSTOMERS,
     on_fall_back: Callable[[FallBack], None] = lambda _: None,
 ) -> Policy:
-    """As `registry.create`, of a student's file: a stand-in behind a fresh admission policy.
+    """Return a student's policy behind a fresh admission policy, as `registry.create` does.
 
-    Takes a tenth of a second, `limits.start_s` at most; raises PolicyError.
+    It takes a tenth of a second, `limits.start_s` at most; raises PolicyError.
     """
     door = registry.create_admission(admission, admission_parameters or {})
     child = _made(file, parameters, limits)

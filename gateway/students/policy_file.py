@@ -9,14 +9,14 @@ from gateway.policies import stem
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """The text of a policy under the name by which it was asked for."""
+    """The text of a policy, and the name that the caller used for it."""
 
     name: str
     text: str
 
     @property
     def stem(self) -> str:
-        """What tables, pages and metrics call the policy."""
+        """The name of the policy in tables, pages and metrics."""
         return stem(self.name)
 
     @cached_property

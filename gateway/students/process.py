@@ -1,11 +1,9 @@
-"""The child process as its parent has it: started, asked, ended.
+"""The child process as its parent sees it: start, calls, end.
 
-Owns: the process, its end of the line, deadlines. Must not know: what a policy decides, what
-follows when it misbehaves.
-
-The child gets an interpreter without site-packages, an environment of one variable, no file but the
-line, and no terminal. `-I` would do the same but for the hash seed: with a fixed one a policy that
-goes through a set of texts decides alike in every process, so that a run can be repeated.
+The child gets an interpreter without site-packages, an environment of one variable, the line as its
+only file, and no terminal. `-I` would do the same except for the hash seed: with a fixed seed a
+policy that iterates over a set of texts decides the same in every process, so that a run can be
+repeated.
 """
 
 import contextlib
@@ -40,19 +38,19 @@ T = TypeVar("T")
 
 
 class MisbehavedError(Exception):
-    """The policy raised, was late, is gone or said what it must not; one line for its author."""
+    """The error for a policy that raised, was late, ended or answered wrongly; one line."""
 
 
 class Confined:
     """One confined process.
 
-    The process ends with this object at the latest: with `end`, when nobody refers to it any more,
-    or when the interpreter ends. Every method but `end` raises MisbehavedError; afterwards the
-    process is of no use.
+    The process ends with this object at the latest: with `end`, when the object is collected, or
+    when the interpreter ends. Every other method may raise MisbehavedError; afterwards the process
+    is of no use.
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Starts and confines it; takes a tenth of a second, `limits.start_s` at most."""
+        """Start and confine it; takes a tenth of a second, `limits.start_s` at most."""
         self._limits = limits
         self.begun_s = time.monotonic()
         try:
@@ -85,7 +83,7 @@ class Confined:
             raise
 
     def _confine(self) -> Mapping[str, str]:
-        """The layers of confinement that hold (`confinement.LAYERS`)."""
+        """Confine the process, and return the layers that hold (`confinement.LAYERS`)."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
         holding = _texts(self.ask(confined, limits.start_s, "its process", self.begun_s))
@@ -104,8 +102,10 @@ class Confined:
         since_s: float | None = None,
         most: Most = wire.ABOUT_NONE,
     ) -> Any:
-        """The child's answer, asking included within `limit_s` (of now, unless of `since_s`);
-        MisbehavedError for a `fault`, and for an answer larger than `most`."""
+        """Return the child's answer, within `limit_s` from now, or from `since_s`.
+
+        Raises MisbehavedError for a `fault`, and for an answer larger than `most`.
+        """
         line = self.line
         deadline_s = (time.monotonic() if since_s is None else since_s) + limit_s
         try:
@@ -129,15 +129,17 @@ class Confined:
         return answer
 
     def cpu_s(self) -> float:
-        """CPU that the child has used."""
+        """Return the CPU seconds that the child has used."""
         try:
             return time.clock_gettime((~self.process.pid << 3) | _OF_A_PROCESS)
-        except OSError:  # it has ended: the next question shows it
+        except OSError:  # it has ended: the next message shows it
             return 0.0
 
     def _rest(self, received: bytes, deadline_s: float, most: Most) -> bytes:
-        """A whole message of which `received` is the beginning; however slowly it comes, the
-        deadline stays."""
+        """Return the whole message that begins with `received`.
+
+        The deadline holds, however slowly the bytes come.
+        """
         content = bytearray(received)
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
             if len(content) >= 4:
@@ -152,7 +154,7 @@ class Confined:
         return bytes(content)
 
     def _how_it_ended(self, what: str, deadline_s: float) -> str:
-        """It has closed the line, and is ending if it has not only closed it."""
+        """Return why the child closed the line: its process ended, or it only closed the line."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self.process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
@@ -167,15 +169,15 @@ class Child(Confined):
     """A confined process with one policy in it."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Starts it and loads the file; takes a tenth of a second, `limits.start_s` at most."""
+        """Start it and load the file; takes a tenth of a second, `limits.start_s` at most."""
         super().__init__(limits)
         self._owed_s = 0.0
-        """Time taken and not yet earned, of `limits.burst_s`."""
+        """Time taken and not yet earned, up to `limits.burst_s`."""
         self._paid_s = self.begun_s
         self._looked = (self._paid_s, 0.0)
-        """When its CPU was looked at, and what it had used."""
+        """The time of the last check of its CPU, and the CPU seconds it had used."""
         self._own_cpu_s = 0.0
-        """CPU of our own on its answers, since then."""
+        """CPU seconds of the gateway on its answers since then."""
         order, most = ["load", file.name, file.text], wire.OF_A_FILE
         try:
             answer = self.ask(order, limits.start_s, "the file", self.begun_s, most)
@@ -184,19 +186,19 @@ class Child(Confined):
             self.end()
             raise
         self.timer_s: float | None = None
-        """When the policy's timer is due, once it is made."""
+        """The time at which the policy's timer is due, once it is made."""
         self.ignores: frozenset[str] = frozenset()
         """Events that are not sent to it."""
 
     def make(self, parameters: Mapping[str, Any]) -> None:
-        """A fresh policy with these parameters, checked before; `start_s` is for all of it."""
+        """Make a fresh policy with these checked parameters; `start_s` covers all of it."""
         answer = self.ask(["make", parameters], self._limits.start_s, "make()", self.begun_s)
         self.timer_s, self.ignores = _read(wire.made_of, answer)
 
     def tell(
         self, event: str, time_s: float, told: tuple[Any, ...], about: int = MOST_WAITING
     ) -> Verdicts:
-        """The policy's verdicts on an event; `timer_s` holds from then on.
+        """Return the policy's verdicts on an event; `timer_s` holds from then on.
 
         `about` is the number of requests that can get a verdict: it bounds the answer.
         """
@@ -209,11 +211,11 @@ class Child(Confined):
         return verdicts
 
     def snapshot(self) -> dict[str, object]:
-        """What the policy says of itself."""
+        """Return the policy's snapshot."""
         return self._decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
 
     def waiting(self) -> Sequence[int]:
-        """The ids of those who wait, as the policy has it."""
+        """Return the ids of the requests that wait, as the policy has them."""
         most = wire.most_about(MOST_WAITING)
         return self._decision(["waiting"], "waiting()", wire.waiting_of, most)
 
@@ -226,9 +228,11 @@ class Child(Confined):
         return answer
 
     def _pay(self, asked_s: float, answered_s: float) -> None:
-        """Who is never late may still take all the time there is, an answer after the other.
+        """Charge the time of an answer, and raise MisbehavedError above the policy's share.
 
-        What counts in the end is CPU, the child's and ours: for a busy machine it can do nothing.
+        A policy that is never late could still use all the time, one answer after the other. The
+        final measure is CPU time, the child's and the gateway's: a busy machine is not the policy's
+        fault.
         """
         earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
         self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
@@ -246,10 +250,10 @@ class Child(Confined):
 
 
 def impurities(name: str, text: str) -> list[str]:
-    """What of this source a policy may not have, a line each; raises MisbehavedError.
+    """Return the impurities of this source, a line each; raises MisbehavedError.
 
-    It is read in a confined process that runs none of it: a source can be made so that reading it
-    takes far more time and memory than its size suggests.
+    A confined process reads it and runs none of it: a source can be made so that reading it takes
+    far more time and memory than its size suggests.
     """
     reader = Confined(OF_READING)
     try:
@@ -265,12 +269,12 @@ def _no_process(fault: OSError) -> MisbehavedError:
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
-    with line:  # closed after the kill, so that how it ended does not depend on who is faster
+    with line:  # closed after the kill, so that the status does not depend on a race
         try:
             process.kill()
         except OSError:
-            # Another account's, where root may change accounts and no more. It ends with the line,
-            # at the latest with its CPU, and nobody's event loop waits for that.
+            # The process has another account, where root may change accounts and no more. It ends
+            # with the line, at the latest with its CPU limit, and no event loop waits for that.
             with contextlib.suppress(RuntimeError):  # the interpreter ends, too
                 threading.Thread(target=process.wait, daemon=True).start()
             return
@@ -279,7 +283,7 @@ def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
 
 
 def _until(deadline_s: float) -> float:
-    """Seconds left; raises TimeoutError."""
+    """Return the seconds left; raises TimeoutError."""
     left_s = deadline_s - time.monotonic()
     if left_s <= 0:
         raise TimeoutError
@@ -302,6 +306,6 @@ def _texts(value: Any) -> dict[str, str]:
 
 
 def _printable(text: Any) -> str:
-    """One line of at most 500 characters, whatever it was."""
+    """Return one line of at most 500 characters for any value."""
     words = text if isinstance(text, str) else wire.shown(text)
     return "".join(c if c.isprintable() else " " for c in words[:500])

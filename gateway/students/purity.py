@@ -1,8 +1,7 @@
-"""A policy is pure: it decides from what it is told, and does nothing else. Read from the source.
+"""The purity of a policy, read from its source: it decides from its events, and does nothing else.
 
-Owns: what a policy's file may import and name, and why not. Must not know: running it. This
-teaches; what protects is the child's confinement. The time it takes grows with the size of the
-source, whatever the source nests.
+The rules list the imports and names that a policy's file may have, with reasons. They teach; the
+child's confinement protects. The time grows with the size of the source, whatever the source nests.
 """
 
 import ast
@@ -32,7 +31,10 @@ MODULES: Final = (
     "types",
     "typing",
 )
-"""Of the standard library; besides them everything of `gateway.policies` but the trace's files."""
+"""The allowed modules of the standard library.
+
+`gateway.policies` is allowed, too, except the trace's files.
+"""
 
 _INSTEAD: Final = {
     "time": "an event brings its time: use time_s",
@@ -62,7 +64,7 @@ _ATTRIBUTES: Final = ("__subclasses__", "__globals__", "__builtins__", "__code__
 
 
 class Impurity(NamedTuple):
-    """What is not allowed, where."""
+    """A forbidden name, its line, and the reason."""
 
     line: int
     what: str
@@ -73,7 +75,7 @@ class Impurity(NamedTuple):
 
 
 def impurities(text: str) -> list[Impurity]:
-    """All of them in a policy's source, in order; raises SyntaxError."""
+    """Return all impurities of a policy's source, in order; raises SyntaxError."""
     return sorted(_found(ast.parse(text)))
 
 
@@ -113,7 +115,7 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
 def _inside(
     line: int, outermost: ast.Attribute, modules: set[str], inner: set[ast.AST]
 ) -> Iterator[Impurity]:
-    """The first name in `module.….name` that begins with _."""
+    """Yield the first name in `module.….name` that begins with _."""
     attributes = []
     node: ast.expr = outermost
     while isinstance(node, ast.Attribute):
@@ -130,14 +132,14 @@ def _inside(
 
 
 def _is_random(function: ast.expr) -> bool:
-    """Whether it is `Random` or `random.Random`."""
+    """Return whether it is `Random` or `random.Random`."""
     if isinstance(function, ast.Attribute):
         return function.attr == "Random" and _is_name(function.value, "random")
     return _is_name(function, "Random")
 
 
 def _modules(tree: ast.Module) -> Iterator[str]:
-    """The names under which the file has modules."""
+    """Iterate over the names under which the file has modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)

@@ -1,6 +1,4 @@
-"""Students' files are read and started one at a time, apart from the event loop.
-
-Owns: the one thread that does it, how many calls may wait for it. Must not know: files, policies.
+"""The reading of students' files: one at a time, in a thread apart from the event loop.
 
 A file may keep its process busy for all the time that it has to start. One such process at a time
 leaves the gateway's CPU to customers; several would share it with them.
@@ -17,7 +15,7 @@ T = TypeVar("T")
 
 
 class FullError(Exception):
-    """Too many calls wait already; the text is one line for the caller."""
+    """The error when too many calls wait already; the text is one line for the caller."""
 
     def __init__(self) -> None:
         super().__init__(f"{MOST} calls with policies' files are being carried out already")
@@ -25,14 +23,14 @@ class FullError(Exception):
 
 
 class ReadingRoom:
-    """Carries out one call after the other, in the order in which they came."""
+    """A thread that carries out calls in the order in which they came."""
 
     def __init__(self) -> None:
         self._calls = 0
         self._thread = ThreadPoolExecutor(1, "students-files")
 
     async def do(self, work: Callable[[], T]) -> T:
-        """The result of `work`, which may block; raises FullError, and what `work` raises."""
+        """Return the result of `work`, which may block; raises FullError and errors of `work`."""
         if self._calls >= MOST:
             raise FullError
         self._calls += 1

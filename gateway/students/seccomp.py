@@ -1,15 +1,16 @@
-"""seccomp: of all system calls a computation needs few; every other one fails with EPERM.
+"""seccomp: a computation needs few system calls; every other one fails with EPERM.
 
-Owns: the calls that are allowed, the filter's program. Must not know: what else confines.
+Tests of a policy also need files (`with_files`): Landlock decides which. The filter denies them all
+calls that change something without Landlock's control: no mode, owner or time of a file, no
+truncation by path or of a file opened for reading, no signal, no process, no thread, no socket. It
+allows the operations of fcntl and ioctl that files need, and none that sends a signal or a
+character.
 
-Tests of a policy also need files (`with_files`): Landlock decides which. They get no call that
-changes something without Landlock's watching: no mode, owner or time of a file, no truncation by
-path or of a file opened for reading, no signal, no process, no thread, no socket. Of fcntl and
-ioctl they get what files need, not what would have a signal or a character sent.
+The list names the allowed calls, so that it cannot miss a way out, as a list of forbidden calls
+could. Another call fails instead of ending the process, so that the policy's author sees the line.
+There is no futex: one thread needs no call for its locks, and waiting for a lock would be a sleep
+without CPU.
 
-A list of what is allowed cannot forget a way out, as one of what is forbidden could. What is not on
-it fails instead of ending the process, so that the policy's author sees which line tried it. There
-is no futex: one thread needs no call for its locks, and a lock's wait would be a sleep without CPU.
 Numbers: the kernel's syscall tables of x86_64 and of arm64 (the generic one).
 """
 
@@ -118,13 +119,18 @@ _MACHINES: Final = {
 }
 
 _FCNTL: Final = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
-"""Duplicate a descriptor, get and set its flags, locks. Not F_SETOWN and F_SETSIG: by them any
-process could be sent a signal."""
+"""Duplicate a descriptor, get and set its flags, locks.
+
+F_SETOWN and F_SETSIG are not allowed: they could send a signal to any process.
+"""
 _IOCTL: Final = (0x5401, 0x5413, 0x5450, 0x5451)
-"""What a terminal is, its size, close on exec. Not TIOCSTI: it types for the terminal's user."""
+"""A terminal's kind and size, close on exec.
+
+TIOCSTI is not allowed: it types for the terminal's user.
+"""
 _MODE_AND_TRUNCATE: Final = 0x203  # O_ACCMODE | O_TRUNC
 _TRUNCATES: Final = (0, 1, 2, 3, 0x201, 0x202)
-"""What is allowed of these flags: to truncate a file needs the right to write."""
+"""The allowed values of these flags: to truncate a file needs the right to write."""
 
 _LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _JUMP_IF_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
@@ -143,9 +149,9 @@ class _Program(ctypes.Structure):
 
 
 def forbid_most(*, with_files: bool = False) -> str:
-    """Install the filter; gives what holds. Raises OSError.
+    """Install the filter; return the layer that holds. Raises OSError.
 
-    The process must have `no_new_privs`. x32's numbers (bit 30 set) are none of the allowed ones.
+    The process must have `no_new_privs`. The list has no x32 numbers (bit 30 set).
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None or struct.calcsize("P") != 8:
@@ -160,8 +166,11 @@ def forbid_most(*, with_files: bool = False) -> str:
 
 
 def _program(machine: _Machine, *, with_files: bool) -> bytes:
-    """Another machine's calls: kill. Then those of which an argument counts; then a comparison for
-    each allowed call, the last two instructions being `fail` and `allow`."""
+    """Return the filter's program.
+
+    It kills the process for another machine's calls. Then come the calls whose argument counts, and
+    a comparison for each allowed call. The last two instructions are `fail` and `allow`.
+    """
     calls = machine.allowed + (machine.with_files if with_files else ())
     steps = [
         (_LOAD_WORD, 0, 0, _ARCH_AT),
@@ -185,8 +194,10 @@ def _program(machine: _Machine, *, with_files: bool) -> bytes:
 def _by_argument(
     call: int, place: int, allowed: tuple[int, ...], mask: int = 0xFFFFFFFF
 ) -> list[tuple[int, int, int, int]]:
-    """Instructions that decide on this call by one argument, those bits of it that the mask has;
-    other calls pass them by."""
+    """Return instructions that decide on this call by one argument and the bits of the mask.
+
+    They skip other calls.
+    """
     steps = [
         (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * place),
         (_AND, 0, 0, mask),

@@ -1,7 +1,6 @@
-"""A policy that decides as a student's does in its own process, and as FIFO once that fails.
+"""A policy that decides as a student's does in its process, and as FIFO once that fails.
 
-Owns: what counts as misbehaviour, the fall back. Must not know: who drives it, how a child is
-confined.
+It defines misbehaviour and the fallback.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,18 +23,18 @@ from gateway.students.process import Child, MisbehavedError
 
 @dataclass(frozen=True, slots=True)
 class FallBack:
-    """When (paper seconds) and why the student's policy was given up."""
+    """The time (paper seconds) and the reason at which the student's policy was given up."""
 
     at_s: float
     reason: str
 
 
 class StandIn:
-    """A student's policy as drivers have it. A driver notices nothing when it falls back.
+    """A student's policy as drivers use it; a driver does not notice the fallback.
 
-    Every event is told to the child; its verdicts are held against the rules before anybody obeys
-    them. Who raises, is late, breaks a rule, lets everybody wait or dies is ended for good: SQ
-    takes over all who wait and the event at hand.
+    The child receives every event, and its verdicts are checked against the rules before they have
+    an effect. A policy that raises, is late, breaks a rule, serves no request or ends is stopped
+    for good: SQ takes over all waiting requests and the present event.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class StandIn:
         *,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> None:
-        """`child` has made its policy."""
+        """Begin with a `child` that has made its policy."""
         self.name = name
         self.fallen_back: FallBack | None = None
         self.child = child
@@ -55,11 +54,11 @@ class StandIn:
         self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
         self._unanswered_s: float | None = None
-        """Since when workers were offered, somebody waited and nobody was in service."""
+        """The time since which workers were offered, requests waited and none was in service."""
         self._timers_from_s = 0.0
         self._timers = 0
 
-    # ---- as a policy ---------------------------------------------------------------------------
+    # ---- a policy's methods --------------------------------------------------------------------
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         if self._fifo is not None:
@@ -83,7 +82,7 @@ class StandIn:
         return verdicts
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        if id in self._ledger.in_service:  # else another policy dispatched it
+        if id in self._ledger.in_service:  # otherwise another policy dispatched it
             self._ledger.completed(time_s, id)
         return self._ask(time_s, "completion", (id, outcome)) or ()
 
@@ -106,7 +105,7 @@ class StandIn:
             return ()
         timer_s = self.child.timer_s
         if timer_s is None or timer_s > time_s:
-            return ()  # it was the silence that was due, and it is over
+            return ()  # the limit of silence was due, and the silence is over
         if time_s >= self._timers_from_s + 1.0:
             self._timers_from_s, self._timers = time_s, 0
         self._timers += 1
@@ -156,7 +155,7 @@ class StandIn:
     def _ask(
         self, time_s: float, event: str, told: tuple[Any, ...], *, offered: int = 0
     ) -> Verdicts | None:
-        """The child's verdicts, put down; None where FIFO decides."""
+        """Record and return the child's verdicts; None if FIFO decides."""
         if self._fifo is not None or self._is_silent(time_s):
             return None
         self._last_s = time_s

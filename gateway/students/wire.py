@@ -1,12 +1,10 @@
-"""What gateway and child process say to each other, and nothing else gets through.
+"""The protocol between gateway and child process.
 
-Owns: the form of a message (4 bytes of length, then JSON), events and verdicts as plain values, and
-the strict reading of what a child sends. Must not know: sockets' deadlines, processes.
-
-The child is not trusted. An answer has a highest length and a highest number of values, which
-follow from how many requests it can be about; both are checked before it is decoded, for decoding
-holds up the gateway's event loop. It is read as plain JSON without NaN and Infinity, and every
-value is checked for its type and size. Nothing is unpickled.
+A message is 4 bytes of length, then JSON; events and verdicts are plain values. The gateway does
+not trust the child. An answer has a highest length and a highest number of values, which follow
+from the number of requests it can be about. Both are checked before decoding, which holds up the
+gateway's event loop. Answers are plain JSON without NaN and Infinity; every value is checked for
+its type and size. Nothing is unpickled.
 """
 
 import json
@@ -37,11 +35,11 @@ from gateway.students.limits import MOST_WAITING
 
 HEAD: Final = struct.Struct(">I")
 _MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""Size of any answer; verdicts on all requests that may wait take 2 MB."""
+"""Bytes of any answer; verdicts on all requests that may wait take 2 MB."""
 MOST_VERDICTS: Final = 2 * MOST_WAITING
-"""Of one answer; none of those who wait can have two."""
+"""Verdicts of one answer; a waiting request cannot have two."""
 MOST_REASON: Final = 200
-"""Characters of a verdict's reason, and of each text of a sheet five times as many."""
+"""Characters of a verdict's reason; each text of a sheet may have five times as many."""
 _MOST_TEXT: Final = 5 * MOST_REASON
 _MOST_PARAMETERS: Final = 50
 _MOST_FIGURES: Final = 100
@@ -49,15 +47,15 @@ MOST_RETRY_AFTER_S: Final = 86_400.0
 
 
 class WireError(ValueError):
-    """A message that has not the form it must have; the text is for the policy's author."""
+    """The error for a message of the wrong form; the text is for the policy's author."""
 
 
 _BYTES_EACH, _VALUES_EACH = 300, 10
-"""For each request that an answer may be about: a verdict with a reason has at most 7 values."""
+"""Bytes and values for each request of an answer: a verdict with a reason has at most 7 values."""
 
 
 def most_about(requests: int) -> Most:
-    """The largest answer that is about this number of requests."""
+    """Return the largest answer that is about this number of requests."""
     size_bytes = min(_MOST_ANSWER_BYTES, 64 * 1024 + _BYTES_EACH * requests)
     return Most(size_bytes, 16_000 + _VALUES_EACH * requests)
 
@@ -73,14 +71,16 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def packed(message: object) -> bytes:
-    """A message as it is sent; raises ValueError or TypeError for what JSON does not have."""
+    """Return a message as it is sent; raises ValueError or TypeError for values that JSON lacks."""
     content = _encode(message).encode()
     return HEAD.pack(len(content)) + content
 
 
 def unpacked(content: bytes, most: Most = LARGEST) -> Any:
-    """The message in `content`, without its head; raises WireError, for one larger than `most`
-    before it is decoded."""
+    """Return the message in `content`, which is without its head; raises WireError.
+
+    A message larger than `most` is refused before it is decoded.
+    """
     check_size(len(content), most)
     try:
         return plain_json.decoded(content, most.values)
@@ -99,7 +99,7 @@ def check_size(size_bytes: int, most: Most) -> None:
 
 
 def shown(value: object) -> str:
-    """The beginning of a value for a message, however large or deep the value is."""
+    """Return the beginning of a value for a message, however large or deep the value is."""
     return f"{reprlib.repr(value):.80}"
 
 
@@ -107,7 +107,7 @@ def shown(value: object) -> str:
 
 
 def plain(told: tuple[Any, ...]) -> list[Any]:
-    """The arguments of an event as JSON has them."""
+    """Return the arguments of an event as JSON has them."""
     return [_plain(value) for value in told]
 
 
@@ -120,7 +120,7 @@ def _plain(value: Any) -> Any:
 
 
 def told(event: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments as the policy gets them; the gateway's word is trusted."""
+    """Return the arguments as the policy gets them, without checks of the gateway's message."""
     match event:
         case "arrival":
             return (_request(values[0]),)
@@ -149,7 +149,7 @@ _TOO_MANY: Final = f"its answer has over {MOST_VERDICTS:,} verdicts"
 
 
 def said(event: str, verdicts: object) -> list[Any]:
-    """What a policy has returned, as plain values; raises WireError that says how it is done."""
+    """Return a policy's verdicts as plain values; raises WireError that explains the right form."""
     if verdicts is None:
         raise WireError(
             f"{event} returned None; return NOTHING, or a tuple of verdicts: (Dispatch(7),)"
@@ -175,7 +175,7 @@ def said(event: str, verdicts: object) -> list[Any]:
 
 
 def verdicts_of(rows: object) -> Verdicts:
-    """The verdicts of an answer; raises WireError."""
+    """Return the verdicts of an answer; raises WireError."""
     if not isinstance(rows, list):
         raise WireError("its answer is no list of verdicts")
     if len(rows) > MOST_VERDICTS:
@@ -221,7 +221,7 @@ def _retry_after_s(id: int, after_s: float) -> float:
 
 
 def timer_of(value: object) -> float | None:
-    """When `timer_due` should be called; raises WireError."""
+    """Return when `timer_due` should be called; raises WireError."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -230,7 +230,7 @@ def timer_of(value: object) -> float | None:
 
 
 def decision_of(answer: object) -> tuple[float | None, Verdicts]:
-    """What follows an event: when the timer is due, and the verdicts; raises WireError."""
+    """Return the answer to an event: when the timer is due, and the verdicts; raises WireError."""
     if type(answer) is not list or len(answer) != 2:
         raise WireError("its answer is not in the form of answers")
     timer_s = timer_of(answer[1])
@@ -238,18 +238,19 @@ def decision_of(answer: object) -> tuple[float | None, Verdicts]:
 
 
 def waiting_of(answer: object) -> list[int]:
-    """The ids of those who wait, as the policy has it; raises WireError."""
+    """Return the ids of the requests that wait, as the policy has them; raises WireError."""
     if not isinstance(answer, list) or not all(map(_is_id, answer)):
         raise WireError("waiting() must return the requests that wait, oldest first")
     return answer
 
 
 MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")
-"""Events that are not told to a policy which does nothing about them: it saves half the time."""
+"""Events that a policy may ignore; the gateway then does not send them, which saves half the time.
+"""
 
 
 def made_of(answer: object) -> tuple[float | None, frozenset[str]]:
-    """Of a policy just made: when its timer is due, and what it ignores; raises WireError."""
+    """Return when the timer of a new policy is due, and the events it ignores; raises WireError."""
     if not isinstance(answer, dict) or set(answer) != {"timer_s", "ignores"}:
         raise WireError("its answer is not in the form of answers")
     ignores = answer["ignores"]
@@ -264,9 +265,10 @@ _BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
 
 
 def snapshot_of(found: object) -> dict[str, object]:
-    """What a policy says of itself: `discipline`, figures by queue, and other single figures.
+    """Return a policy's snapshot: `discipline`, numbers by queue, and other single values.
 
-    Others, under `figures`, so that no name of the gateway's can be taken. Raises WireError.
+    The others are under `figures`, so that they cannot replace a name of the gateway's. Raises
+    WireError.
     """
     if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
         raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} figures")
@@ -298,7 +300,7 @@ def _by_queue(name: str, value: object) -> dict[str, float]:
 
 
 def _number(where: str, value: object) -> float:
-    """Finite, and no whole number that no float can be."""
+    """Return a finite number that fits into a float; raises WireError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise WireError(f"{where} must be a number")
     if not abs(value) <= sys.float_info.max:
@@ -318,7 +320,7 @@ _MOST_IMPURITIES: Final = 100
 
 
 def impurities_said(found: Sequence[object]) -> list[str]:
-    """What the child has found in a file, as it sends it."""
+    """Return the impurities that the child has found, as it sends them."""
     words = [str(one) for one in found[:_MOST_IMPURITIES]]
     if len(found) > len(words):
         words.append(f"and {len(found) - len(words):,} more lines like these")
@@ -326,7 +328,7 @@ def impurities_said(found: Sequence[object]) -> list[str]:
 
 
 def impurities_of(answer: object) -> list[str]:
-    """A line for each impurity of a file, none for a pure one; raises WireError."""
+    """Return a line for each impurity of a file, none for a pure one; raises WireError."""
     if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
         raise WireError("its answer is not in the form of answers")
     return answer
@@ -336,7 +338,7 @@ def impurities_of(answer: object) -> list[str]:
 
 
 def sheet_said(sheet: Sheet) -> dict[str, Any]:
-    """A sheet as the child sends it; raises WireError."""
+    """Return a sheet as the child sends it; raises WireError."""
     if not isinstance(sheet, Sheet):
         raise WireError("SHEET must be a Sheet: SHEET = Sheet(name=…, idea=…, rule=…, …)")
     rows = []
@@ -356,7 +358,7 @@ _PARAMETER: Final = ("name", "default", "unit", "meaning", "source", "low", "hig
 
 
 def sheet_of(row: object) -> Sheet:
-    """The sheet in a message; raises WireError."""
+    """Return the sheet in a message; raises WireError."""
     if not isinstance(row, dict) or set(row) != {*_SHEET, "needs_sessions", "parameters"}:
         raise WireError("SHEET is not complete")
     for field in _SHEET:

@@ -1,9 +1,7 @@
 """A customer's connection behind TLS: to its `Customer` an ordinary transport.
 
-Owns: encryption and decryption after the handshake, the end of a TLS connection on both sides,
-back-pressure through it. Must not know: handshakes, HTTP.
-
-All of it happens in the loop: symmetric ciphers are quick.
+It encrypts and decrypts after the handshake, ends the TLS connection on both sides, and passes
+back-pressure on. All of it happens in the loop: symmetric ciphers are quick.
 """
 
 import asyncio
@@ -16,7 +14,7 @@ from gateway.http.limits import KIB
 
 _READ_BYTES: Final = 256 * KIB
 _WRITE_BYTES: Final = 64 * KIB
-# What a customer makes us say without reading it (answers to key updates) may come to this.
+# The bound on answers (to key updates) that a customer causes without reading them.
 _UNASKED_BYTES: Final = 64 * KIB
 
 
@@ -46,7 +44,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         inner: asyncio.Protocol,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """`ssl_object`, between these two, has done its handshake."""
+        """Take an `ssl_object` that has done its handshake through these two buffers."""
         super().__init__()
         self._raw = raw
         self._ssl = ssl_object
@@ -61,11 +59,11 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._unasked_bytes = 0
 
     def begin(self, held_back: bytes) -> None:
-        """The customer's connection begins; `held_back` came while the handshake was computed."""
+        """Begin the customer's connection; `held_back` came while the handshake was computed."""
         self._inner.connection_made(self)
         self.data_received(held_back)
 
-    # ---- what asyncio tells of the TCP transport -------------------------------------------------
+    # ---- asyncio's calls for the TCP transport ---------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
@@ -74,8 +72,10 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._decrypt()
 
     def eof_received(self) -> bool:
-        """The customer's end, with a close_notify or without: TLS has no half-closed connections
-        here (decision 11)."""
+        """Handle the customer's end, with a close_notify or without.
+
+        TLS has no half-closed connections here (decision 11).
+        """
         self._customer_left()
         return False
 
@@ -97,7 +97,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
 
     @property
     def _is_deaf(self) -> bool:
-        """After our own end nothing that comes matters; it is read away."""
+        """Whether later bytes are read and dropped, because the gateway's stream has ended."""
         return self._is_closing or self._has_written_eof
 
     def _decrypt(self) -> None:
@@ -106,7 +106,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
                 data = self._ssl.read(_READ_BYTES)
             except ssl.SSLWantReadError:
                 break
-            except (ssl.SSLError, OSError):  # nonsense, or somebody tampered: OpenSSL has an alert
+            except (ssl.SSLError, OSError):  # invalid bytes, or an attack: OpenSSL has an alert
                 self._customer_left()
                 return
             if not data:  # a close_notify
@@ -128,7 +128,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         if self._is_closing:
             return
         self._inner.eof_received()
-        # What has not been taken yet will not be any more; waiting for it would keep the shop busy.
+        # The customer will not read the rest any more; waiting for it would keep the shop busy.
         if self._raw.get_write_buffer_size():
             self.abort()
         else:
@@ -160,7 +160,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._loop.call_soon(self._resume)
 
     def _resume(self) -> None:
-        """Decrypts what is there before more is read."""
+        """Decrypt the bytes that are there before more are read."""
         if not self._is_deaf:
             self._decrypt()
         if not (self._is_paused or self.is_closing()):
@@ -190,14 +190,14 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         return True
 
     def write_eof(self) -> None:
-        """Ends our stream; what the customer still sends is read away until `close` or `abort`."""
+        """End the gateway's stream; the customer's bytes are dropped until `close` or `abort`."""
         if not self._is_deaf:
             self._has_written_eof = True
             self._notify()
             self._raw.write_eof()
 
     def close(self) -> None:
-        """Ends the connection once all has been sent, a close_notify last."""
+        """End the connection once everything is sent, a close_notify last."""
         if not self._is_closing:
             if not self._has_written_eof:
                 self._notify()
@@ -205,7 +205,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.close()
 
     def abort(self) -> None:
-        """Closes at once."""
+        """Close at once."""
         self._is_closing = True
         self._end_session()
         self._raw.abort()
@@ -219,8 +219,12 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write(out)
 
     def _end_session(self) -> None:
-        """OpenSSL forgets the session of a connection that ends without a close_notify of ours; but
-        customers who leave abruptly may come back and resume it (RFC 5246, 7.2.1)."""
-        # It wants the customer's close_notify, for which nobody waits; or TLS broke before.
+        """End the TLS session in a way that keeps it resumable.
+
+        OpenSSL forgets the session of a connection that ends without the gateway's close_notify;
+        but customers who leave abruptly may come back and resume it (RFC 5246, 7.2.1).
+        """
+        # It wants the customer's close_notify, for which the gateway does not wait; or TLS broke
+        # before.
         with contextlib.suppress(ssl.SSLError, OSError):
             self._ssl.unwrap()

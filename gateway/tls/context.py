@@ -1,11 +1,8 @@
-"""What the gateway offers by TLS: certificate, versions, resumption; and when the gate is asked.
-
-Owns: the SSLContext, refusals of files that cannot be used, the moment in a handshake at which a
-connection is known to resume a session or not. Must not know: sockets, threads, how it is decided.
+"""The gateway's TLS context: certificate, versions, resumption, and the call of the gate.
 
 OpenSSL calls back for the server's name (also when the customer gave none) after it has looked for
-a session to resume, and before anything is signed: a session id or ticket counts if it is good,
-whatever the ClientHello claims. Refusing there costs no public-key operation.
+a session to resume, and before it signs anything. A session id or ticket counts only if it is
+valid, whatever the ClientHello claims. A refusal at that point costs no public-key operation.
 """
 
 import ssl
@@ -22,11 +19,11 @@ REFUSAL: Final = ssl.AlertDescription.ALERT_DESCRIPTION_ACCESS_DENIED
 """The alert that a refused customer gets."""
 
 Ask = Callable[[bool], bool]
-"""Whether a connection is let in that resumes a session (True) or begins one."""
+"""Returns whether a connection that resumes a session (True) or begins a session may continue."""
 
 
 class CertificateError(ValueError):
-    """A file cannot be used; `field` is the setting that names it."""
+    """The error for a file that cannot be used; `field` is the setting that names it."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -34,10 +31,10 @@ class CertificateError(ValueError):
 
 
 class AskedSSLObject(ssl.SSLObject):
-    """One connection's TLS, and what the gate said of it."""
+    """One connection's TLS, and the gate's decision on it."""
 
     asked_as_resumed: bool | None = None
-    """What the gate was asked last; None: the ClientHello has not been understood yet."""
+    """Whether the gate last decided on a resumed session; None: the ClientHello is not read yet."""
     is_accepted = False
 
     @property
@@ -46,15 +43,16 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """False if the handshake came out otherwise than the gate believed."""
+        """False if the handshake ended differently from the gate's assumption."""
         asked = self.asked_as_resumed
         return self.is_accepted and (asked is False or asked is bool(self.session_reused))
 
 
 def server_context(certificate: Path, key: Path, minimum: TlsVersion, ask: Ask) -> ssl.SSLContext:
-    """A context whose connections are `AskedSSLObject`s; `ask` is called in the handshake's thread.
+    """Return a context whose connections are `AskedSSLObject`s.
 
-    Tickets and session ids (TLS 1.2) are good for this context alone. Raises CertificateError.
+    The handshake's thread calls `ask`. Tickets and session ids (TLS 1.2) are good for this context
+    alone. Raises CertificateError.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = VERSIONS[minimum]
@@ -63,8 +61,8 @@ def server_context(certificate: Path, key: Path, minimum: TlsVersion, ask: Ask) 
     context.sslobject_class = AskedSSLObject
     _load(context, certificate, key)
 
-    # After a HelloRetryRequest it is called again: the same question is not asked twice. But who
-    # resumed then and does not any more would get a full handshake without having been asked.
+    # After a HelloRetryRequest OpenSSL calls it again: the same case is not decided twice. But a
+    # customer that resumed then and does not any more needs a second decision.
     def decide(
         ssl_object: Any, server_name: str | None, _: ssl.SSLContext
     ) -> ssl.AlertDescription | None:
@@ -86,13 +84,14 @@ def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
         except OSError as error:
             raise CertificateError(field, f"{path}: {error.strerror}") from None
     try:
-        # The empty password fails on an encrypted key, where none would ask at the terminal.
+        # The empty password fails on an encrypted key; without it, OpenSSL would prompt at the
+        # terminal.
         context.load_cert_chain(certificate, key, password="")
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             text = f"{key} is not the key of the certificate {certificate}"
             raise CertificateError("tls_key", text) from None
-        # One call reads both files, and OpenSSL does not say which of them it could not read.
+        # One call reads both files, and OpenSSL does not report which of them it could not read.
         try:
             ssl.create_default_context(cafile=certificate)
         except ssl.SSLError:

@@ -1,8 +1,7 @@
-"""Which TLS connections are let in: the connection admission policy, its clock and its counts.
+"""The gate for TLS connections: the connection admission policy, its clock and its counts.
 
-Owns: driving one ConnectionAdmission from several threads (handshakes ask from theirs), its timers
-in the event loop, what became of connections. Must not know: TLS, how the policy decides, who
-manages processors.
+Several threads call one ConnectionAdmission (handshakes run in threads); its timers run in the
+event loop.
 """
 
 import asyncio
@@ -23,19 +22,20 @@ COUNTS: Final = (
     "evicted",
     "turned_away",
 )
-"""What is counted, cumulative since the gateway started.
+"""The names of the counts, cumulative since the gateway started.
 
-`new` and `resumed` are connections that were classified; of the new ones `accepted_new` were let in
-by the policy and `refused` were not. `handshake_failed`: ended otherwise before the handshake was
-over, classified or not; `evicted`: waiting for its customer, it gave its place to somebody else
-when too many were under way; `turned_away`: there was no such place.
+- `new` and `resumed`: classified connections.
+- `accepted_new` and `refused`: new connections that the policy accepted or refused.
+- `handshake_failed`: ended for another reason before the handshake was over, classified or not.
+- `evicted`: waited for its customer, and lost its place to another when too many were under way.
+- `turned_away`: there was no such place.
 """
 
 
 class ConnectionGate:
-    """One door's admission of connections; `start`, then `stop` once.
+    """The admission of connections on one port; call `start`, then `stop` once.
 
-    `connection` may be called from any thread, everything else from the loop's.
+    Any thread may call `connection`; all other methods run in the loop's thread.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ConnectionGate:
         name: str = "none",
         parameters: Mapping[str, object] | None = None,
     ) -> None:
-        """Raises PolicyError."""
+        """Create the policy by its name; raises PolicyError."""
         self._loop = loop
         self._clock = clock
         self._lock = threading.Lock()
@@ -55,18 +55,18 @@ class ConnectionGate:
         self._newest_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._is_started = False
-        self.requested_anew: Callable[[], None] = lambda: None  # `requested` may be another now
-        self.under_way = 0  # handshakes; counted where they are made
+        self.requested_anew: Callable[[], None] = lambda: None  # `requested` may differ now
+        self.under_way = 0  # handshakes; `Places` counts them
         self._counts = dict.fromkeys(COUNTS, 0)
 
     # ---- the policy ------------------------------------------------------------------------------
 
     def connection(self, resumed: bool) -> bool:
-        """A connection is known to resume a session, or to begin one: whether it is let in."""
+        """Return whether a connection that resumes a session, or begins one, may continue."""
         with self._lock:
             now_s = self._now_s()
             due_s = self._admission.next_timer_s()
-            if due_s is not None and due_s <= now_s:  # the loop has not come to it yet
+            if due_s is not None and due_s <= now_s:  # the loop has not reached it yet
                 self._admission.timer_due(now_s)
             is_accepted = self._admission.connection(now_s, resumed=resumed)
             self._counts["resumed" if resumed else "new"] += 1
@@ -77,27 +77,30 @@ class ConnectionGate:
             return is_accepted
 
     def assigned(self, processors: float) -> None:
-        """A_i: the application has so many processors from now on."""
+        """Set A_i: the number of processors that the application has from now on."""
         with self._lock:
             self._processors = processors
             self._admission.assigned(self._now_s(), processors)
 
     @property
     def requested(self) -> int | None:
-        """R_i, for the CPU manager; None if the policy asks for none, or does not know yet."""
+        """R_i for the CPU manager; None if the policy requests none, or does not know yet."""
         with self._lock:
             return self._admission.requested
 
     @property
     def request(self) -> int | None:
-        """What the CPU manager is to be told: R_i, None for nothing new, 0 where the policy never
-        asks: what one before it asked for does not count any more."""
+        """The R_i to send to the CPU manager; None for nothing new.
+
+        It is 0 if the policy never requests processors: an earlier policy's request then no longer
+        counts.
+        """
         with self._lock:
             is_silent = not self._admission.asks_for_processors
             return 0 if is_silent else self._admission.requested
 
     def replace(self, name: str, parameters: Mapping[str, object]) -> None:
-        """A fresh policy from now on; raises PolicyError and changes nothing."""
+        """Use a fresh policy from now on; raises PolicyError and changes nothing."""
         admission = registry.create_connection_admission(name, parameters)
         with self._lock:
             self._admission = admission
@@ -109,16 +112,16 @@ class ConnectionGate:
 
     @property
     def name(self) -> str:
-        """The policy's."""
+        """The policy's name."""
         return self._admission.name
 
     def snapshot(self) -> dict[str, object]:
-        """What the policy says of itself."""
+        """Return the policy's snapshot."""
         with self._lock:
             return dict(self._admission.snapshot())
 
     def described(self) -> dict[str, object]:
-        """Name, all parameters and state of the policy, JSON-ready."""
+        """Return name, all parameters and state of the policy, JSON-ready."""
         with self._lock:
             name, snapshot = self._admission.name, dict(self._admission.snapshot())
         sheet = registry.connection_admission_sheet(name)
@@ -127,29 +130,29 @@ class ConnectionGate:
     # ---- counts ----------------------------------------------------------------------------------
 
     def count(self, what: str) -> None:
-        """One more of `COUNTS`."""
+        """Add one to a count of `COUNTS`."""
         with self._lock:
             self._counts[what] += 1
 
     def counts(self) -> dict[str, int]:
-        """`COUNTS`, and `under_way`: handshakes that have begun and are not over."""
+        """Return `COUNTS`, and `under_way`: handshakes that have begun and are not over."""
         with self._lock:
             return {**self._counts, "under_way": self.under_way}
 
     # ---- time ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """From now on the policy's timers run."""
+        """Start the policy's timers."""
         self._is_started = True
         self.reschedule()
 
     def stop(self) -> None:
-        """Ends the timers."""
+        """Stop the timers."""
         self._is_started = False
         self.reschedule()
 
     def reschedule(self) -> None:
-        """Finds out anew when the next timer is due: the policy or the pace of time has changed."""
+        """Set the timer again, as the policy or the pace of time has changed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -166,13 +169,14 @@ class ConnectionGate:
         with self._lock:
             now_s = self._now_s()
             due_s = self._admission.next_timer_s()
-            # A connection may have been before us; and a loop's clock may be early by a hair.
+            # A connection may have called the policy first; and a loop's clock may be slightly
+            # early.
             if due_s is not None and due_s <= now_s:
                 self._admission.timer_due(now_s)
         self.reschedule()
         self.requested_anew()
 
     def _now_s(self) -> float:
-        """Paper time, never earlier than what the policy was told last."""
+        """Return paper time, never earlier than the time of the policy's last event."""
         self._newest_s = max(self._newest_s, self._clock())
         return self._newest_s

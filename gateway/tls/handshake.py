@@ -1,11 +1,8 @@
-"""TLS handshakes, computed in threads so that nobody else waits for them.
+"""TLS handshakes, computed in threads so that the event loop does not wait for them.
 
-Owns: a connection from when it is accepted until its handshake is over, one way or the other; how
-many are computed at a time; their deadline.
-Must not know: HTTP, how connections are admitted.
-
-An SSLObject is touched by one thread at a time: while a step of its handshake is computed, what the
-customer sends is held back in the loop, up to a bound.
+A handshake owns a connection from its acceptance to the handshake's end or deadline. One thread at
+a time uses an SSLObject: while a step of its handshake is computed, the customer's bytes are held
+back in the loop, up to a bound.
 """
 
 import asyncio
@@ -24,22 +21,23 @@ from gateway.tls.context import AskedSSLObject
 from gateway.tls.gate import ConnectionGate
 from gateway.tls.places import Known, Places
 
-# The longest ClientHello OpenSSL takes is 128 KiB; without client certificates nothing else is.
+# The longest ClientHello OpenSSL takes is 128 KiB; without client certificates nothing else is
+# long.
 _HANDSHAKE_BYTES: Final = 192 * KIB
 _HELD_BACK_BYTES: Final = 64 * KIB
 
 
 class Step(Enum):
-    """How far a handshake has come."""
+    """The state of a handshake after a step."""
 
-    MORE = auto()  # the customer has to say more
+    MORE = auto()  # the customer has to send more
     DONE = auto()
     FAILED = auto()
-    PLAIN = auto()  # what came is HTTP, without TLS
+    PLAIN = auto()  # the customer sent HTTP without TLS
 
 
 class Handshakes:
-    """What the handshakes of one listening socket share; `close` once."""
+    """The objects that the handshakes of one listening socket share; call `close` once."""
 
     def __init__(
         self,
@@ -51,7 +49,7 @@ class Handshakes:
         most_under_way: int,
         deadline_s: float,
     ) -> None:
-        """`context` as `tls_context.server_context` makes it, asking this `gate`."""
+        """Start the threads; `context` comes from `server_context` with this `gate`."""
         self.front = front
         self.gate = gate
         self.context = context
@@ -60,11 +58,11 @@ class Handshakes:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="handshake")
 
     def compute(self, handshake: "Handshake") -> "Future[None]":
-        """Computes the next step in a thread, then tells `stepped` in the loop."""
+        """Compute the next step in a thread, then call `stepped` in the loop."""
         return self._threads.submit(self._compute, handshake)
 
     def close(self) -> None:
-        """Ends the threads; whoever is still computed is not waited for."""
+        """End the threads, without waiting for the handshakes that they compute."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _compute(self, handshake: "Handshake") -> None:
@@ -74,7 +72,7 @@ class Handshakes:
 
 
 class Handshake(asyncio.Protocol):
-    """The protocol of one connection until it is a customer's."""
+    """The protocol of one connection until it becomes a customer's."""
 
     __slots__ = (
         "_computation",
@@ -99,7 +97,7 @@ class Handshake(asyncio.Protocol):
         self._raw = cast(asyncio.Transport, None)
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._ssl: AskedSSLObject | None = None  # made in a thread: it costs
+        self._ssl: AskedSSLObject | None = None  # made in a thread, as it is expensive
         self._computation: Future[None] | None = None
         self._held_back = bytearray()
         self.fed_bytes = 0
@@ -111,7 +109,7 @@ class Handshake(asyncio.Protocol):
         self.known = Known.NOTHING
         self.deadline_s = shared.front.loop.time() + shared.deadline_s
 
-    # ---- what asyncio tells ----------------------------------------------------------------------
+    # ---- asyncio's calls -------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         self._raw = transport
@@ -134,12 +132,12 @@ class Handshake(asyncio.Protocol):
             self._raw.pause_reading()
 
     def eof_received(self) -> bool:
-        """The customer has left; its last words may have completed the handshake all the same."""
+        """Handle that the customer has left; its last bytes may have completed the handshake."""
         if self._is_over:
             return False
         if self._has_answered and self._computation is not None:
             self._has_ended = True
-            return True  # `stepped` says which
+            return True  # `stepped` finds out
         self._fail("handshake_failed")
         return False
 
@@ -149,23 +147,23 @@ class Handshake(asyncio.Protocol):
         self._shared.front.connections.handshake_over(self)
 
     def deadline_passed(self) -> None:
-        """Over or not, it has taken too long."""
+        """Abort the connection, as the handshake or its end has taken too long."""
         if not self._is_over:
             self._fail("handshake_timed_out")
         self._raw.abort()
 
     @property
     def waits_for_customer(self) -> bool:
-        """True while it has begun and nothing of it is computed, or waits to be."""
+        """Whether the handshake has begun, and no step of it is computed or queued."""
         return self._computation is None
 
     def give_way(self) -> None:
-        """Ends it at once, for somebody else gets its place."""
+        """End it at once, as another handshake gets its place."""
         self._fail("evicted")
         hangups.reset(self._raw)
 
     def abort(self) -> None:
-        """Ends it at once: one connection too many, or the gateway is draining."""
+        """End it at once: there are too many connections, or the gateway is draining."""
         if not self._is_over:
             self._end()
         self._raw.abort()
@@ -173,7 +171,7 @@ class Handshake(asyncio.Protocol):
     # ---- a step ----------------------------------------------------------------------------------
 
     def step(self) -> Step:
-        """Goes on with the handshake as far as it goes; in a thread, nobody else touches it."""
+        """Continue the handshake as far as possible; it runs in a thread, with exclusive access."""
         try:
             if self._ssl is None:
                 made = self._shared.context.wrap_bio(
@@ -189,13 +187,13 @@ class Handshake(asyncio.Protocol):
         return Step.DONE
 
     def stepped(self, step: Step) -> None:
-        """A step has been computed; in the loop."""
+        """Handle a computed step, in the loop."""
         self._computation = None
         if self._is_over:  # the customer did not wait for it
             self._forget()
             return
         out = self._outgoing.read()
-        if out and step is not Step.PLAIN:  # an alert is nothing to who speaks no TLS
+        if out and step is not Step.PLAIN:  # a client without TLS cannot read an alert
             self._raw.write(out)
             self._has_answered = True
         if self._ssl is not None and self._ssl.asked_as_resumed is not None:
@@ -215,7 +213,7 @@ class Handshake(asyncio.Protocol):
             if self._held_back:
                 self._go_on()
         else:
-            if self._ssl is None or not self._ssl.is_refused:  # else the gate has counted it
+            if self._ssl is None or not self._ssl.is_refused:  # otherwise the gate has counted it
                 self._shared.gate.count("handshake_failed")
             if step is Step.PLAIN:
                 self._answer_plainly()
@@ -229,7 +227,7 @@ class Handshake(asyncio.Protocol):
         self._computation = self._shared.compute(self)
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
-        """The handshake is done: from now on it is a customer's connection."""
+        """Turn the connection into a customer's, as the handshake is done."""
         front = self._shared.front
         raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
         self._end()
@@ -245,7 +243,7 @@ class Handshake(asyncio.Protocol):
             connection.eof_received()
 
     def _answer_plainly(self) -> None:
-        """Somebody has typed http:// before this port: they are told, not left with nothing."""
+        """Answer a client that used http:// on this port with an explanation."""
         front, raw, is_held = self._shared.front, self._raw, self._is_held
         self._end()
         front.connections.handshake_over(self)

@@ -1,11 +1,10 @@
-"""How many TLS handshakes are under way, and who gives way when all places are taken.
+"""The places for TLS handshakes under way, and the rule by which one gives way to another.
 
-Owns: places, the order in which they are given up. Must not know: TLS, sockets, threads.
-
-A newcomer gets the place of a handshake that waits for its customer: of those of whom nothing is
-known before those who are new, and these before those who resume; among them, of who is so for
-longest. So who sends a byte and no more holds no door, and who comes back gives way only when all
-other places are being computed. A handshake that is computed, or waits to be, keeps its own.
+When all places are taken, a newcomer gets the place of a handshake that waits for its customer. The
+first to give way are handshakes without a whole ClientHello, then new ones, then resumed ones;
+within each group it is the one that has been in the group for longest. So a client that sends one
+byte and no more cannot block a place. A resuming customer gives way only when all other places are
+being computed. A handshake with a step that is computed or queued keeps its place.
 """
 
 from enum import IntEnum
@@ -15,7 +14,7 @@ from gateway.tls.gate import ConnectionGate
 
 
 class Known(IntEnum):
-    """What is known of a customer in mid-handshake: who is known less gives way sooner."""
+    """The knowledge about a customer during its handshake: the lowest gives way first."""
 
     NOTHING = 0  # no whole ClientHello has come
     NEW = 1
@@ -29,23 +28,23 @@ class Placed(Protocol):
 
     @property
     def waits_for_customer(self) -> bool:
-        """True while nothing of it is computed, or waits to be."""
+        """Whether no step of it is computed or queued."""
 
     def give_way(self) -> None:
-        """Ends it at once; it leaves its place."""
+        """End the handshake at once; it leaves its place."""
 
 
 class Places:
-    """So many places; how many are taken the gate counts, and who was turned away."""
+    """At most `most` places; the gate counts the taken ones and the handshakes turned away."""
 
     def __init__(self, gate: ConnectionGate, most: int) -> None:
         self._gate = gate
         self._most = most
-        # In the order in which that much became known of them.
+        # Each group is in the order in which its handshakes joined it.
         self._taken: dict[Known, dict[Placed, None]] = {known: {} for known in Known}
 
     def take(self, handshake: Placed) -> bool:
-        """One more is under way; False if there is no place for it, and it is counted so."""
+        """Take a place; without a free one, count the handshake as turned away and return False."""
         if self._gate.under_way >= self._most:
             other = self._who_gives_way()
             if other is None:
@@ -57,18 +56,18 @@ class Places:
         return True
 
     def learn(self, handshake: Placed, known: Known) -> None:
-        """More is known of its customer now."""
+        """Move a handshake to another group, as more is known of its customer."""
         del self._taken[handshake.known][handshake]
         self._taken[known][handshake] = None
         handshake.known = known
 
     def leave(self, handshake: Placed) -> None:
-        """One that had a place is over."""
+        """Free the place of a handshake that is over."""
         del self._taken[handshake.known][handshake]
         self._gate.under_way -= 1
 
     def taken(self) -> dict[Known, list[Placed]]:
-        """Who has a place, the first to give way first."""
+        """Return the handshakes with a place by group, the first to give way first."""
         return {known: list(handshakes) for known, handshakes in self._taken.items()}
 
     def _who_gives_way(self) -> Placed | None:

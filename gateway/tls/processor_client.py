@@ -1,8 +1,8 @@
-"""An application's end of the conversation with the CPU manager.
+"""The gateway's client of the CPU manager.
 
-Owns: the connection and its renewal, what was assigned last. It tells how many processors are
-needed and hands on how many there are; when the manager is gone, what was assigned stays. Must not
-know: TLS, how processors are counted or used, what the manager does.
+It keeps the connection and the newest assignment. It sends the number of processors that are
+needed, and passes on the number that is assigned. Without a manager the last assignment stays.
+
 Source: edragon.txt, sections 3.1 (`cpus_request`, `cpus_assigned`) and 3.2.
 """
 
@@ -32,7 +32,7 @@ _CONNECT_S = 5.0
 
 
 class ProcessorClient:
-    """Registers one application; `start`, then `stop` once. All from the event loop's thread."""
+    """The registration of one application; call `start`, then `stop` once, in the loop's thread."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class ProcessorClient:
         requested: Callable[[], int | None],
         assigned: Callable[[float], None],
     ) -> None:
-        """`path`: the manager's socket.
+        """Prepare a client of the manager whose socket is `path`.
 
-        Every `interval_s()` (real) it connects anew if it must, and tells R_i, which is
-        `requested()`, unless that is None; `assigned` is called with every A_i that comes.
+        Every `interval_s()` (real) it connects again if necessary, and sends R_i, which is
+        `requested()`, unless that is None. It calls `assigned` with every A_i that comes.
         """
         self._path = path
         self._registration = registration
@@ -65,17 +65,17 @@ class ProcessorClient:
         self._begin(self._run())
 
     def stop(self) -> None:
-        """Leaves: the processors go back."""
+        """Leave the manager, which takes the processors back."""
         for task in self._tasks:
             task.cancel()
         self._hang_up()
 
     def wake(self) -> None:
-        """There is something new to tell: do not wait for the interval to end."""
+        """Send the new request now instead of at the end of the interval."""
         self._woken.set()
 
     def snapshot(self) -> dict[str, object]:
-        """What is asked for and assigned, and what is wrong, JSON-ready."""
+        """Return the requested and assigned processors, and the error, JSON-ready."""
         assigned = self.assigned
         return {
             "application": self._registration.application,
@@ -111,7 +111,7 @@ class ProcessorClient:
             )
         self._writer = writer
         self.registrations += 1
-        # What it had, so that a new manager can take over.
+        # Its last processors, so that a new manager can take over.
         had = self.assigned.processors if self.assigned else None
         writer.write(written(replace(self._registration, processors=had)))
         self._begin(self._listen(reader, writer))
@@ -121,7 +121,7 @@ class ProcessorClient:
         if requested is None or self._writer is None:
             return
         if self._writer.transport.get_write_buffer_size() > LONGEST_LINE_BYTES:
-            return  # a manager that does not read; the newest request will do
+            return  # a manager that does not read; the newest request suffices
         self._told = min(requested, MOST_PROCESSORS)
         self._writer.write(written(CpusRequest(self._told)))
 

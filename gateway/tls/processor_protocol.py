@@ -1,7 +1,8 @@
-"""What applications and the CPU manager say to each other: one JSON object a line (UTF-8).
+"""The protocol between applications and the CPU manager: one JSON object per line (UTF-8).
 
-Owns: the forms of the messages, writing and reading them, refusals that name the field. Both sides
-use it. Must not know: sockets, who decides about processors and how. Described in docs/edragon.md.
+Both sides use this module to write and read messages; a refusal names the field. docs/edragon.md
+describes the protocol.
+
 Source: `cpus_request` and `cpus_assigned` of edragon.txt, section 3.1; a socket instead of memory.
 """
 
@@ -12,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST_LINE_BYTES = 64 * 1024
-"""With its newline; who sends more without one is cut off."""
+"""Bytes of a line with its newline; the other side cuts off a sender of a longer one."""
 MOST_PROCESSORS = 1_000_000
-"""An application may ask for more than there are; not for any number whatever."""
+"""The bound on a request, which may exceed the number of processors of the machine."""
 MOST_CPU = 8191
 """The highest number of a CPU that Linux can have."""
 
@@ -23,7 +24,7 @@ _NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores, a letter or
 
 
 class ProtocolError(ValueError):
-    """A message that cannot be used: what is wrong, in which field, what is allowed."""
+    """The error for an unusable message: the fault, its field, the allowed values."""
 
     def __init__(self, error: str, field: str, allowed: str) -> None:
         super().__init__(f"{field}: {error}; allowed: {allowed}" if field else error)
@@ -37,7 +38,7 @@ class ProtocolError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """An application introduces itself, once per connection, before anything else.
+    """An application's registration, once per connection, before any other message.
 
     `priority` is its weight (P_i), `process` the root of the process tree that is managed,
     `processors` those that it had from an earlier manager (None: none was assigned yet).
@@ -51,19 +52,19 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class CpusRequest:
-    """`cpus_request`: the application needs so many processors (R_i)."""
+    """`cpus_request`: the number of processors that the application needs (R_i)."""
 
     processors: int
 
 
 @dataclass(frozen=True, slots=True)
 class CpusAssigned:
-    """`cpus_assigned`: how many processors do I have (A_i)?"""
+    """`cpus_assigned`: the request for the number of assigned processors (A_i)."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusWanted:
-    """What does everybody have? Asked by people's tools, which do not register."""
+    """The request for the state of all applications, for tools that do not register."""
 
 
 FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
@@ -76,7 +77,7 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 class Assigned:
     """The application has `assigned` processors (A_i), which are `processors`.
 
-    One of them counts as a half if another application has it too.
+    A processor that is shared with another application counts as a half.
     """
 
     assigned: float
@@ -85,7 +86,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message that the manager did not take."""
+    """A message that the manager refused."""
 
     error: str
     field: str
@@ -94,7 +95,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Everything the manager knows, as JSON-ready values."""
+    """The manager's whole state, as JSON-ready values."""
 
     status: Mapping[str, object]
 
@@ -103,7 +104,7 @@ FromManager = Assigned | Refused | Status
 
 
 def written(message: FromApplication | FromManager) -> bytes:
-    """The message as a line."""
+    """Return the message as a line."""
     match message:
         case Register(application, priority, process, processors):
             content: dict[str, object] = {
@@ -130,7 +131,7 @@ def written(message: FromApplication | FromManager) -> bytes:
 
 
 def from_application(line: bytes) -> FromApplication:
-    """Read what an application said. Raises ProtocolError."""
+    """Return an application's message; raises ProtocolError."""
     kind, content = _only_field(_object(line), ("register", "request", "assigned", "status"))
     if kind == "register":
         return _register(content)
@@ -142,7 +143,7 @@ def from_application(line: bytes) -> FromApplication:
 
 
 def from_manager(line: bytes) -> FromManager:
-    """Read what the manager said. Raises ProtocolError."""
+    """Return the manager's message; raises ProtocolError."""
     content = _object(line)
     if "error" in content:
         _no_others(content, ("error", "field", "allowed"))
@@ -236,7 +237,7 @@ def _text(content: dict[str, object], name: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as it was sent, if it is short."""
+    """Return a value as it was sent; a long one is cut."""
     try:
         text = json.dumps(value)
     except ValueError:  # a number of too many digits
