@@ -1,1 +1,1 @@
-"""Baselines: HAProxy and nginx in place of the gateway, as the distribution has them."""
+"""Baselines: HAProxy and nginx from the distribution, in place of the gateway."""

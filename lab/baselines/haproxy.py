@@ -31,7 +31,7 @@ STATS: Final = "haproxy.sock"
 
 STATS_QUESTION: Final = b"show stat\n"
 _FIELDS: Final = 12
-"""Of a line of the log (`_LOG_FORMAT`)."""
+"""The number of fields in a line of the log (`_LOG_FORMAT`)."""
 _LOG_FORMAT: Final = (
     "%[date(0,ms)] %[var(txn.came_ms)] %[var(txn.page)] %ST %ts %TR %Tw %Tc %Tr %Ta "
     "%[unique-id] %{+Q}r"
@@ -39,9 +39,9 @@ _LOG_FORMAT: Final = (
 
 
 def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place) -> str:
-    """The file haproxy.cfg. `rules` say which request is which page type."""
+    """Return the content of haproxy.cfg. `rules` define the page type of each request."""
     shop = hosts.authority(place.shop_host, place.shop_port)
-    # A response of HAProxy's own: the customer is told by whom, and which request it was.
+    # A response of HAProxy itself: it names its sender and the request.
     turned_away = (
         f"status 503 content-type 'text/html; charset=utf-8' string '{BUSY}' "
         "hdr X-Doorbuster-Verdict dropped hdr X-Request-Id %[unique-id] hdr Cache-Control no-store"
@@ -49,7 +49,7 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
     lines = [
         "global",
         f"  maxconn {CUSTOMERS}",
-        # Standard output is the file; a line each, unbuffered.
+        # Standard output is the file; one line per request, unbuffered.
         "  log stdout len 4096 format raw local0 info",
         f"  stats socket {place.sockets / STATS} mode 600 level user",
         "",
@@ -57,9 +57,9 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
         "  mode http",
         "  log global",
         "  option dontlognull",
-        "  option http-buffer-request",  # a slow upload holds no place at the shop
-        "  option http-restrict-req-hdr-names delete",  # a_b and a-b are one to a WSGI server
-        # In `defaults`: in a backend alone it has no effect (haproxy/haproxy#2344).
+        "  option http-buffer-request",  # a slow upload takes no worker of the shop
+        "  option http-restrict-req-hdr-names delete",  # a_b and a-b are equal for a WSGI server
+        # In `defaults`: it has no effect in a backend alone (haproxy/haproxy#2344).
         *(["  option abortonclose"] if place.abandonment == "cancel" else []),
         f"  timeout connect {CONNECT_S}s",
         f"  timeout client {IDLE_S}s",
@@ -110,20 +110,24 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
 
 
 def check_options(file: Path) -> list[str]:
-    """Says whether HAProxy takes the configuration."""
+    """Return the options with which HAProxy checks the configuration."""
     return ["-c", "-q", "-f", str(file)]
 
 
 def options(file: Path) -> list[str]:
-    """Serves in the foreground, logs to standard output (which `-q` would close)."""
+    """Return the options to serve in the foreground, with the log on standard output.
+
+    `-q` would close standard output.
+    """
     return ["-db", "-f", str(file)]
 
 
 def read_line(line: str) -> Ended | None:
-    """A line of the log; None for what never was a whole request, or is no such line.
+    """Return the request of a log line; None for incomplete requests and other lines.
 
-    Termination state: first who ended the session (C customer, S shop, s and c their timeouts, P, L
-    HAProxy itself, - nobody), then when (R request, Q queue, C connecting, H headers, D data).
+    Termination state: first the side that ended the session (C customer, S shop, s and c their
+    timeouts, P, L HAProxy itself, - none), then the phase (R request, Q queue, C connecting, H
+    headers, D data).
     """
     fields = line.rstrip("\n").split(" ", _FIELDS - 1)
     if len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
@@ -143,11 +147,11 @@ def _fate(cause: str, when: str, is_answered: bool) -> Fate | None:
     if cause in "LP" and when == "R":
         return "dropped"
     if when == "R":
-        return None  # broken off before it was whole
+        return None  # broken off before it was complete
     if when == "Q":
         return "withdrawn" if cause == "C" else "dropped"
     if when == "C" and cause != "C":
-        return "dropped"  # a shop that cannot be reached is answered as a full queue is
+        return "dropped"  # an unreachable shop gets the answer of a full queue
     if cause == "-":
         return "answered"
     if cause == "C":
@@ -156,7 +160,7 @@ def _fate(cause: str, when: str, is_answered: bool) -> Fate | None:
 
 
 def read_stats(text: str) -> Queue:
-    """The answer to `STATS_QUESTION`, CSV; raises ValueError when it is none."""
+    """Return the queue in the answer to `STATS_QUESTION`; raises ValueError if it is not CSV."""
     rows = {
         (row["# pxname"], row["svname"]): row for row in csv.DictReader(io.StringIO(text.strip()))
     }
@@ -172,7 +176,8 @@ def read_stats(text: str) -> Queue:
 
 
 def _forwarding() -> list[str]:
-    """What the gateway says to the shop of a customer, and what it lets nobody else say."""
+    """Return the lines that forward a customer's data as the gateway does, and remove forged
+    ones."""
     return [
         *(f"  http-request del-header {name}" for name in ("Forwarded", "X-Real-IP", "Proxy")),
         "  http-request del-header X-Forwarded- -m beg",
@@ -184,7 +189,10 @@ def _forwarding() -> list[str]:
 
 
 def _page(rule: Rule) -> str:
-    """The first rule that fits decides, the path percent-decoded once, as in the gateway."""
+    """Return the line for a page: the first matching rule decides, as in the gateway.
+
+    The path is percent-decoded once.
+    """
     methods = " ".join(sorted(method.decode() for method in rule.methods))
     pattern = _quoted(rf"^(?:{rule.path.pattern})\z")
     return (
@@ -194,7 +202,7 @@ def _page(rule: Rule) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Strong quotes, in which nothing means anything but their own end."""
+    """Return the text in strong quotes, in which no character except the quote is special."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 

@@ -3,9 +3,9 @@
 They are pure policies and serve the search for good settings. Published rows come from the real
 programs.
 
-The shop has a queue of its own, first come, first served: what a proxy has sent there waits in it
-while all workers are busy. With both, abandonment is `ignore`: a customer who leaves changes
-nothing.
+The shop has a separate first-come, first-served queue. A request that a proxy has sent there waits
+in it while all workers are busy. Both models have abandonment `ignore`: a customer who leaves
+changes nothing.
 """
 
 from collections import OrderedDict
@@ -22,7 +22,7 @@ _UNBOUNDED = 1 << 62
 
 
 class _Proxy(IgnoringPolicy):
-    """What both have in common: requests at the shop, waiting for a worker or in service."""
+    """The common part of both proxies: requests at the shop, waiting for a worker or in service."""
 
     name: str
 
@@ -47,7 +47,7 @@ class _Proxy(IgnoringPolicy):
             self.send(request)
 
     def lines(self) -> list[Line]:
-        """Where requests wait."""
+        """Return the queues in which requests wait."""
         return [self._shop]
 
     def waiting(self) -> Sequence[Request]:
@@ -62,7 +62,7 @@ class _Proxy(IgnoringPolicy):
 
 
 class HaproxyModel(_Proxy):
-    """HAProxy: `maxconn` at the shop; the others queue by class, then by age, for `queue_s`."""
+    """HAProxy: `maxconn` requests at the shop; the others queue by class and age for `queue_s`."""
 
     name = "haproxy-model"
 
@@ -109,7 +109,7 @@ class HaproxyModel(_Proxy):
         return None if oldest is None else oldest.arrived_s + self._queue_s
 
     def _move(self) -> None:
-        """Send requests to the shop as long as fewer than `maxconn` are there."""
+        """Send requests to the shop while fewer than `maxconn` are there."""
         for queue in self._queues.values():  # the lowest class first
             while len(queue) and len(self._at_shop) < self._maxconn:
                 request = queue.take(Discipline.FIFO)
@@ -118,7 +118,8 @@ class HaproxyModel(_Proxy):
 
 
 class NginxModel(_Proxy):
-    """nginx: a leaky bucket, then a limit on requests at the shop, both for limited pages only."""
+    """nginx: a leaky bucket, then a limit on requests at the shop; both apply to limited pages
+    only."""
 
     name = "nginx-model"
 
@@ -155,7 +156,7 @@ class NginxModel(_Proxy):
 
 
 def create(name: str, given: Mapping[str, object], capacity_rps: float) -> AnyPolicy:
-    """The model of proxy `name` with these parameters; raises PolicyError.
+    """Return the model of proxy `name` with these parameters; raises PolicyError.
 
     nginx's rate is a share of `capacity_rps`, as with the real program.
     """

@@ -42,7 +42,7 @@ _WRITING: Final = re.compile(r"Active connections: (\d+).*Writing: (\d+)", re.DO
 
 
 def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place) -> str:
-    """The file nginx.conf. `rules` say which request is which page type."""
+    """Return the content of nginx.conf. `rules` define the page type of each request."""
     temporary = "".join(
         f"  {kind}_temp_path {place.sockets}/{kind};\n"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -143,7 +143,7 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Requests per real minute: nginx takes whole numbers only, so not per second."""
+    """Return requests per real minute, because nginx's whole numbers are too coarse per second."""
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
     )
@@ -151,17 +151,17 @@ def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
 
 
 def check_options(file: Path) -> list[str]:
-    """Says whether nginx takes the configuration."""
+    """Return the options with which nginx checks the configuration."""
     return ["-t", "-q", "-p", str(file.parent), "-c", str(file)]
 
 
 def options(file: Path) -> list[str]:
-    """Serves in the foreground, as one process."""
+    """Return the options to serve in the foreground, as one process."""
     return ["-p", str(file.parent), "-c", str(file)]
 
 
 def read_line(line: str) -> Ended | None:
-    """A line of the log; None for what nginx refused by itself, or is no such line."""
+    """Return the request of a log line; None for nginx's own refusals and other lines."""
     found = _LINE.match(line)
     if found is None:
         return None
@@ -184,19 +184,19 @@ def read_line(line: str) -> Ended | None:
 def _fate(status: int, is_rejected: bool, is_dispatched: bool, is_complete: bool) -> Fate | None:
     if is_rejected:
         return "dropped"
-    if status == 499:  # nginx's own: the customer has left
+    if status == 499:  # nginx's own status: the customer has left
         return "cancelled" if is_dispatched else "withdrawn"
     if not is_dispatched:
         return None
-    if status in (502, 504):  # the shop never says so
+    if status in (502, 504):  # the shop never sends this status
         return "failed"
     return "answered" if is_complete else "orphaned"
 
 
 def read_stats(text: str) -> Queue:
-    """The answer to `STATS_QUESTION`; raises ValueError when it is none.
+    """Return the queue in the answer to `STATS_QUESTION`; raises ValueError for another text.
 
-    It counts whoever asks. Delayed requests are among those in service, as far as nginx tells.
+    The counts include this query. nginx counts delayed requests as in service.
     """
     found = _WRITING.search(text)
     if found is None:
@@ -205,12 +205,16 @@ def read_stats(text: str) -> Queue:
 
 
 def _page(rule: Rule) -> str:
-    """The first rule that fits decides; `$uri` is the path percent-decoded once."""
+    """Return the line for a page: the first matching rule decides; `$uri` is percent-decoded
+    once."""
     methods = "|".join(sorted(method.decode() for method in rule.methods))
     pattern = rf"~^(?:{methods}) (?:{rule.path.pattern})\z"
     return f'"{_escaped(pattern)}" {rule.page};'
 
 
 def _escaped(text: str) -> str:
-    """For double quotes, in which a backslash is one only before another or a quote."""
+    """Return the text escaped for double quotes.
+
+    In them a backslash is special only before another backslash or a quote.
+    """
     return text.replace("\\", "\\\\").replace('"', '\\"')

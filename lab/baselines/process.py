@@ -25,7 +25,7 @@ from runtime import pinned, settings
 
 
 class Dialect(Protocol):
-    """What the module of each baseline proxy knows: its configuration, log and statistics."""
+    """The module of a baseline proxy: its configuration, log and statistics."""
 
     CONFIGURATION: str
     LOG: str
@@ -45,17 +45,17 @@ class Dialect(Protocol):
 DIALECTS: Final[Mapping[str, Dialect]] = {"haproxy": haproxy, "nginx": nginx}
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
-"""Where distributions have them, and people who are not root do not look."""
+"""Folders of distributions that are not in the search path of ordinary users."""
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""A free port may be taken by somebody else before the baseline proxy has it."""
+"""Another process may take a free port before the baseline proxy has it."""
 _LAST_CHARACTERS: Final = 500
 _VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
 
 def program(proxy: Proxy) -> str:
-    """Its path; raises ExperimentError that names the package."""
+    """Return the program's path; raises ExperimentError that names the package."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
     found = shutil.which(proxy.program, path=path)
     if found is None:
@@ -67,9 +67,9 @@ def program(proxy: Proxy) -> str:
 
 
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
-    """Raise ExperimentError unless these proxies can be run here, in front of this machine's shop.
+    """Raise ExperimentError unless these proxies can run here, in front of this machine's shop.
 
-    None, the gateway, always can.
+    None stands for the gateway, which always can.
     """
     for name in wanted:
         if name is None:
@@ -91,9 +91,9 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
 
 
 class ProxyProcess:
-    """`with ProxyProcess(…)`: the baseline proxy serves within the block.
+    """A baseline proxy that serves within the block `with ProxyProcess(…)`.
 
-    `place.port` is chosen here; `cpus` are those the gateway has. Raises ExperimentError.
+    It chooses `place.port`; `cpus` are those of the gateway. Raises ExperimentError.
     """
 
     def __init__(
@@ -132,29 +132,29 @@ class ProxyProcess:
 
     @property
     def url(self) -> str:
-        """Where customers find it."""
+        """The proxy's address for customers."""
         return f"http://{hosts.authority(hosts.from_here(self.place.host), self.place.port)}"
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The proxy's name as people read it."""
         return title_of(self.proxy.sheet.name)
 
     def log(self) -> "Log":
-        """Its log, from the beginning."""
+        """Return its log, from the beginning."""
         return Log(self._dialect, self.place.files / self._dialect.LOG)
 
     def version(self) -> str:
-        """The distribution's, as the program says it; raises ExperimentError."""
+        """Return the version that the distribution's program prints; raises ExperimentError."""
         words = [program(self.proxy), "-v"]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-        found = _VERSION.search(done.stdout + done.stderr)  # nginx says it on standard error
+        found = _VERSION.search(done.stdout + done.stderr)  # nginx prints it on standard error
         if found is None:
             raise ExperimentError(f"{self.title} does not say its version.")
         return found[1]
 
     def check_lives(self) -> None:
-        """Raise ExperimentError when it has ended by itself."""
+        """Raise ExperimentError when the process has ended by itself."""
         if self._process is not None and self._process.poll() is not None:
             raise ExperimentError(
                 f"{self.title} ended in mid-run with status {self._process.returncode}: "
@@ -162,7 +162,7 @@ class ProxyProcess:
             )
 
     def look(self) -> Queue:
-        """What it says of itself now; raises ExperimentError when it does not answer."""
+        """Return the proxy's present statistics; raises ExperimentError when it does not answer."""
         path = self.place.sockets / self._dialect.STATS
         try:
             text = _ask(path, self._dialect.STATS_QUESTION)
@@ -172,7 +172,7 @@ class ProxyProcess:
         return queue
 
     def end(self) -> None:
-        """End it, and wait for that; harmless when repeated."""
+        """End the process and wait for it; repeated calls have no effect."""
         process, self._process = self._process, None
         if process is not None:
             processes.end(process, END_WITHIN_S)
@@ -182,7 +182,7 @@ class ProxyProcess:
         file = files / self._dialect.CONFIGURATION
         text = self._dialect.configuration(self._parameters, page_rules(), self.place)
         file.write_text(text, encoding="utf-8")
-        # Should the runner be killed, no baseline proxy is left behind.
+        # If the runner is killed, no baseline proxy remains.
         words = pinned.command(
             self._cpus,
             [program(self.proxy), *self._dialect.options(file)],
@@ -196,7 +196,7 @@ class ProxyProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=errors,
-                start_new_session=True,  # Ctrl-C reaches the runner alone, which then ends it
+                start_new_session=True,  # Ctrl-C reaches only the runner, which then ends the proxy
             )
         self._await()
 
@@ -225,7 +225,7 @@ class ProxyProcess:
 
 @dataclass(slots=True)
 class Log:
-    """A baseline proxy's log, read as it grows."""
+    """A baseline proxy's log, read while it grows."""
 
     dialect: Dialect
     path: Path
@@ -239,7 +239,7 @@ class Log:
         self._read_bytes = 0
 
     def read(self) -> list[Ended]:
-        """What was added since the last call; whole lines only."""
+        """Return the requests that were added since the last call; whole lines only."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._read_bytes)
@@ -254,7 +254,7 @@ class Log:
 
 
 def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
-    """Of a short name: a socket's path may have 107 characters."""
+    """Return a folder with a short name: a socket's path may have 107 characters."""
     return tempfile.TemporaryDirectory(prefix="doorbuster-proxy-")
 
 

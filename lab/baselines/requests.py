@@ -1,4 +1,4 @@
-"""The forms that the proxies' modules share: a proxy's place in a run, a request in its log."""
+"""The common forms of the proxies' modules: a proxy's place in a run, a request in its log."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,39 +7,40 @@ from typing import Final, Literal
 from gateway.policies import Abandonment
 
 CUSTOMERS: Final = 8192
-"""Connected at a time, as the gateway's `max_connections`."""
+"""Connections at a time, as the gateway's `max_connections`."""
 BACKLOG: Final = 4096
-"""Connections the kernel keeps until accepted, as the gateway's."""
+"""Connections that the kernel keeps until they are accepted, as the gateway's."""
 IDLE_S: Final = 60
-"""Real seconds, as the gateway's: a connection without a request, a silent shop."""
+"""Real seconds, as the gateway's: limit for a connection without a request and a silent shop."""
 SHOP_IDLE_S: Final = 30
 """Real seconds; shorter than the shop's own keep-alive limit."""
 CONNECT_S: Final = 5
-"""Real seconds, as the gateway's."""
+"""Real seconds to connect to the shop, as the gateway's."""
 HEAD_S: Final = 10
-"""Real seconds within which a whole request must have come, as the gateway's."""
+"""Real seconds in which a whole request must arrive, as the gateway's."""
 BODY_BYTES: Final = 8_388_608
-"""Of a request, as the gateway's."""
+"""Limit of a request's body, as the gateway's."""
 OTHER_LIMIT: Final = 4
-"""Requests for none of the eight pages at the shop at a time, as the gateway's."""
+"""Concurrency limit for other requests than the eight pages, as the gateway's."""
 OTHER: Final = "other"
-"""What the gateway calls requests for none of the eight pages."""
+"""The gateway's name for other requests than the eight pages."""
 
 BUSY: Final = "<h1>The shop is very busy right now.</h1><p>Please try again in a moment.</p>"
-"""The page for those who are turned away."""
+"""The page for rejected customers."""
 
 Fate = Literal["dropped", "withdrawn", "answered", "orphaned", "failed", "cancelled"]
-"""How a request ended, in the gateway's words."""
+"""The end of a request, in the gateway's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a configuration needs to know of its run. Times are paper seconds, rates per paper s."""
+    """The facts about a run for a configuration. Times are paper seconds, rates per paper
+    second."""
 
     files: Path
-    """Where configuration and logs are kept."""
+    """The folder of configuration and logs."""
     sockets: Path
-    """A folder of short name, for sockets and what is temporary."""
+    """A folder with a short name, for sockets and temporary files."""
     host: str
     port: int
     shop_host: str
@@ -47,7 +48,7 @@ class Place:
     time_scale: float
     abandonment: Abandonment
     capacity_rps: float | None
-    """None in a closed loop, which measures none."""
+    """None in a closed loop, which measures no capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +59,15 @@ class Ended:
     fate: Fate
     arrived_s: float
     dispatched_s: float | None
-    """None for one that the shop never got."""
+    """None for a request that did not reach the shop."""
     ended_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What a baseline proxy says of itself now; None is what it cannot tell."""
+    """A baseline proxy's present statistics; None for values that it does not report."""
 
     waiting: int | None
     in_service: int | None
     connections: int | None
-    """Of customers; also of whoever asks, if the baseline proxy counts that."""
+    """Connections of customers, and of the query itself if the baseline proxy counts it."""

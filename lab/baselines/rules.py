@@ -7,5 +7,5 @@ from gateway.http import pages
 
 @cache
 def page_rules() -> tuple[pages.Rule, ...]:
-    """In the order in which they are tried; the rules that come with the gateway."""
+    """Return the gateway's standard rules in the order in which they are tried."""
     return pages.load().rules

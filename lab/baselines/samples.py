@@ -12,11 +12,11 @@ from lab.baselines.requests import Ended
 def completed(
     rows: Sequence[dict[str, Any]], ended: Iterable[Ended], began_at: float, time_scale: float
 ) -> None:
-    """Fill in `arrived_total`, `dispatched_total`, the waiting by page and, where the proxy could
-    not tell it, `waiting` of each row, in place.
+    """Complete the rows in place from the log of the baseline proxy.
 
-    `began_at`: Unix time of the rows' time 0. The log has milliseconds: whoever waits less is seen
-    in no queue.
+    It sets `arrived_total`, `dispatched_total`, the waiting requests by page and, where the proxy
+    did not report it, `waiting`. `began_at`: Unix time of the rows' time 0. The log has
+    milliseconds, so shorter waits are in no queue.
     """
     of_pages = [one for one in ended if one.page in PAGES]
     arrivals = sorted(one.arrived_s for one in of_pages)
@@ -35,7 +35,7 @@ def completed(
 
 
 def _queue(ended: Iterable[Ended]) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
-    """By page: when requests began to wait, when they no longer did; both in order."""
+    """Return by page the times at which waits began and those at which waits ended, in order."""
     came: dict[str, list[float]] = defaultdict(list)
     went: dict[str, list[float]] = defaultdict(list)
     for one in ended:

@@ -1,6 +1,6 @@
 """The data sheets of the baseline proxies.
 
-A sheet also states what the proxy can do when a customer leaves.
+A sheet also states the supported abandonment.
 """
 
 from collections.abc import Mapping
@@ -12,19 +12,19 @@ from gateway.policies.interface import Page
 from gateway.policies.sheet import Parameter, Sheet
 
 WORKERS: Final = 30
-"""Threads of the shop, unless DOORBUSTER_SHOP_WORKERS says otherwise."""
+"""Threads of the shop, unless DOORBUSTER_SHOP_WORKERS changes the number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy that can stand in the gateway's place."""
+    """A proxy that can replace the gateway."""
 
     sheet: Sheet
     program: str
     package: str
-    """Debian's, and its relatives'."""
+    """The package in Debian and distributions derived from it."""
     leaving: tuple[Abandonment, ...]
-    """What it can do when a customer leaves."""
+    """The abandonment that it supports."""
 
 
 HAPROXY: Final = Proxy(
@@ -175,7 +175,7 @@ PROXIES: Final[Mapping[str, Proxy]] = {proxy.sheet.name: proxy for proxy in (HAP
 
 
 def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
-    """The parameters of baseline proxy `name`, `given` over defaults; raises PolicyError."""
+    """Return the parameters of baseline proxy `name`, `given` over defaults; raises PolicyError."""
     values: dict[str, object] = dict(PROXIES[name].sheet.read(given))
     for parameter, value in values.items():
         if isinstance(value, Mapping):
@@ -190,12 +190,12 @@ def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
 
 
 def knows_its_rate(name: str, parameters: Mapping[str, object]) -> bool:
-    """Whether it can do without a measured capacity."""
+    """Return whether the proxy needs no measured capacity."""
     return bool(read(name, parameters).get("rate_rps", True))
 
 
 def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Abandonment) -> None:
-    """Raise PolicyError when the baseline proxy cannot do that with customers who leave."""
+    """Raise PolicyError when the baseline proxy does not support this abandonment."""
     proxy = PROXIES[name]
     if abandonment not in proxy.leaving:
         raise PolicyError(

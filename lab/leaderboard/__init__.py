@@ -1,16 +1,16 @@
 """The leaderboard: every policy with the same customers, compared with the capacity bound."""
 
 SIMULATED_PARTS = ("robustness", "hysteresis", "bound")
-"""Made in the simulator alone, each a report of its own."""
+"""Parts that are only simulated; each has a separate report."""
 TUNING_PART = "tuning"
-"""Simulated; no part of all, because its result changes only with the policies."""
+"""Simulated; not a part of `all`, because its result changes only with the policies."""
 PARTS = ("board", *SIMULATED_PARTS, TUNING_PART, "fairness", "all")
-"""What `doorbuster leaderboard` makes."""
+"""The parts of `doorbuster leaderboard`."""
 
 BOARD_FILE = "leaderboard.json"
-"""In a result folder: that it is a board, and what stands on it."""
+"""A file that marks a result folder as a board and holds its content."""
 ROBUSTNESS = "leaderboard-robustness"
 HYSTERESIS = "leaderboard-hysteresis"
 TUNING = "leaderboard-tuning"
 BOUND = "leaderboard-bound"
-"""What the reports call themselves, and part of their folders' names."""
+"""The names of the reports, which are parts of their folders' names."""

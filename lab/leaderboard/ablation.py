@@ -17,50 +17,50 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("Fresh door", "fresh door"),
     ("door-lifo", "hang-ups removed"),
 )
-"""Key of the policy in the spec, what its step adds; the first adds nothing."""
+"""Key of the policy in the spec, and the rule that its step adds; the first adds none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one rule brings: estimated efficiency with it less the same without it."""
+    """The gain of one rule: estimated efficiency with it minus that without it."""
 
     words: str
     policy: str
     gain: Estimate
-    """Over all loads, pairs of the same seed."""
+    """The gain over all loads, from pairs of the same seed."""
     by_rho: Mapping[float, Estimate]
-    """ρ → the same at that load."""
+    """ρ → the gain at that load."""
     falls_at: tuple[float, ...]
-    """Loads at which the interval lies below nothing gained."""
+    """Loads at which the whole interval is below a gain of 0."""
 
     @property
     def carries(self) -> bool:
-        """Whether its interval over all loads lies above nothing gained."""
+        """Whether the whole interval over all loads is above a gain of 0."""
         return self.gain.is_above_zero
 
     @property
     def falls(self) -> bool:
-        """Whether it lies below, or the step falls at any load."""
+        """Whether that interval is below 0, or the step falls at any load."""
         return self.gain.is_below_zero or bool(self.falls_at)
 
 
 def efficiency(run: Outcomes) -> float | None:
-    """What board and ablation go by; None where nobody plans to buy."""
+    """Return the metric of board and ablation; None if no customer plans to buy."""
     return run.estimated_efficiency_ratio
 
 
 def is_step(policy: str) -> bool:
-    """Whether a key is a step between 8Q-LIFO-Pri and DOOR, for the ablation alone."""
+    """Return whether a policy is a step between 8Q-LIFO-Pri and DOOR, for the ablation alone."""
     return policy in {key for key, _ in STEPS[1:-1]}
 
 
 def ranked(spec: Spec) -> list[str]:
-    """The keys of the policies that have a rank: all except the steps of DOOR's ablation."""
+    """Return the keys of the policies with a rank: all except the steps of DOOR's ablation."""
     return [choice.key for choice in spec.policy if not is_step(choice.key)]
 
 
 def steps_of(cells: Sequence[Cell]) -> list[Step]:
-    """The steps of which both sides were run, in their order; empty where there are none."""
+    """Return the steps whose both sides have runs, in their order."""
     by_policy: dict[str, dict[float, Cell]] = {}
     for cell in cells:
         if cell.rho is not None:
@@ -76,7 +76,7 @@ def steps_of(cells: Sequence[Cell]) -> list[Step]:
 
 
 def table(steps: Sequence[Step]) -> Table:
-    """Gains by load, and what is to be thought of each step."""
+    """Return the gains by load, and the conclusion about each step."""
     loads = sorted({rho for step in steps for rho in step.by_rho})
     made = Table(
         "What each rule of DOOR brings",
@@ -100,7 +100,7 @@ def table(steps: Sequence[Step]) -> Table:
 
 
 def words(steps: Sequence[Step]) -> str:
-    """Which steps carry the gain, in a sentence or two."""
+    """Return which steps carry the gain, in one or two sentences."""
     whole = sum(step.gain.mean for step in steps)
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:
@@ -128,7 +128,7 @@ def _verdict(step: Step) -> str:
 def _step(
     words: str, before: Mapping[float, Cell], after: Mapping[float, Cell], key: str
 ) -> Step | None:
-    """None while no run has its pair."""
+    """Return a step; None while it has no pair of runs."""
     pairs = {
         rho: differences(after[rho].by_seed(efficiency), before[rho].by_seed(efficiency))
         for rho in sorted(before.keys() & after.keys())

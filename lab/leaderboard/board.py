@@ -1,4 +1,4 @@
-"""The board: how near each policy comes to the bound at each load, with intervals and ranks."""
+"""The board: each policy's share of the bound at each load, with intervals and ranks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,23 +26,24 @@ class Row:
     """Its key in the spec."""
     title: str
     rank: int | None
-    """From 1, by `overall`; None for a step of the ablation, which nobody would use."""
+    """The rank from 1 by `overall`; None for a step of the ablation, which is not for use."""
     overall: Estimate
     """Mean over the loads of the estimated efficiency."""
     estimated: Mapping[float, Estimate]
-    """ρ → revenue efficiency by what failed sessions were worth."""
+    """ρ → revenue efficiency by the expected value of failed sessions."""
     counted: Mapping[float, Estimate]
     """ρ → confirms / bound, which scatters more."""
     confirms: Mapping[float, int]
     """ρ → confirms of all repetitions together."""
     expected: Mapping[float, float]
-    """ρ → as many as `estimated` promises."""
+    """ρ → the confirms that follow from `estimated`."""
     repetitions: Mapping[float, Mapping[int, float]]
     """ρ → seed → the estimated efficiency."""
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
-    """A row per policy, the best first; policies in whose runs nobody plans to buy are left out."""
+    """Return a row per policy, the best first, without policies whose customers never plan to
+    buy."""
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = {cell.rho: cell for cell in cells if cell.policy == policy and cell.rho is not None}
@@ -72,15 +73,15 @@ def _promised(run: Outcomes) -> float:
 
 
 def loads_of(rows: Sequence[Row]) -> list[float]:
-    """The columns: every ρ of any row, the lightest first."""
+    """Return the columns: every ρ of any row, the lightest first."""
     return sorted({rho for row in rows for rho in row.estimated})
 
 
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
-    """Who is best at `rho`: the highest mean, and all ranked ones that are level with it.
+    """Return the best rows at `rho`: the highest mean, and all ranked rows on the same level.
 
-    Level: the interval of the difference, runs of the same seed in pairs, reaches 0. Without
-    repetitions the highest alone.
+    A row is on the same level if the interval of its paired difference, seed by seed, includes 0.
+    Without repetitions, only the highest row counts.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
@@ -96,18 +97,18 @@ def _is_level(row: Row, best: Row, rho: float) -> bool:
 
 
 def behind_at(row: Row, best: Row, rho: float) -> Estimate | None:
-    """What `row` lacks to `best` at `rho`: the paired difference; None where no seed has both."""
+    """Return the paired difference of `best` and `row` at `rho`; None if they share no seed."""
     return paired([best.repetitions.get(rho, {})], [row.repetitions.get(rho, {})])
 
 
 def behind_over_all(row: Row, best: Row) -> Estimate | None:
-    """The same over all loads that both rows have."""
+    """Return the paired difference over all loads that both rows have."""
     loads = sorted(row.repetitions.keys() & best.repetitions.keys())
     return paired([best.repetitions[rho] for rho in loads], [row.repetitions[rho] for rho in loads])
 
 
 def best_of(rows: Sequence[Row]) -> Row | None:
-    """The row of rank 1; None on an empty board."""
+    """Return the row of rank 1; None on an empty board."""
     return next((row for row in rows if row.rank == 1), None)
 
 
@@ -121,7 +122,7 @@ BEHIND = (
 def efficiency_table(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> Table:
-    """The board itself: revenue efficiency as estimated, a column per load."""
+    """Return the board's main table: estimated revenue efficiency, a column per load."""
     loads = loads_of(rows)
     table = Table(
         "Revenue efficiency, estimated",
@@ -154,14 +155,14 @@ def efficiency_table(
 
 
 def behind_words(row: Row, best: Row | None) -> str:
-    """What `row` lacks to the best over all loads, for a cell: `0.12 ± 0.03`."""
+    """Return the difference to the best row over all loads, for a cell: `0.12 ± 0.03`."""
     if best is None or row.rank is None:
         return "–"
     return "best" if row is best else _text(behind_over_all(row, best))
 
 
 def differences_table(rows: Sequence[Row]) -> Table:
-    """What every row lacks to the best of each load, paired by seed."""
+    """Return each row's difference to the best row of each load, paired by seed."""
     loads = loads_of(rows)
     table = Table(
         "Behind the best at each load, paired by seed",
@@ -181,7 +182,7 @@ def differences_table(rows: Sequence[Row]) -> Table:
 
 
 def conditions_table(spec: Spec) -> Table:
-    """What each row was run with: program, settings, what happens when a customer leaves."""
+    """Return the conditions of each row: program, settings, treatment of customers who leave."""
     table = Table(
         "What each row was run with",
         ("Row", "Program", "Settings that differ from the defaults", "When a customer leaves"),
@@ -200,7 +201,7 @@ def conditions_table(spec: Spec) -> Table:
 
 
 def _conditions_words(spec: Spec) -> str:
-    """How customers who leave are treated, and by whom."""
+    """Return the treatment of customers who leave, and the part that is responsible."""
     settings = {spec.abandonment_of(choice) for choice in spec.policy}
     if len(settings) > 1:
         said = (
@@ -218,7 +219,7 @@ def _conditions_words(spec: Spec) -> str:
 
 
 def _settings(choice: PolicyChoice) -> str:
-    """The parameters that a spec gives to a row: `maxconn 8, queue_s 5`."""
+    """Return the parameters that a spec gives to a row: `maxconn 8, queue_s 5`."""
     given = {**choice.parameters, **choice.admission_parameters}
     return ", ".join(
         f"{name} ({', '.join(f'{page} {number:g}' for page, number in value.items())})"
@@ -229,7 +230,7 @@ def _settings(choice: PolicyChoice) -> str:
 
 
 def confirms_table(rows: Sequence[Row]) -> Table:
-    """The same as counted: who happened to buy decides, so that it scatters."""
+    """Return the counted confirms over the bound; they scatter, because few sessions buy."""
     loads = loads_of(rows)
     table = Table(
         "Confirms over bound, as counted",
@@ -256,7 +257,7 @@ def confirms_table(rows: Sequence[Row]) -> Table:
 def as_json(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
-    """The rows for a file: ρ and seeds as text, estimates as `mean` and `half_width`."""
+    """Return the rows for a file: ρ and seeds as text, estimates as `mean` and `half_width`."""
     best = best_of(rows)
     return [
         {

@@ -26,16 +26,16 @@ from lab.spec.cases import AnyCase
 from lab.titles import title_of
 
 FAIRNESS_RHO = 1.4
-"""Fairness is looked at where the papers look; of a board without it at the load nearest to it."""
+"""The load for fairness, as in the papers; a board without it uses the load nearest to it."""
 
 REQUIRED_OF_DOOR = 0.95
-"""At every load, in the simulator."""
+"""The share of the bound that DOOR must reach at every load, in the simulator."""
 REQUIRED_OF_DOOR_LIVE = 0.90
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Everything that is said of a finished (or begun) board."""
+    """The content of a finished or unfinished board."""
 
     folder: ComparisonResult
     rows: Sequence[Row]
@@ -45,7 +45,7 @@ class Board:
     recoveries: Mapping[str, Recovery] = field(default_factory=dict)
 
     def tables(self) -> list[Table]:
-        """The most important first."""
+        """Return the tables, the most important first."""
         found = [
             board.efficiency_table(self.rows, self.recoveries),
             board.confirms_table(self.rows),
@@ -57,7 +57,7 @@ class Board:
         return [*found, *self.fairness_tables()]
 
     def fairness_tables(self) -> list[Table]:
-        """Who gets to the end, and who waits how long for nothing."""
+        """Return the tables of completed sessions and of waiting for nothing, by length."""
         return [
             completed_table(self.fairness, self.fairness_rho),
             waiting_table(self.fairness, self.fairness_rho),
@@ -65,7 +65,8 @@ class Board:
 
 
 def board_of(folder: ComparisonResult, cells: Sequence[Cell]) -> Board:
-    """The board of a comparison's complete runs; raises ExperimentError when a log is damaged."""
+    """Return the board of a comparison's complete runs; raises ExperimentError for a damaged
+    log."""
     rows = board.rows_of(cells)
     loads = board.loads_of(rows)
     rho = min(loads, key=lambda one: abs(one - FAIRNESS_RHO)) if loads else FAIRNESS_RHO
@@ -104,7 +105,7 @@ class _RowCurve:
 
 
 def study(found: Board) -> Study:
-    """Of what has been read of a folder."""
+    """Return the study of a board."""
     spec = found.folder.spec()
     ranked = [row for row in found.rows if row.rank is not None]
     figures = [

@@ -1,6 +1,6 @@
 """The report on the bound: whether any policy sells more than it allows.
 
-The runs are short and long.
+Some of the runs are short and some are long.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from lab.spec.runs import ShopRun
 from lab.titles import title_of
 
 SESSIONS = (500, 2_400, 24_000)
-"""Lengths of a run: from a class's first look to the paper's."""
+"""Sessions of a run: from a first try in class to the paper's number."""
 QUICK_SESSIONS = SESSIONS[:2]
 
 
@@ -36,12 +36,12 @@ class _Grid:
     """Policy → ρ → case."""
 
     def all_cases(self) -> list[Case[ShopRun]]:
-        """Row by row."""
+        """Return the cases row by row."""
         return [case for row in self.cases.values() for case in row.values()]
 
 
 def study(base: Spec, *, quick: bool) -> Study:
-    """Of the policies of a board's spec at its loads, the steps of the ablation left out."""
+    """Return the study of a board's policies at its loads, without the steps of the ablation."""
     policies = ranked(base)
     loads = [rho for rho in base.load.rhos if rho is not None]
     grids = [
@@ -93,7 +93,7 @@ def study(base: Spec, *, quick: bool) -> Study:
 
 
 def shares(runs: Sequence[Metrics]) -> list[float]:
-    """The share of the bound in each run in which somebody planned to buy."""
+    """Return the share of the bound in each run in which at least one customer planned to buy."""
     return [run["estimated"] for run in runs if run["estimated"] is not None]
 
 
@@ -168,5 +168,5 @@ def _holds(grid: _Grid, results: Results) -> Verdict:
 
 
 def exceeds(found: Estimate) -> bool:
-    """Whether a share lies above the bound beyond chance; one run says nothing of chance."""
+    """Return whether a share is above the bound beyond chance; never for a single run."""
     return found.half_width is not None and found.mean - found.half_width > 1.0

@@ -1,6 +1,6 @@
 """Fairness: which sessions complete, and how long the others wait for a rejection.
 
-Classes of sessions go by the requests that they planned. Times are paper seconds.
+The number of planned requests defines the class of a session. Times are paper seconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from lab.report.drawing.table import Table
 from loadgen.attempts import AttemptOutcome
 
 TOLD = (AttemptOutcome.DROPPED, AttemptOutcome.REJECTED, AttemptOutcome.REFUSED)
-"""Outcomes by which a customer is told; who times out has to find out alone."""
+"""Outcomes with an answer to the customer; customers who time out get none."""
 
 
 class LengthClass(NamedTuple):
@@ -35,28 +35,33 @@ CLASSES = (
     LengthClass("4 to 6", 4, 6),
     LengthClass("7 (buyers)", 7, 10**6),
 )
-"""LIFO-Pri's chain ends after 1 to 3 pages of browsing, in the checkout (4 to 6), or with a confirm
-(7)."""
+"""Classes of LIFO-Pri's chain.
+
+A session ends after 1 to 3 pages of browsing, in the checkout (4 to 6), or with a confirm (7).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """One run's customers by class; None where a class has nobody to say it of."""
+    """One run's customers by class; None for an empty class."""
 
     completed_ratio: Mapping[str, float | None]
-    """Class → sessions that got everything they planned, of all in it."""
+    """Class → completed share of all its sessions."""
     wait_median_s: Mapping[str, float | None]
-    """Class → of those that failed: from asking for the page they did not get, retries included,
-    until they were told or gave up."""
+    """Class → median wait of its failed sessions.
+
+    The wait begins with the first attempt for the page that failed and ends with an answer or a
+    timeout; retries are included.
+    """
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None
-    """Of all that failed: those that were told, instead of finding out by waiting in vain."""
+    """The share of all failed sessions that got an answer instead of a timeout."""
     wait_all_median_s: float | None
     wait_all_p95_s: float | None
 
 
 def fairness_of(attempts: pa.Table) -> Fairness:
-    """What a run's attempts say of its sessions by length."""
+    """Return the fairness of a run from its attempts."""
     _, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     number = int(of_session.max()) + 1 if len(of_session) else 0
     attempt = attempts.column("attempt").to_numpy()
@@ -65,7 +70,7 @@ def fairness_of(attempts: pa.Table) -> Fairness:
     length = np.bincount(of_session[attempt <= 1], minlength=number)
     completed = np.bincount(of_session[done], minlength=number)
     failed = completed < length
-    # The rows of the first page that a session did not get; steps count up from 0.
+    # The attempts for the first page that a session did not get; steps count up from 0.
     last = (step == completed[of_session]) & (attempt > 0)
     started_s, ended_s = np.full(number, np.inf), np.full(number, -np.inf)
     np.minimum.at(started_s, of_session[last], attempts.column("started_s").to_numpy()[last])
@@ -87,23 +92,23 @@ def fairness_of(attempts: pa.Table) -> Fairness:
 
 @dataclass(frozen=True, slots=True)
 class FairnessRow:
-    """One policy at one load: its repetitions."""
+    """The repetitions of one policy at one load."""
 
     policy: str
     title: str
     runs: tuple[Fairness, ...]
 
     def completed(self, words: str) -> Estimate | None:
-        """Share of a class that got everything."""
+        """Return the completed share of a class."""
         return _over([run.completed_ratio[words] for run in self.runs])
 
     def wait(self, words: str) -> Estimate | None:
-        """Median wait of the failed of a class."""
+        """Return the median wait of a class's failed sessions."""
         return _over([run.wait_median_s[words] for run in self.runs])
 
 
 def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
-    """Who gets everything, by length."""
+    """Return the completed sessions by length."""
     table = Table(
         f"Sessions that got everything they planned, % of their length, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES)),
@@ -118,7 +123,7 @@ def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
 
 
 def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
-    """How long those wait who get nothing in the end."""
+    """Return the waits of failed sessions by length."""
     table = Table(
         f"Those turned away: seconds until they know, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Told %"),

@@ -11,13 +11,15 @@ MARK = "*"
 
 
 def mark(runs: Iterable[Metrics]) -> str:
-    """Behind a title or a figure that these simulations made: nothing where none fell back."""
+    """Return the mark for a title or number from these simulations; empty without a replacement."""
     return MARK if any(run.get("fallen_back") for run in runs) else ""
 
 
 def words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
-    """Of (policy, scenario, simulations): what is said below their table; nothing where all is
-    well. The first of several simulations is told whole."""
+    """Return the text below a table of (policy, scenario, simulations).
+
+    It is empty without replacements. It gives the details of the first one of several simulations.
+    """
     told = []
     for policy, scenario, runs in places:
         found = [run for run in runs if run.get("fallen_back")]

@@ -1,4 +1,4 @@
-"""The report on hysteresis: the collapse that stays, policy by policy."""
+"""The report on hysteresis: collapses that last, policy by policy."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,19 @@ from lab.titles import title_of
 
 DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
-"""Waits without end and turns nobody away."""
+"""A policy that never rejects and waits without end."""
 CEILING_S = 30.0
 """Response times above it are drawn at the top."""
 AT_THE_END_S = 60
 _SHOWN_FROM_S = 120.0
-"""Of the calm before the rush so much is drawn."""
+"""Paper seconds of the calm before the rush that figures show."""
 
 Cases = Mapping[str, Case[ShopRun]]
-"""By policy."""
+"""Policy → case."""
 
 
 def study(base: Spec, *, quick: bool) -> Study:
-    """Of the policies of a board's spec, the steps of the ablation left out."""
+    """Return the study of a board's policies, without the steps of the ablation."""
     policies = ranked(base)
     cases = {
         conduct.key: {policy: case_of(base, conduct, policy, quick=quick) for policy in policies}
@@ -133,7 +133,7 @@ def _calm_words(calms: Sequence[float | None]) -> str:
 
 
 def _at_the_end(run: Metrics) -> float:
-    """Mean over the last AT_THE_END_S of the arrivals; what follows is their end."""
+    """Return the mean over the last AT_THE_END_S of the arrivals, without later seconds."""
     known = [value for value in run["answered_ratio"][: _end_s(run)] if value is not None]
     return _mean(known[-AT_THE_END_S:]) if known else 0.0
 
@@ -143,7 +143,7 @@ def _end_s(run: Metrics) -> int:
 
 
 def _ordered(cases: Cases, results: Results) -> list[str]:
-    """Those that recover soonest first."""
+    """Return the policies, the fastest recovery first."""
 
     def place(policy: str) -> tuple[float, float]:
         runs = results.of(cases[policy])
@@ -166,7 +166,7 @@ def _picture(cases: Cases, results: Results) -> Courses:
 
 
 def course(policy: str, runs: Sequence[Metrics]) -> Course:
-    """What is drawn of the repetitions of one policy."""
+    """Return the drawn course of one policy's repetitions."""
     start = int(hysteresis.BEFORE_S - _SHOWN_FROM_S)
     end = min(min(len(run["waiting"]) for run in runs), *(_end_s(run) for run in runs))
     series = np.array(
@@ -200,7 +200,7 @@ def _title(policy: str, runs: Sequence[Metrics]) -> str:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """The median of what is known, by order: of two, one of which is endless, the endless one."""
+    """Return the median of the known values by rank; the larger one of two."""
     known = np.sort(values[~np.isnan(values)])
     return float(known[len(known) // 2]) if len(known) else None
 

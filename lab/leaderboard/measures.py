@@ -1,4 +1,4 @@
-"""What is kept of a simulation for a report of the leaderboard."""
+"""The metrics that a simulation keeps for a report of the leaderboard."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from simulator.scenario import SharedCpus
 from simulator.simulation import simulate
 
 EFFICIENCY = "leaderboard:efficiency"
-"""How much was sold, against the bound."""
+"""Sales, compared with the bound."""
 COURSE = "leaderboard:course"
 """Response times and the queue, second by second."""
 
@@ -60,4 +60,4 @@ def _course(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str,
 
 
 MEASURES = {"efficiency": _efficiency, "course": _course}
-"""What is kept of a simulation, by the name in a case."""
+"""Name in a case → the metrics that it keeps of a simulation."""

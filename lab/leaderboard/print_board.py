@@ -14,7 +14,7 @@ from lab.results.comparison import ComparisonResult
 
 
 def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
-    """Write everything that a comparison has, and the board; print the board."""
+    """Write all files of a comparison and of the board, and print the board."""
     write_tables(folder, cells)
     draw_figures(folder, cells)
     found = board_of(folder, cells)

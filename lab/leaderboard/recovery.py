@@ -29,23 +29,24 @@ from lab.spec.runs import ShopRun
 from lab.titles import title_of
 
 FILE: Final = "recovery.json"
-"""In a board's folder: the recoveries of its rows, kept for later reports."""
+"""A file in a board's folder: the recoveries of its rows, kept for later reports."""
 NOT_NORMAL: Final = "not normal before"
-"""The words for a policy whose customers left before the rush, too."""
+"""The words for a policy whose customers left even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
 """The customers of a board: LIFO-Pri's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How soon one policy recovers."""
+    """The recovery of one policy."""
 
     engine: str
-    """`live` or `simulated`: where the rush was run."""
+    """`live` or `simulated`: the engine of the rush."""
     seconds: tuple[float | None, ...]
-    """Paper seconds per repetition; None did not recover while it was watched."""
+    """Paper seconds per repetition; None if it did not recover in the observed time."""
     was_normal: bool = True
-    """False where customers left before the rush, too, so that there is no normal to return to."""
+    """False if customers left even before the rush, so that there is no normal state to return
+    to."""
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
@@ -54,11 +55,11 @@ class Recovery:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Recovery":
-        """Return what `as_json` described."""
+        """Return the recovery that `as_json` wrote."""
         return cls(plain["engine"], tuple(plain["seconds"]), bool(plain["was_normal"]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values and the words, JSON-ready."""
+        """Return all values and the words, ready for JSON."""
         return {
             "engine": self.engine,
             "seconds": list(self.seconds),
@@ -76,12 +77,12 @@ class Recovery:
 
     @property
     def mean(self) -> float | None:
-        """The mean of `estimate`, to sort by."""
+        """The mean of `estimate`, as a sort key."""
         return self.estimate.mean if self.estimate else None
 
     @property
     def words(self) -> str:
-        """The cell of a table."""
+        """The text in a table's cell."""
         if not self.was_normal:
             return NOT_NORMAL
         if self.estimate:
@@ -94,9 +95,9 @@ class Recovery:
 
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
-    """Of the repetitions of one policy: seconds until each has recovered; None: has not.
+    """Return the seconds to recovery for each repetition of one policy; None if it has not.
 
-    What follows the last arrival does not count: a queue that nobody joins any more ends by itself.
+    Seconds after the last arrival do not count: without arrivals every queue ends by itself.
     """
     normal_s = hysteresis.normal_p95_s(calms(runs))
     return [
@@ -108,17 +109,17 @@ def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
 
 
 def calms(runs: Sequence[Metrics]) -> list[float | None]:
-    """The 95th percentile of each repetition's calm before the rush."""
+    """Return the 95th percentile of each repetition's calm before the rush."""
     return hysteresis.as_numbers([run["calm_p95_s"] for run in runs])
 
 
 def was_normal(runs: Sequence[Metrics]) -> bool:
-    """Whether there is a calm before the rush with which the rest can be compared."""
+    """Return whether the calm before the rush is a valid reference."""
     return hysteresis.normal_p95_s(calms(runs)) is not None
 
 
 def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[ShopRun]:
-    """The simulation of a rush for one policy of a board's spec."""
+    """Return the simulation of a rush for one policy of a board's spec."""
     load = {"schedule": hysteresis.schedule(quick=quick)}
     customers = {**base.customers.model_dump(exclude_none=True), **conduct.changes}
     spec = changed(base, leaderboard=False, load=load, customers=customers)
@@ -126,7 +127,8 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 
 def rush_of(board: Spec) -> Spec:
-    """The comparison that measures recovery live: a board's rows and seeds, a one-minute rush.
+    """Return the comparison that measures recovery live: a board's rows and seeds, a one-minute
+    rush.
 
     It watches the shorter time after the rush (`hysteresis.QUICK_AFTER_S`).
     """
@@ -142,9 +144,9 @@ def rush_of(board: Spec) -> Spec:
 
 
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
-    """The recoveries of a board's rows by policy: those measured here, or those kept in its folder.
+    """Return policy → recovery: measured on this machine, or kept in the board's folder.
 
-    Found ones are kept in the folder, so that a later report on another machine has them.
+    Measured ones are then kept in the folder, so that a later report on another machine has them.
     """
     spec = folder.spec()
     try:
@@ -162,9 +164,9 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
-    """What has been measured here by this version, on the engine of the board.
+    """Return the recoveries that this version measured here, on the engine of the board.
 
-    The newest result that has all rows counts, else the one that has most of them.
+    The newest result with all rows counts; without one, the result with most rows.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)
@@ -172,14 +174,14 @@ def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
 
 
 def is_complete(found: Mapping[str, Recovery], board: Spec) -> bool:
-    """Whether every ranked row has every repetition."""
+    """Return whether every ranked row has every repetition."""
     return all(
         key in found and len(found[key].seconds) == board.repetitions for key in ranked(board)
     )
 
 
 def table(board: Spec, found: Mapping[str, Recovery]) -> Table:
-    """The recoveries alone, soonest first."""
+    """Return the table of recoveries, the fastest first."""
     made = Table(
         "Seconds to recover after a one-minute rush",
         ("Policy", "Recovered after s", "Engine"),
@@ -194,13 +196,13 @@ def table(board: Spec, found: Mapping[str, Recovery]) -> Table:
 
 
 def how(board: Spec) -> str:
-    """The command that measures them."""
+    """Return the command that measures recoveries."""
     engine = " --engine live" if board.engine == "live" else ""
     return f"`doorbuster leaderboard hysteresis{engine}` does, then `doorbuster report`."
 
 
 def note() -> str:
-    """What the column means."""
+    """Return the explanation of the column."""
     return (
         f"Recovered: paper seconds from the end of a rush of {hysteresis.RUSH_S:g} s at "
         f"ρ = {hysteresis.RUSH_RHO:g}, with ρ = {hysteresis.CALM_RHO:g} before and after, until "

@@ -13,7 +13,7 @@ from lab.results.metrics import Results
 
 
 def write_board(found: Board) -> Path:
-    """report.html with its pictures and tables, and leaderboard.json; returns the page."""
+    """Write report.html with its pictures and tables, and leaderboard.json; return the page."""
     folder = found.folder
     spec, loads = folder.spec(), board.loads_of(found.rows)
     made, planned = len(folder.whole_runs()), len(folder.plan())

@@ -22,10 +22,12 @@ from lab.titles import title_of
 
 DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
-"""Of the bound, in every scenario whose load is steady."""
+"""The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
-"""DOOR-FIFO whose limit follows the patience it sees. A row and no part of a claim: those are about
-defaults."""
+"""DOOR-FIFO whose limit follows the patience it sees.
+
+It is a row, but no part of a claim: claims are about defaults.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,11 @@ class _Grid:
     """Policy → scenario → case."""
 
     def of(self, results: Results, policy: str, scenario: str, value: Value) -> Estimate | None:
-        """A figure of one cell."""
+        """Return a metric of one cell."""
         return results.estimate(self.cases[policy][scenario], value)
 
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
-        """By seed, what a policy's estimated efficiency is more than another's."""
+        """Return seed → the lead of a policy's estimated efficiency over another's."""
         return differences(
             *(
                 {
@@ -54,37 +56,37 @@ class _Grid:
         )
 
     def all_cases(self) -> list[Case[ShopRun]]:
-        """Row by row."""
+        """Return the cases row by row."""
         return [case for row in self.cases.values() for case in row.values()]
 
     def overall(self, results: Results, policy: str) -> float | None:
-        """Mean over the scenarios; None while one is missing."""
+        """Return the mean over the scenarios; None while one is missing."""
         found = [self.of(results, policy, each.key, estimated) for each in self.scenarios]
         known = [one.mean for one in found if one is not None]
         return sum(known) / len(known) if known and len(known) == len(found) else None
 
     def title(self, results: Results, policy: str) -> str:
-        """Of a row; marked where the policy was given up in a scenario."""
+        """Return the title of a row, with a mark if FIFO replaced the policy in a scenario."""
         every = [run for case in self.cases[policy].values() for run in results.of(case)]
         return f"{title_of(policy)}{giving_up.mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
-        """Policies, the best over all scenarios first; those that are not made yet last."""
+        """Return the policies, the best over all scenarios first; those without runs last."""
         return sorted(self.cases, key=lambda policy: -(self.overall(results, policy) or -1e9))
 
 
 def estimated(metrics: Mapping[str, float | None]) -> float | None:
-    """The efficiency to be expected of sessions that were served like these."""
+    """Return the expected efficiency for sessions served like these."""
     return metrics["estimated"]
 
 
 def counted(metrics: Mapping[str, float | None]) -> float | None:
-    """Confirms / bound."""
+    """Return confirms / bound."""
     return metrics["counted"]
 
 
 def study(base: Spec, *, quick: bool) -> Study:
-    """Of the policies of a board's spec, the steps of the ablation left out."""
+    """Return the study of a board's policies, without the steps of the ablation."""
     every = scenarios(quick=quick)
     base = _with_following(base)
     policies = ranked(base)
@@ -223,7 +225,7 @@ def _near(grid: _Grid, policy: str, steady: Sequence[Scenario], results: Results
 
 
 def _leads(grid: _Grid, each: Scenario, there: Sequence[str], results: Results) -> Verdict:
-    """Runs of the same seed in pairs, as the board has it; with one each the mean decides."""
+    """Return whether DOOR leads: by paired differences, or by the mean of single runs."""
     found = {
         policy: known
         for policy in grid.cases

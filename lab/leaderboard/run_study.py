@@ -1,4 +1,4 @@
-"""The making of the leaderboard's simulated studies: missing simulations, then the report."""
+"""The execution of the leaderboard's simulated studies: missing simulations, then the report."""
 
 from collections.abc import Sequence
 
@@ -28,9 +28,9 @@ def carry_out_study(
     broker: str | None,
     proxies: Sequence[str] = tuple(PROXIES),
 ) -> None:
-    """Carry it out for the policies of `base`, with its seeds; raises ExperimentError.
+    """Carry out a study for the policies of `base`, with its seeds; raises ExperimentError.
 
-    `proxies`: of a search for settings, the models of proxies that are searched, too.
+    `proxies`: the proxies whose models a search for settings includes.
     """
     options = Options(
         simulate=simulate_case,

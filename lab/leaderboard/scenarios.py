@@ -1,4 +1,4 @@
-"""The scenarios of robustness: customers, load or server differ from what a policy was set for.
+"""The scenarios of robustness: customers, load or server differ from a policy's settings.
 
 Each is a change to a board's spec. Durations are paper seconds.
 """
@@ -10,29 +10,29 @@ from typing import Any
 from lab.spec.experiment import Spec, changed
 
 RHO = 1.4
-"""Where it is not the load that changes."""
+"""The load of all scenarios that do not change it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One way in which things are not as usual."""
+    """One deviation from the usual conditions."""
 
     key: str
     title: str
-    """Short, for the head of a column."""
+    """The short title for the head of a column."""
     what: str
-    """A sentence of what is changed."""
+    """A sentence that describes the change."""
     changes: Mapping[str, Any]
-    """As `lab.spec.experiment.changed` takes them."""
+    """The change in the form of `lab.spec.experiment.changed`."""
 
     def spec(self, base: Spec) -> Spec:
-        """The board's spec in this scenario, at one load."""
+        """Return the board's spec in this scenario, at one load."""
         steady = {"load__rho": [RHO]} if "load" not in self.changes else {}
         return changed(base, leaderboard=False, **steady, **self.changes)
 
 
 def scheduled(cycle: Sequence[tuple[float, float]], cycles: int) -> dict[str, Any]:
-    """A section `[load]` that repeats pairs of duration and ρ."""
+    """Return a section `[load]` that repeats pairs of duration and ρ."""
     steps = [{"duration_s": duration_s, "rho": rho} for duration_s, rho in cycle]
     return {"schedule": steps * cycles}
 
@@ -42,7 +42,7 @@ _FLASH = ((120.0, 0.9), (30.0, 4.5), (150.0, 0.9))
 
 
 def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
-    """All of them, the usual case first; with `quick` loads that change do so less often."""
+    """Return all scenarios, the usual one first; `quick` shortens the loads that change."""
     return (
         Scenario("usual", "usual", f"The board's own customers at ρ = {RHO:g}.", {}),
         Scenario(

@@ -1,10 +1,10 @@
-"""The search for good settings: as many settings on the same customers for every row.
+"""The search for good settings: the same number of settings on the same customers for every row.
 
 The first setting of a row is its default. The others are a Latin hypercube: each number is its
 default times 2 to the power of u, with u spread evenly over −3 to 3 (an eighth to eight times the
-default), cut to the allowed range; whole numbers are rounded; a switch is on or off. A parameter
-whose default is 0 (off, or measured), tables of page types, and what cannot change how much is
-sold stay as they are.
+default), cut to the allowed range. Whole numbers are rounded; a switch is on or off. These stay as
+they are: parameters whose default is 0 (off, or measured), tables of page types, and parameters
+that cannot change sales.
 """
 
 import random
@@ -29,19 +29,24 @@ from lab.spec.sections import PolicyChoice
 from lab.titles import title_of
 
 SETTINGS: Final = 12
-"""Tried for every row, the default included."""
+"""Settings per row, the default included."""
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""Of the first repetition: none of the seeds of a leaderboard, so that the search and the table
-that shows its result meet different customers."""
+"""The seed of the first repetition; no leaderboard uses it.
+
+So the search and the table that shows its result have different customers.
+"""
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1
 FACTOR_LOG2: Final = 3.0
 
 _SWITCHES: Final = ("switch", "0 or 1")
 _UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
-"""nginx with `nodelay = 0` needs another abandonment; the others cannot change how much is sold."""
+"""Parameters that the search leaves alone.
+
+nginx with `nodelay = 0` needs another abandonment; the others cannot change sales.
+"""
 _TRIES: Final = 200
 
 
@@ -50,12 +55,12 @@ class Setting:
     """One setting of one row."""
 
     parameters: Mapping[str, Any]
-    """Of the policy or proxy."""
+    """Parameters of the policy or proxy."""
     admission_parameters: Mapping[str, Any]
 
     @property
     def words(self) -> str:
-        """For tables and, in this order, for a spec."""
+        """Return the setting as text for tables and, in this order, for a spec."""
         both = {**self.parameters, **self.admission_parameters}
         return ", ".join(f"{name} {value:g}" for name, value in both.items()) or "the defaults"
 
@@ -66,7 +71,7 @@ class Row:
 
     key: str
     name: str
-    """Of the queueing policy or the proxy."""
+    """The name of the queueing policy or the proxy."""
     admission: str
     sheet: Sheet
     admission_sheet: Sheet | None
@@ -77,7 +82,7 @@ class Row:
         return self.name in PROXIES
 
     def searched(self) -> list[tuple[str, Parameter]]:
-        """(section of the spec, parameter) of all that are searched."""
+        """Return (section of the spec, parameter) for all searched parameters."""
         sections = [("parameters", self.sheet)]
         if self.admission_sheet is not None:
             sections.append(("admission_parameters", self.admission_sheet))
@@ -89,7 +94,7 @@ class Row:
         ]
 
     def choice(self, setting: Setting) -> dict[str, Any]:
-        """As an entry `[[policy]]` of a spec has it; a proxy's model stands in for SQ."""
+        """Return the entry `[[policy]]` of a spec; SQ is the placeholder for a proxy's model."""
         if self.is_proxy:
             return {"name": "sq"}
         return {
@@ -110,14 +115,15 @@ class Row:
 
 
 def is_searched(parameter: Parameter) -> bool:
-    """Whether the search changes it."""
+    """Return whether the search changes a parameter."""
     if isinstance(parameter.default, Mapping) or parameter.name in _UNSEARCHED:
         return False
     return parameter.unit in _SWITCHES or parameter.default != 0
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """The policies of a board's spec, each with its default settings once, then the proxies."""
+    """Return the policies of a board's spec, each once with its default settings, then the
+    proxies."""
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -139,7 +145,7 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
 
 
 def settings_of(row: Row, number: int) -> list[Setting]:
-    """The default, and `number` − 1 others; the same on every machine."""
+    """Return the default and `number` − 1 other settings; they are the same on every machine."""
     rng = random.Random(f"tuning/{row.key}")
     drawn = _hypercube(row.searched(), number - 1, rng)
     found = [Setting({}, {})]
@@ -159,7 +165,7 @@ def settings_of(row: Row, number: int) -> list[Setting]:
 def _hypercube(
     searched: Sequence[tuple[str, Parameter]], number: int, rng: random.Random
 ) -> list[list[float]]:
-    """Points in the unit cube; in each dimension one in each of `number` equal parts."""
+    """Return points in the unit cube; each dimension has one in each of `number` equal parts."""
     columns = []
     for _ in searched:
         order = list(range(number))
@@ -176,7 +182,7 @@ def _setting(row: Row, point: Sequence[float]) -> Setting:
 
 
 def value_at(parameter: Parameter, place: float) -> int | float:
-    """The value of a parameter at a place from 0 to 1 of its range."""
+    """Return the value of a parameter at a place from 0 to 1 of its range."""
     default = parameter.default
     assert not isinstance(default, Mapping)
     if parameter.unit in _SWITCHES:
@@ -188,14 +194,14 @@ def value_at(parameter: Parameter, place: float) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A setting with its cases, by load."""
+    """A setting with its cases by load."""
 
     row: Row
     setting: Setting
     cases: Mapping[float, Case[ShopRun]]
 
     def efficiency(self, results: Results) -> list[dict[int, float]]:
-        """By load: seed → estimated efficiency, as far as it is simulated."""
+        """Return by load: seed → estimated efficiency, for the simulations so far."""
         return [
             {
                 run["seed"]: run["estimated"]
@@ -206,13 +212,13 @@ class Tried:
         ]
 
     def overall(self, results: Results) -> Estimate | None:
-        """Mean over the loads; None while nothing is simulated."""
+        """Return the mean over the loads; None without simulations."""
         parts = self.efficiency(results)
         return over_parts(parts) if any(parts) else None
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """The search over the rows of a board's spec, and models of these proxies."""
+    """Return the search over the rows of a board's spec and models of these proxies."""
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)
@@ -296,12 +302,12 @@ def _known(tried: Sequence[Tried], results: Results) -> Iterator[tuple[Estimate,
 
 
 def best_of(tried: Sequence[Tried], results: Results) -> tuple[Estimate, Tried] | None:
-    """The setting with the highest mean over all loads; None while nothing is simulated."""
+    """Return the setting with the highest mean over all loads; None without simulations."""
     return max(_known(tried, results), key=lambda found: found[0].mean, default=None)
 
 
 def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
-    """A line per row: default, best setting, what it gains."""
+    """Return a line per row: default, best setting and gain."""
     made = Table(
         "The best setting found",
         ("Row", "Parameters", "Settings", "Default", "Best", "Gain", "Best setting"),
@@ -333,7 +339,7 @@ def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
 
 
 def all_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
-    """A line per setting."""
+    """Return a line per setting."""
     made = Table(
         "Every setting that was tried",
         ("Row", *(f"ρ = {rho:g}" for rho in LOADS), "All loads", "Setting"),
