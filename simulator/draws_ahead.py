@@ -24,9 +24,9 @@ _STEP = address(0, 1, 0)  # from one step of a session to the next
 class WorkDraws:
     """The work of each attempt, as a place in [0, 1) of the distribution of its page.
 
-    The work has a separate random stream, addressed by session, step and attempt: an attempt is the
-    same work under every policy. numpy draws the first attempts of many sessions together, at a
-    tenth of the cost; sessions that are lost leave some draws unused. Retries and requests of
+    The work has a separate random stream, addressed by session, step and attempt. An attempt is the
+    same work under every policy. The first attempts of many sessions are drawn together by numpy,
+    at a tenth of the cost; sessions that are lost leave some draws unused. Retries and requests of
     clients are drawn one by one. `addressed` gives a session, step and attempt its place.
     """
 

@@ -44,9 +44,9 @@ class ProcessorSharing:
     """The execution of a `SharedCpus`; see `servers.Server`.
 
     With n requests on c CPUs each progresses at rate min(1, c/n). *Virtual time* is the progress of
-    a request that has run since the start: it grows at that rate, so a busy slice of b seconds
-    begun at virtual time v ends at v + b, whatever other requests come and go meanwhile. One heap
-    by that end makes each event O(log n) instead of O(n).
+    a request that has run since the start, and grows at that rate. A busy slice of b seconds begun
+    at virtual time v ends at v + b, whatever other requests come and go meanwhile. One heap by that
+    end makes each event O(log n) instead of O(n).
     """
 
     def __init__(self, described: SharedCpus) -> None:
