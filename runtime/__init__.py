@@ -1,5 +1,5 @@
-"""Starting and stopping the whole appliance on one machine.
+"""The start and the stop of the whole appliance on one machine.
 
-Owns: the settings every process reads, PostgreSQL and Redis, the supervisor, health and the doctor.
-Must not know: what the gateway decides, what the shop sells, how a run is measured.
+The package has the settings every process reads, PostgreSQL and Redis, the supervisor, health and
+the doctor.
 """

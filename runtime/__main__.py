@@ -1,7 +1,6 @@
 """The command line `python -m runtime`, which the Makefile calls.
 
-Owns: commands, exit codes and how an error reaches a person: one line that says the fix, no
-traceback. Must not know: how anything is done.
+An error reaches a person as one line with the fix, without a traceback.
 """
 
 import os
@@ -70,7 +69,7 @@ def _up(settings: Settings, progress: Progress) -> None:
             compose.start(settings, progress)
             return
         except compose_engine.EngineError as error:
-            # Nobody has asked for containers: an image that cannot be had keeps nobody from a shop.
+            # Containers were not requested: a shop can run natively without the image.
             if choice.asked() or choice.running(settings):
                 raise
             why = str(error)
@@ -91,7 +90,7 @@ def _down(settings: Settings, progress: Progress) -> None:
 
 
 def _refuse_unseen(settings: Settings) -> None:
-    # "Is down" would be a guess, and a second appliance beside it would share its results.
+    # "Is down" would be a guess, and a second appliance would share the results of the first.
     unseen = compose.unseen(settings) if choice.asked() is None else None
     if unseen and choice.running(settings) is None:
         raise compose_engine.EngineError(unseen)
@@ -111,13 +110,13 @@ def reset() -> None:
 
 
 def _reset(settings: Settings, progress: Progress) -> None:
-    # Of both runtimes: what a container keeps belongs to the state folder with its passwords.
+    # In both runtimes: a container's data belongs to the state folder with its passwords.
     down_module.reset(settings, progress, _stop, lambda: compose.forget(settings, progress))
 
 
 @main.command()
 def status() -> None:
-    """What runs, where, since when."""
+    """Show what runs, where and since when."""
     _explained(_status, _load_or_warn)
 
 
@@ -131,7 +130,7 @@ def _status(settings: Settings, progress: Progress) -> None:
 
 @main.command()
 def doctor() -> None:
-    """Check this machine and say the fix of what is missing."""
+    """Check this machine and print the fix for what is missing."""
     sys.exit(doctor_module.doctor(Progress()))
 
 
@@ -149,7 +148,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     from runtime import certificates  # takes a while
 
     state = State(settings.state_dir)
-    if not state.is_somebodys:  # a lab host's: nothing there empties it
+    if not state.is_somebodys:  # a lab host's folder: nothing there empties it
         state.make()
     names = own_certificate.names(settings)
     there = certificate_files.of(state.folder)
@@ -226,9 +225,9 @@ def _refuse_unknown(services: Iterable[str], there: Iterable[str]) -> None:
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(command: tuple[str, ...]) -> None:
-    """Run COMMAND beside the running appliance: its settings, the CPUs that are not the shop's.
+    """Run COMMAND with the appliance's settings, on the CPUs that are not the shop's.
 
-    In containers: within that of the console's workers.
+    In containers the command runs in the container of the console's workers.
     """
     _explained(lambda settings, progress: _become(settings, command))
 
@@ -239,7 +238,7 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
     if not Supervisor(State(settings.state_dir)).is_running():
         raise StateError("this needs the running appliance; fix: make up")
     wrapped = pinned.command(settings.other_cpus, command)
-    # `python` is the one with the libraries, here as in a container.
+    # `python` is the interpreter with the libraries, here as in a container.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.execvpe(wrapped[0], wrapped, {**settings.environment(), "PATH": path})
 
@@ -288,7 +287,7 @@ def _project(settings: Settings) -> compose_settings.Project:
 
 
 def _load_or_warn() -> Settings:
-    # A slip in .env must not keep anybody from stopping the appliance or looking at it.
+    # A mistake in .env must not prevent `make down` or `make status`.
     settings, faults = load_leniently()
     for fault in faults:
         click.echo(f"warning: {fault}", err=True)

@@ -1,7 +1,4 @@
-"""The account PostgreSQL runs under: it refuses to run as root.
-
-Owns: the choice of the account and handing files over to it. Must not know: PostgreSQL.
-"""
+"""The account that runs PostgreSQL, which refuses to run as root."""
 
 import os
 import pwd
@@ -27,9 +24,10 @@ class Account:
 
 
 def for_database(cluster: Path | None = None) -> Account | None:
-    """None for an ordinary user (who runs PostgreSQL themselves); for root, another account.
+    """Return the account for PostgreSQL when this process is root; None for an ordinary user.
 
-    For a `cluster` that exists the one that owns it: a user `postgres` may have come since.
+    An ordinary user runs PostgreSQL directly. For an existing `cluster` the account is its owner: a
+    user `postgres` may have been added since.
     """
     if os.geteuid() != 0:
         return None
@@ -50,13 +48,13 @@ def for_database(cluster: Path | None = None) -> Account | None:
 def _owner(path: Path) -> Account | None:
     try:
         entry = pwd.getpwuid(path.stat().st_uid)
-    except (OSError, KeyError):  # not there; or its user has gone
+    except (OSError, KeyError):  # missing, or its user has gone
         return None
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid) if entry.pw_uid else None
 
 
 def can_start(program: Path, account: Account | None) -> bool:
-    """Whether `account` can reach and start this program, which answers to --version."""
+    """Return whether `account` can reach and start this program, which must know --version."""
     try:
         return run([program, "--version"], account, Path("/")).returncode == 0
     except OSError:

@@ -1,7 +1,7 @@
-"""Where the certificates of an appliance lie.
+"""The files of an appliance's certificates.
 
-Owns: names of files. Must not know: what is in them (runtime/certificates.py; it takes a while to
-import, and most commands need no more than this).
+runtime/certificates.py has their content; it takes a while to import, and most commands do not need
+it.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class CertificateError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """The files in one folder, which may not have been made yet."""
+    """The certificate files in one folder, which need not exist yet."""
 
     folder: Path
 
     @property
     def authority(self) -> Path:
-        """The authority's certificate: what a client has to trust."""
+        """The authority's certificate, which a client has to trust."""
         return self.folder / "authority.pem"
 
     @property
@@ -35,5 +35,5 @@ class CertificateFiles:
 
 
 def of(state_dir: Path) -> CertificateFiles:
-    """Those of the appliance with this state folder."""
+    """Return the certificate files of the appliance with this state folder."""
     return CertificateFiles(state_dir / "certificates")

@@ -1,7 +1,6 @@
-"""Which kinds of key a server certificate can have.
+"""The kinds of key that a server certificate can have.
 
-Owns: their names, what is allowed and why. Must not know: how a key is made
-(runtime/certificates.py; it takes a while to import).
+runtime/certificates.py makes the keys; it takes a while to import.
 """
 
 import re
@@ -19,10 +18,10 @@ KEYS: Final = (
 
 
 def rsa_bits(kind: str) -> int | None:
-    """Size of an RSA key of this kind; None for the one that is not RSA. Raises CertificateError.
+    """Return the size of an RSA key of this kind; None for `ec-p256`. Raises CertificateError.
 
-    OpenSSL at security level 2, which Python's TLS and distributions use, takes no RSA key below
-    2048 bits, the paper's 1024 among them: neither server nor customers would.
+    OpenSSL at security level 2, which Python's TLS and distributions use, accepts no RSA key below
+    2048 bits. The paper's 1024 bits are therefore impossible for server and customers.
     """
     if kind == CHEAP_KEY:
         return None

@@ -1,10 +1,7 @@
-"""Certificates of this appliance: an authority of its own, and a server certificate by it.
+"""The appliance's certificates: a separate authority, and a server certificate signed by it.
 
-Owns: making them, whether those that are there can still be used.
-Must not know: who serves or trusts them.
-
-The authority's key is thrown away once it has signed: who trusts the authority trusts this one
-certificate. A new server certificate therefore means a new authority.
+The authority's key is thrown away once it has signed: a client that trusts the authority trusts
+this one certificate. A new server certificate therefore means a new authority.
 """
 
 import contextlib
@@ -32,7 +29,7 @@ from common import private_file
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.certificate_keys import CHEAP_KEY, rsa_bits
 
-VALID_DAYS: Final = 397  # the longest that browsers take
+VALID_DAYS: Final = 397  # the most days that browsers accept
 RENEWED_BEFORE_DAYS: Final = 7
 EVERY_ADDRESS: Final = frozenset(("0.0.0.0", "::"))
 
@@ -42,7 +39,7 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 def own_names(*hosts: str) -> tuple[str, ...]:
     """Return names and addresses of this machine, with `hosts` of the settings.
 
-    Where a host is every address of the machine, the names by which a network knows it are added.
+    Where a host is every address of the machine, the machine's names in the network are added.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -52,7 +49,7 @@ def own_names(*hosts: str) -> tuple[str, ...]:
 
 
 def _outward_addresses() -> Iterator[str]:
-    """The addresses from which this machine would call elsewhere; nothing is sent."""
+    """Yield the addresses from which this machine would reach other networks; nothing is sent."""
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
             asking.connect((elsewhere, 9))
@@ -60,7 +57,7 @@ def _outward_addresses() -> Iterator[str]:
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
-    """Why they cannot be used for these names, today and in the next days; None if they can."""
+    """Return why the files cannot be used for these names, today and in the next days, or None."""
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
         server = x509.load_pem_x509_certificate(files.server.read_bytes())
@@ -81,7 +78,7 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
 
 
 def out_of_date(server: Path) -> str | None:
-    """Why the certificate in this file is not good today and in the next days; None if it is."""
+    """Return why the certificate in this file is not valid today and in the next days, or None."""
     try:
         return _out_of_date(x509.load_pem_x509_certificate(server.read_bytes()))
     except OSError as error:
@@ -104,29 +101,29 @@ def _out_of_date(*chain: x509.Certificate) -> str | None:
 
 
 def names_of(files: CertificateFiles) -> tuple[str, ...]:
-    """Host names and addresses the server's certificate is good for."""
+    """Return the host names and addresses for which the server's certificate is valid."""
     return names_in(files.server)
 
 
 def names_in(server: Path) -> tuple[str, ...]:
-    """Host names and addresses that the first certificate of this file is good for."""
+    """Return the host names and addresses for which this file's first certificate is valid."""
     extensions = x509.load_pem_x509_certificate(server.read_bytes()).extensions
     try:
         listed = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:  # somebody else's: no client of today takes it
+    except x509.ExtensionNotFound:  # today's clients do not accept it
         return ()
     addresses = listed.get_values_for_type(x509.IPAddress)
     return (*listed.get_values_for_type(x509.DNSName), *map(str, addresses))
 
 
 def valid_until(files: CertificateFiles) -> datetime.date:
-    """The last day of the server's certificate."""
+    """Return the last day of the server's certificate."""
     certificate = x509.load_pem_x509_certificate(files.server.read_bytes())
     return certificate.not_valid_after_utc.date()
 
 
 def key_name(files: CertificateFiles) -> str:
-    """Kind and size of the server's key, as `make` takes it."""
+    """Return kind and size of the server's key, as `make` takes it."""
     key = x509.load_pem_x509_certificate(files.server.read_bytes()).public_key()
     return f"rsa-{key.key_size}" if isinstance(key, rsa.RSAPublicKey) else CHEAP_KEY
 
@@ -134,9 +131,9 @@ def key_name(files: CertificateFiles) -> str:
 def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
-    """Makes certificates unless good ones for these names are there; also why it did, or "".
+    """Make certificates unless good ones for these names exist; return them and the reason, or "".
 
-    Raises CertificateError, also for a kind of key there is not when none has to be made.
+    Raises CertificateError, also for an unknown kind of key when none has to be made.
     """
     rsa_bits(key)
     there = CertificateFiles(folder)
@@ -146,10 +143,10 @@ def keep(
 
 
 def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> CertificateFiles:
-    """A new authority and a server certificate with a key of this kind, in place of what is there.
+    """Make a new authority and a server certificate with a key of this kind; replace the old ones.
 
-    `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, this machine's own if
-    none are given. Raises CertificateError and leaves the folder as it was.
+    `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, by default this
+    machine's. Raises CertificateError and leaves the folder as it was.
     """
     made = CertificateFiles(folder)
     alternatives = []
@@ -234,7 +231,7 @@ def _name(common: str) -> x509.Name:
 
 
 def _plain(name: str) -> str:
-    """As a certificate lists it: the short form of an address, small letters."""
+    """Return the name as a certificate lists it: the short form of an address, small letters."""
     try:
         return str(ipaddress.ip_address(name.partition("%")[0]))  # without its zone
     except ValueError:

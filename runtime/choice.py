@@ -1,7 +1,4 @@
-"""Which runtime it is: containers or processes of this machine.
-
-Owns: RUNTIME= and what is chosen without it. Must not know: how either starts anything.
-"""
+"""The choice of the runtime: containers or processes of this machine."""
 
 import os
 import shutil
@@ -20,18 +17,19 @@ RUNTIMES: tuple[str, ...] = get_args(Runtime)
 
 
 class Choice(NamedTuple):
-    """A runtime, and why it is this one."""
+    """A runtime, and the reason for it."""
 
     runtime: Runtime
     why: str
 
 
 class RuntimeChoiceError(RuntimeError):
-    """RUNTIME= names none, or another than what runs; the message says the fix."""
+    """An invalid RUNTIME=, or one that differs from the running appliance; the message
+    has the fix."""
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """What RUNTIME= says; None if nothing. Raises RuntimeChoiceError for another."""
+    """Return the value of RUNTIME=; None if it is empty. Raises RuntimeChoiceError."""
     text = environ.get(VARIABLE, "")
     if not text:
         return None
@@ -43,7 +41,7 @@ def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
 
 
 def running(settings: Settings) -> Runtime | None:
-    """The runtime this appliance runs in now; None if it does not run."""
+    """Return the runtime of the running appliance; None if it does not run."""
     state = State(settings.state_dir)
     if Supervisor(state).is_running():
         return "native"
@@ -55,14 +53,15 @@ def running(settings: Settings) -> Runtime | None:
 
 
 def to_start(settings: Settings) -> Runtime:
-    """What `make up` starts. Raises as `choose`."""
+    """Return the runtime that `make up` starts. Raises as `choose`."""
     return choose(settings).runtime
 
 
 def choose(settings: Settings) -> Choice:
-    """What `make up` starts: what is asked for, what runs, containers where they can be had.
+    """Return the runtime that `make up` starts, and why.
 
-    Raises RuntimeChoiceError when another runtime than the one asked for runs.
+    RUNTIME= comes first, then the runtime that already runs, then containers where an engine
+    answers. Raises RuntimeChoiceError when another runtime than that of RUNTIME= runs.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
@@ -79,14 +78,15 @@ def choose(settings: Settings) -> Choice:
 
 
 def why_native() -> str | None:
-    """Why `to_start` passes over a Docker that is installed; None if nobody expects one."""
+    """Return why `to_start` does not use an installed Docker; None if RUNTIME= is set
+    or it does."""
     return compose_engine.problem() if asked() is None and shutil.which("docker") else None
 
 
 def to_use(settings: Settings) -> Runtime:
-    """Where commands go that look at the appliance, stop it or measure it: where it runs.
+    """Return the runtime for commands that show, stop or measure the appliance: where it runs.
 
-    Raises RuntimeChoiceError when that is not what was asked for: they would find nothing.
+    Raises RuntimeChoiceError when RUNTIME= differs: the commands would find nothing.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):

@@ -1,8 +1,4 @@
-"""`make up`, `down` and `reset` in containers: from a clone to a healthy appliance, and back.
-
-Owns: the order of the steps and what a person reads when one fails. Must not know: what runs in a
-container.
-"""
+"""`make up`, `down` and `reset` in containers: from a clone to a healthy appliance, and back."""
 
 import hashlib
 import os
@@ -48,7 +44,7 @@ _OFFLINE = "fix: make images-offline, or RUNTIME=native"
 
 
 def start(settings: Settings, progress: Progress) -> None:
-    """Bring every container up that is not, anew what has changed; wait until all are healthy."""
+    """Start every container that is missing or has changed, and wait until all are healthy."""
     with progress.step("Docker") as step:
         compose_engine.check()
         step.detail = f"{compose_engine.version()}, Compose {compose_engine.compose_version()}"
@@ -65,7 +61,7 @@ def start(settings: Settings, progress: Progress) -> None:
 
 
 def down(settings: Settings, progress: Progress) -> None:
-    """Remove containers and networks; what they keep in volumes stays."""
+    """Remove containers and networks; their volumes stay."""
     compose_engine.check()
     project = Project(settings, State(settings.state_dir))
     with project.state.locked(), progress.step("Doorbuster") as step:
@@ -73,9 +69,9 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def unseen(settings: Settings) -> str | None:
-    """Why containers of this appliance may be there that nobody can see or stop now, one line.
+    """Return in one line why containers of this appliance may exist unseen.
 
-    None if they would be seen, and if all that were started have been removed.
+    Return None if the engine would show them, and if all that were started have been removed.
     """
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None
@@ -85,9 +81,10 @@ def unseen(settings: Settings) -> str | None:
 
 
 def forget(settings: Settings, progress: Progress) -> None:
-    """Remove what the containers keep, if they were ever started.
+    """Remove the containers' volumes, if containers were ever started.
 
-    Raises EngineError where no engine can do that; FORCE=1 leaves it where there is no Docker.
+    Raises EngineError where no engine can do that; FORCE=1 leaves the volumes where there is no
+    Docker.
     """
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
@@ -114,7 +111,7 @@ def forget(settings: Settings, progress: Progress) -> None:
 
 
 def urls(project: Project, *, with_grafana: bool) -> dict[str, str]:
-    """What to open or type next."""
+    """Return the addresses to open and the commands to type next."""
     rows = up.urls(project.settings, prometheus=project.settings.monitoring)
     rows["Containers"] = f"{project.name} (make ps)"
     if with_grafana:
@@ -126,18 +123,18 @@ def urls(project: Project, *, with_grafana: bool) -> dict[str, str]:
 
 
 def published_ports(settings: Settings) -> dict[str, int]:
-    """The variable of each port that containers take of this machine, and the port."""
+    """Return the ports that containers publish on this machine, by their variables."""
     return {
         name: port
         for name, port in settings.ports().items()
-        if "EXPORTER" not in name  # they stay within the containers' network
+        if "EXPORTER" not in name  # exporters stay within the containers' network
     }
 
 
 def stop(project: Project, *, volumes: bool = False) -> bool:
-    """Remove every container and network of the project; True if there was one.
+    """Remove every container and network of the project; return True if there was one.
 
-    With `volumes` everything the containers have kept is gone, too. Raises EngineError.
+    `volumes` also removes the containers' data. Raises EngineError.
     """
     there = bool(compose_engine.containers(project.name))
     if there or volumes:
@@ -155,9 +152,10 @@ class _Start:
     progress: Progress
 
     def run(self) -> bool:
-        """All steps; whether Grafana is among what runs.
+        """Carry out all steps; return whether Grafana is among the running services.
 
-        What an interrupted or failed first start has started is removed again, volumes are not.
+        After an interrupted or failed first start, its containers are removed again; volumes are
+        not.
         """
         there = compose_engine.containers(self.project.name)
         if not any(one.runs for one in there):
@@ -205,7 +203,7 @@ class _Start:
         if any(pair.is_own for pair in compose_certificate.pairs(settings)):
             from runtime import certificates  # takes a while
 
-            # Customers and Prometheus come by the services' names.
+            # Customers and Prometheus use the services' names.
             certificates.keep(own.folder, names=own_certificate.names(settings, "gateway", "lab"))
         for path in (own.folder, *own.folder.glob("*")):
             self.project.own(path)
@@ -251,7 +249,7 @@ class _Start:
                 step.detail = "runs already"
 
     def _is_done(self, part: Part) -> bool:
-        # By the stamp, and by the container: whoever removes volumes removes that as well.
+        # By the stamp, and by the container, which is removed together with its volumes.
         done = any(one.has_ended_well for one in self._of(part))
         return done and self.project.state.stamped(self._stamp(part), self._wanted(part))
 
@@ -295,7 +293,7 @@ class _Start:
 
 
 def last_words(project: Project, service: str) -> str:
-    """The end of a container's log."""
+    """Return the end of a container's log."""
     shown = subprocess.run(
         project.command("logs", "--no-color", "--no-log-prefix", f"--tail={LOG_LINES}", service),
         env=project.environment(),
@@ -309,7 +307,7 @@ def last_words(project: Project, service: str) -> str:
 
 
 def _is_lost(one: Container, part: Part) -> bool:
-    """Whether waiting for it is of no use."""
+    """Return whether waiting for the container is useless."""
     if part.ends:
         return one.state == "exited" and one.exit_code != 0
     return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5
@@ -334,7 +332,7 @@ def _code_version() -> str:
 
 
 def _compose(project: Project, *arguments: str) -> None:
-    """`docker compose …`, quietly. Raises EngineError with its last words."""
+    """Run `docker compose …` quietly. Raises EngineError with the last words of its output."""
     log = project.state.log("compose")
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:

@@ -1,7 +1,7 @@
 """The certificates of gateway and console where containers read them.
 
-Owns: which files are mounted; as root a copy of given files, whose keys are root's alone, for the
-user of the containers, which is not root. Must not know: how certificates are made.
+As root the containers get a copy of given files, because their user is not root and cannot read
+root's keys.
 """
 
 import os
@@ -16,24 +16,24 @@ from runtime.settings import Settings, SettingsError
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A certificate and its key that one part reads: as the settings name them."""
+    """A certificate and its key for one part, as the settings name them."""
 
     setting: str  # the beginning of both variables
     certificate: Path
     key: Path
     copies: Path
     is_own: bool
-    """Whether it is one that `make up` makes."""
+    """Whether `make up` makes this certificate."""
 
     @property
     def mounted(self) -> tuple[Path, Path]:
-        """Certificate and key, on this machine."""
+        """Certificate and key, as paths on this machine."""
         if os.geteuid() or self.is_own:
             return self.certificate, self.key
         return self.copies / "server.pem", self.copies / "server-key.pem"
 
     def copy(self, own: Callable[[Path], None]) -> None:
-        """Make what `mounted` names; `own` hands a file over to the containers' user.
+        """Copy the files to the paths of `mounted`; `own` gives a file to the containers' user.
 
         Raises SettingsError for a file that cannot be read.
         """
@@ -54,7 +54,7 @@ class Pair:
 
 
 def pairs(settings: Settings) -> list[Pair]:
-    """What containers read: the gateway's and, with accounts, the console's."""
+    """Return the pairs that containers read: the gateway's and, with accounts, the console's."""
     found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
     if settings.lab_accounts:
         found.append(("LAB", settings.lab_tls_certificate, settings.lab_tls_key))

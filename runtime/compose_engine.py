@@ -1,7 +1,4 @@
-"""The Docker engine of this machine, by its command line.
-
-Owns: whether it can be used and why not, its images, its containers. Must not know: the appliance.
-"""
+"""The Docker engine of this machine, by its command line."""
 
 import json
 import re
@@ -20,24 +17,24 @@ _AS_ROOT = f"fix: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
 _START_IT = f"fix: sudo systemctl start docker{OR_NATIVE}"
 _GET_COMPOSE = "fix: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
 LEAST_COMPOSE = (2, 19)
-"""The first that is told before its command how to show progress."""
+"""The first version that takes the option for progress before the command."""
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
 
 
 class EngineError(RuntimeError):
-    """Containers cannot be had; one line with the fix."""
+    """Containers cannot be used; one line with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a Compose project, as the engine tells."""
+    """One container of a Compose project, as the engine describes it."""
 
     id: str
     service: str
     image: str
     state: str  # created, running, restarting, exited, …
-    health: str  # starting, healthy, unhealthy; empty if it has no such check
+    health: str  # starting, healthy, unhealthy; empty without a health check
     exit_code: int
     restarts: int
     up_s: float
@@ -45,22 +42,22 @@ class Container:
 
     @property
     def runs(self) -> bool:
-        """Whether there is a process; it may not be ready yet."""
+        """Whether the container has a process; it may not be ready yet."""
         return self.state == "running"
 
     @property
     def serves(self) -> bool:
-        """Whether it is as it should be."""
+        """Whether the container runs and is not unhealthy."""
         return self.runs and self.health in ("", "healthy")
 
     @property
     def has_ended_well(self) -> bool:
-        """Of a step that ends."""
+        """Whether a container that ends has ended without an error."""
         return self.state == "exited" and self.exit_code == 0
 
 
 def problem() -> str | None:
-    """Why no containers can be started here, one line with the fix; None if they can."""
+    """Return why no containers can be started here, one line with the fix; None if they can."""
     if shutil.which("docker") is None:
         return f"there is no program docker; fix: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")
@@ -71,7 +68,7 @@ def problem() -> str | None:
     compose = compose_version()
     if compose is None:
         return f"Docker Compose v2 is missing; {_GET_COMPOSE}"
-    numbers = re.match(r"(\d+)\.(\d+)", compose)  # another is somebody's own build
+    numbers = re.match(r"(\d+)\.(\d+)", compose)  # a custom build may have another form
     if numbers and tuple(map(int, numbers.groups())) < LEAST_COMPOSE:
         least = ".".join(map(str, LEAST_COMPOSE))
         return f"Docker Compose {compose} is too old, {least} is needed; {_GET_COMPOSE}"
@@ -79,30 +76,30 @@ def problem() -> str | None:
 
 
 def check() -> None:
-    """Raises EngineError when no containers can be started here."""
+    """Raise EngineError when no containers can be started here."""
     if why := problem():
         raise EngineError(why)
 
 
 def version() -> str:
-    """The engine's version."""
+    """Return the engine's version."""
     return _docker("version", "--format", "{{.Server.Version}}").stdout.strip()
 
 
 def compose_version() -> str | None:
-    """The version of Compose as a plugin, which is v2 or newer; None if there is none."""
+    """Return the version of the Compose plugin, which is v2 or newer; None if there is none."""
     asked = _docker("compose", "version", "--short")
     return asked.stdout.strip().removeprefix("v") if asked.returncode == 0 else None
 
 
 def image_id(name: str) -> str | None:
-    """The image's id; None if this machine has no such image."""
+    """Return the image's id; None if this machine has no such image."""
     asked = _docker("image", "inspect", "--format", "{{.Id}}", name)
     return asked.stdout.strip() if asked.returncode == 0 else None
 
 
 def pull(name: str) -> str | None:
-    """Fetch an image from its registry. None when that went well, else why not, one line."""
+    """Fetch an image from its registry; return None, or the reason for the failure in one line."""
     done = _docker("pull", "--quiet", name, timeout_s=PULL_S)
     if done.returncode == 0:
         return None
@@ -110,9 +107,9 @@ def pull(name: str) -> str | None:
 
 
 def containers(project: str) -> list[Container]:
-    """Every container of a Compose project, also those that do not run.
+    """Return every container of a Compose project, also those that do not run.
 
-    Raises EngineError when the engine does not tell: that is not the same as none.
+    Raises EngineError when the engine does not answer, which must not count as "no containers".
     """
     found = _docker("ps", "-aq", "--no-trunc", "--filter", f"label={_PROJECT}={project}")
     if found.returncode != 0:
@@ -121,7 +118,7 @@ def containers(project: str) -> list[Container]:
     if not ids:
         return []
     told = _docker("inspect", "--type", "container", *ids)
-    # One that is removed meanwhile is an error of the whole, and is left out of the output.
+    # A container removed meanwhile is an error of the whole call, and is missing in the output.
     said = told.stderr.lower().splitlines()
     if told.returncode != 0 and not (said and all("no such" in line for line in said)):
         raise _untold(told)

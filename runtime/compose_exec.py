@@ -1,7 +1,7 @@
-"""Commands inside: `doorbuster` and its like in the container of the console's workers.
+"""Commands such as `doorbuster` in the container of the console's workers.
 
-There they share the machine's lock, the process namespace and the network with what they measure.
-Owns: the command line, passing on the signal that ends it. Must not know: what the commands do.
+There they share the machine's lock, the process namespace and the network with what they measure. A
+signal that ends the caller is passed on to the command.
 """
 
 import os
@@ -20,23 +20,23 @@ from runtime.compose_settings import Project
 _PASSED_ON = {
     signal.SIGINT: "INT",
     signal.SIGTERM: "TERM",
-    # A terminal that went away: as TERM, at which commands end what they have started.
+    # A closed terminal counts as TERM, at which commands end what they have started.
     signal.SIGHUP: "TERM",
 }
 _HANDED_ON = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
-# Its own id is noted before it becomes the command: `docker compose exec` passes no signal on.
+# The shell writes its id before it becomes the command: `docker compose exec` passes no signal.
 _NOTED = 'echo $$ >"$0"; exec "$@"'
 
 
 def runs(project: Project) -> bool:
-    """Whether there is a container to run a command in."""
+    """Return whether there is a running container for commands."""
     return any(
         one.service == WORKER and one.runs for one in compose_engine.containers(project.name)
     )
 
 
 def run(project: Project, command: Sequence[str]) -> int:
-    """Run `command` to its end, on the CPUs that are not the shop's; its exit code."""
+    """Run `command` to its end, on the CPUs that are not the shop's; return its exit code."""
     mark = f"/tmp/command-{secrets.token_hex(8)}"
     wrapped = ["python", "-m", "runtime.pinned", cpus.written(project.settings.other_cpus), "--"]
     options = [] if sys.stdin.isatty() and sys.stdout.isatty() else ["-T"]
@@ -62,11 +62,12 @@ def run(project: Project, command: Sequence[str]) -> int:
     before = {
         one: signal.signal(one, pass_on)
         for one in _PASSED_ON
-        # nohup's alone: of SIGINT every shell's background has that, and it may be sent on purpose.
+        # Only nohup's setting counts. Every shell ignores SIGINT in the background, where it may
+        # still be sent on purpose.
         if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN
     }
     try:
-        # In a session of its own unless it has the terminal: Ctrl-C is for the command, not for it.
+        # In a separate session unless it has the terminal: Ctrl-C is for the command alone.
         process = subprocess.Popen(
             project.command("exec", *options, WORKER, *inside),
             env=project.environment(),

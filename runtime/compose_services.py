@@ -1,7 +1,4 @@
-"""The services of docker-compose.yml in the order they start, with what a person reads of each.
-
-Owns: titles, order, how long each may take. Must not know: how they are started.
-"""
+"""The services of docker-compose.yml in the order they start, with titles and time limits."""
 
 from dataclasses import dataclass
 
@@ -10,19 +7,19 @@ from runtime.service import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW
 from runtime.settings import Settings
 
 WORKER = "lab-worker"
-"""Where commands run that measure the appliance."""
+"""The service in which commands run that measure the appliance."""
 OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
 GRAFANA = "grafana"
 KEPT = "lab-processes"
-"""Its container outlives a new image: the console and its workers are processes in it, and would
-die with it while Compose replaces them, which it takes for a fault."""
+"""Services whose containers outlive a new image. The console and its workers are processes in it;
+if Compose replaced it, they would end, which Compose takes for a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What starts together and is one line on the screen.
+    """Services that start together and have one line on the screen.
 
-    A step (`ends`) has to end well; `wanted` is what it has to be done again for.
+    A step (`ends`) must end without an error; when `wanted` changes, it runs again.
     """
 
     title: str
@@ -33,7 +30,8 @@ class Part:
 
 
 def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
-    """The parts in the order they start; without DOORBUSTER_MONITORING nothing that observes."""
+    """Return the parts in the order they start; without DOORBUSTER_MONITORING it has no
+    observers."""
     books, banners = settings.catalogue_books, settings.ads_banners
     parts = [
         Part("PostgreSQL", ("postgres",), 300),

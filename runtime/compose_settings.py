@@ -1,9 +1,9 @@
-"""What docker-compose.yml and the containers are told: two files in the state folder.
+"""The settings of docker-compose.yml and of the containers: two files in the state folder.
 
 `compose.env` fills the variables of docker-compose.yml, which gives each container the secrets it
-needs; `containers.env` is the other settings as a process in any container sees them: other parts
-by the names of their services, listening on every address of its own. Both have mode 600.
-Owns: these files, the files that are mounted, the project's name. Must not know: what is started.
+needs. `containers.env` has the other settings as a process in any container sees them: other parts
+have the names of their services, and each process listens on every address of its container. Both
+files have mode 600.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from runtime.state import State
 STATE_INSIDE = Path("/var/lib/doorbuster")
 TLS_INSIDE = Path("/etc/doorbuster")
 UNPRIVILEGED = 10001
-"""Who root's containers run as where there are no results yet: nobody of this machine."""
+"""The user of root's containers where there are no results yet; this machine has no such user."""
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
 SHARED = (
@@ -39,7 +39,7 @@ SHARED = (
 """Folders of the repository that containers of other users read."""
 PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
 
-# Where a part is reached by the others: the name of its service.
+# The name of its service, by which other parts reach a part.
 _REACHED = {
     "DOORBUSTER_POSTGRES_HOST": "postgres",
     "DOORBUSTER_REDIS_HOST": "redis",
@@ -50,10 +50,11 @@ _REACHED = {
 BROKER = "DOORBUSTER_CELERY_BROKER"
 GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
-"""What docker-compose.yml hands to those who need it; a broker's address may have a password."""
-# What the console's containers alone are given by docker-compose.yml: one of them is a secret.
+"""The secrets that docker-compose.yml gives to the services that need them; a broker's address may
+have a password."""
+# Variables that docker-compose.yml gives to the console's containers alone: one is a secret.
 _SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
-# Of this machine alone.
+# Variables that are valid on this machine alone.
 _NOT_INSIDE = SECRETS | {
     *_SIGN_IN,
     "DOORBUSTER_POSTGRES_BIN",
@@ -61,7 +62,7 @@ _NOT_INSIDE = SECRETS | {
     "DOORBUSTER_BUILD_NETWORK",
     PROJECT_VARIABLE,
 }
-# Of PostgreSQL's configuration, what says where it listens and where its log goes: the image's own.
+# Options of PostgreSQL for its address and its log, which the image sets.
 _OF_NATIVE_POSTGRES = {
     "listen_addresses",
     "unix_socket_directories",
@@ -70,7 +71,7 @@ _OF_NATIVE_POSTGRES = {
     "logging_collector",
     "log_line_prefix",
 }
-# What pip and uv read of a house's package index, while the image is built.
+# Variables of a private package index, which pip and uv read while the image is built.
 _INDEX_VARIABLES = (
     "PIP_INDEX_URL",
     "PIP_EXTRA_INDEX_URL",
@@ -92,14 +93,15 @@ class Project:
 
     @property
     def name(self) -> str:
-        """Compose's project: COMPOSE_PROJECT_NAME, or one of this state folder's own."""
+        """The name of Compose's project: COMPOSE_PROJECT_NAME, or one made from this
+        state folder."""
         own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
         given = os.environ.get(PROJECT_VARIABLE) or self.settings.of_parts.get(PROJECT_VARIABLE)
         return given or f"doorbuster-{own}"
 
     @property
     def image(self) -> str:
-        """The project's own image; each clone has its own code."""
+        """The project's image; each clone has different code."""
         return f"{self.name}:local"
 
     @property
@@ -109,29 +111,29 @@ class Project:
 
     @property
     def containers_env(self) -> Path:
-        """The settings as containers see them."""
+        """The file with the settings as containers see them."""
         return self.state.folder / "containers.env"
 
     @property
     def redis_configuration(self) -> Path:
-        """Who may enter Redis."""
+        """The file with the password of Redis."""
         return self.state.redis / "containers.conf"
 
     @property
     def prometheus(self) -> Path:
-        """Prometheus' configuration."""
+        """The folder of Prometheus' configuration."""
         return monitoring.folder_of(self.state.folder)
 
     @property
     def mark(self) -> Path:
-        """There from the first container's start until all are removed."""
+        """The file that exists from the first container's start until all are removed."""
         return self.state.stamp("containers")
 
     @property
     def user(self) -> tuple[int, int]:
-        """User and group of our own processes inside: this user's, never root's.
+        """User and group of the project's processes in containers: this user's, never root's.
 
-        For root, those of the results there are: of who has made them natively, say.
+        For root they are the owner of the existing results, for example of native runs.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()
@@ -142,7 +144,7 @@ class Project:
         return (there.st_uid, there.st_gid) if there.st_uid else (UNPRIVILEGED, UNPRIVILEGED)
 
     def command(self, *arguments: str) -> list[str]:
-        """`docker compose …` of this project."""
+        """Return the command line of `docker compose …` for this project."""
         options = ["--project-name", self.name, "--project-directory", str(REPOSITORY)]
         options += ["--file", str(COMPOSE_FILE), "--env-file", str(IMAGES_FILE)]
         if self.compose_env.exists():
@@ -150,9 +152,10 @@ class Project:
         return ["docker", "compose", *options, *arguments]
 
     def environment(self) -> dict[str, str]:
-        """For `docker compose`, to which the environment goes before any file: none of ours in it.
+        """Return the environment for `docker compose`, without the appliance's variables.
 
-        The variables that have to be there have a text, so that it can always take things down.
+        The environment would override every file. Required variables have a text, so that Compose
+        can always remove containers.
         """
         kept = {
             name: text
@@ -161,17 +164,17 @@ class Project:
         }
         if not self.compose_env.exists():
             kept |= dict.fromkeys(credentials.VARIABLES, "not-yet-generated")
-        # buildx (since 0.20) wants to be allowed each file outside of the context, and Compose,
-        # which calls it, allows it no secrets; nor the machine's own network.
+        # buildx (since 0.20) wants a permission for each file outside of the context. Compose,
+        # which calls it, permits neither secrets nor the machine's network.
         kept["BUILDX_BAKE_ENTITLEMENTS_FS"] = "0"
         if self.settings.build_network == "host":
             kept["COMPOSE_BAKE"] = "false"
         return kept
 
     def write(self, profiles: Iterable[str]) -> None:
-        """Both files, and folders that containers share with this machine.
+        """Write both files, and make folders that containers share with this machine.
 
-        Raises SettingsError for what cannot be handed over.
+        Raises SettingsError for values that containers cannot use.
         """
         self._make_folders()
         private_file.write(self.containers_env, _lines(self.inside()))
@@ -180,7 +183,7 @@ class Project:
         private_file.write(self.compose_env, _lines(self.outside(profiles)))
 
     def inside(self) -> dict[str, str]:
-        """The settings as a process in any container sees them: none of the secrets."""
+        """Return the settings as a process in any container sees them, without the secrets."""
         variables = self.settings.variables()
         for name in _NOT_INSIDE:
             variables.pop(name, None)
@@ -199,7 +202,7 @@ class Project:
         )
 
     def outside(self, profiles: Iterable[str]) -> dict[str, str]:
-        """The variables of docker-compose.yml."""
+        """Return the variables of docker-compose.yml."""
         settings = self.settings
         uid, gid = self.user
         gateway, *lab = [each.mounted for each in compose_certificate.pairs(settings)]
@@ -240,7 +243,7 @@ class Project:
         }
 
     def own(self, path: Path) -> None:
-        """As root, hand a file or folder over to the user of our containers."""
+        """As root, give a file or folder to the user of the project's containers."""
         if os.geteuid() == 0:
             os.chown(path, *self.user)
 
@@ -261,20 +264,20 @@ class Project:
             _let_read(folder)
 
     def _own_results(self) -> None:
-        """Results that root has made natively are root's: containers could not add to them."""
+        """Give results that root has made natively to the containers' user, who adds to them."""
         if os.geteuid() != 0:
             return
-        # By each folder's descriptor: what runs in a container may put a link in a folder's place.
+        # By each folder's descriptor: a process in a container may put a link in a folder's place.
         for parent, folders, files, here in os.fwalk(self.settings.results_dir):
             if self.state.folder.parent == Path(parent) and self.state.folder.name in folders:
                 folders.remove(self.state.folder.name)
             for name in (*folders, *files):
-                with contextlib.suppress(FileNotFoundError):  # a draft that was there a moment ago
+                with contextlib.suppress(FileNotFoundError):  # a draft that existed a moment ago
                     if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid == 0:
                         os.chown(name, *self.user, dir_fd=here, follow_symlinks=False)
 
     def _broker(self) -> str:
-        """As a process in a container sees it."""
+        """Return the broker's address as a process in a container sees it."""
         chosen, port = self.settings.celery_broker, self.settings.broker_port
         password = self.settings.redis_password
         if chosen != redis_address(hosts.LOOPBACK, port, password) + "/1":
@@ -283,25 +286,25 @@ class Project:
 
 
 def images() -> dict[str, str]:
-    """The variable of each base image and its name."""
+    """Return the variable of each base image and its name."""
     lines = IMAGES_FILE.read_text(encoding="utf-8").splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name: text for name, _, text in pairs}
 
 
 def postgres_options() -> str:
-    """What the lab sets of PostgreSQL in either runtime, as options of the server."""
+    """Return the lab's settings of PostgreSQL in either runtime, as options of the server."""
     chosen = postgres.CONFIGURATION.items()
     return " ".join(f"-c {name}={text}" for name, text in chosen if name not in _OF_NATIVE_POSTGRES)
 
 
 def redis_options(configuration: Mapping[str, str]) -> str:
-    """What the lab sets of a Redis in either runtime, as options of the server."""
+    """Return the lab's settings of a Redis in either runtime, as options of the server."""
     return " ".join(f"--{name} {text or chr(34) * 2}" for name, text in configuration.items())
 
 
 def _published(variable: str, host: str) -> str:
-    """As Compose wants it where ports are published: an address, never a name."""
+    """Return the host as Compose needs it for published ports: an address, never a name."""
     try:
         address = hosts.address(host)
     except (OSError, UnicodeError) as error:
@@ -313,7 +316,7 @@ def _published(variable: str, host: str) -> str:
 
 
 def _authorities() -> str:
-    """The file of whom the house trusts, if the environment names one."""
+    """Return the file of trusted authorities, if the environment names one."""
     for name in ("SSL_CERT_FILE", "PIP_CERT"):
         if (text := os.environ.get(name)) and Path(text).is_file():
             return text
@@ -338,7 +341,7 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def _let_read(folder: Path) -> None:
-    """Whatever umask this clone was made under. Raises SettingsError if it is another user's."""
+    """Let containers read the folder, whatever umask made it. Raises SettingsError."""
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)

@@ -1,7 +1,4 @@
-"""`make status` and `make logs` of containers.
-
-Owns: the table a person reads. Must not know: how to change any of it.
-"""
+"""`make status` and `make logs` of containers."""
 
 import os
 
@@ -35,12 +32,12 @@ def show(project: Project, progress: Progress) -> None:
 
 
 def services(project: Project) -> list[str]:
-    """Those whose container is there, so that it has a log."""
+    """Return the services whose container exists, so that it has a log."""
     return sorted({one.service for one in compose_engine.containers(project.name)})
 
 
 def follow(project: Project, services: tuple[str, ...]) -> None:
-    """Never returns: the process becomes `docker compose logs`."""
+    """Become `docker compose logs`; the function never returns."""
     command = project.command("logs", "--follow", "--tail=20", *services)
     os.execvpe(command[0], command, project.environment())
 

@@ -1,7 +1,4 @@
-"""The secrets of one appliance: made once at first start, kept in its state folder, mode 600.
-
-Owns: the file `secrets.json`. Must not know: who logs in with them.
-"""
+"""The secrets of one appliance: made once at first start, kept in its state folder, mode 600."""
 
 import json
 import secrets
@@ -15,7 +12,7 @@ FILE_NAME = "secrets.json"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Empty strings before the first start."""
+    """The secrets; empty strings before the first start."""
 
     postgres_password: str = ""
     secret_key: str = ""
@@ -27,11 +24,11 @@ class Credentials:
 
 
 VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credentials))
-"""The variable of each secret, which the settings read in its place."""
+"""The variable of each secret; the settings read it first."""
 
 
 def read(state_dir: Path) -> Credentials:
-    """The secrets of this state folder; empty ones if it has none or they are another user's.
+    """Return the secrets of this state folder; empty ones if it has none or is another user's.
 
     Raises `ValueError` with the fix if the file is damaged.
     """
@@ -47,10 +44,10 @@ def read(state_dir: Path) -> Credentials:
 
 
 def make(state_dir: Path) -> Credentials:
-    """The secrets of this state folder; those that it has not yet are generated."""
+    """Return the secrets of this state folder; missing ones are generated."""
     path = state_dir / FILE_NAME
     kept = read(state_dir)
-    if path.exists() and not kept.secret_key:  # another user's
+    if path.exists() and not kept.secret_key:  # the file is another user's
         return kept
     made = Credentials(
         kept.postgres_password or secrets.token_urlsafe(32),

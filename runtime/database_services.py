@@ -1,7 +1,4 @@
-"""PostgreSQL and the two servers of Redis as services.
-
-Owns: their command lines, CPUs, stop signals and health. Must not know: who uses them.
-"""
+"""PostgreSQL and the two servers of Redis as services."""
 
 import signal
 from collections.abc import Mapping
@@ -13,7 +10,10 @@ from runtime.state import State
 
 
 def postgres_service(settings: Settings, state: State) -> Service:
-    """Raises `PostgresError`, or `LookupError` when nobody can run it."""
+    """Return the service of PostgreSQL.
+
+    Raises `PostgresError`, or `LookupError` without an account that can run it.
+    """
     run_as = account.for_database(state.postgres / "data")
     cluster = postgres.Cluster(
         installation=postgres.find(settings.postgres_bin, state.postgres, run_as),
@@ -44,9 +44,9 @@ def postgres_service(settings: Settings, state: State) -> Service:
 
 
 def redis_service(settings: Settings, state: State) -> Service:
-    """The shop's sessions.
+    """Return the service of the Redis for the shop's sessions.
 
-    Raises `RedisError`, or `LookupError` when nobody but root could run it.
+    Raises `RedisError`, or `LookupError` without an account that can run it.
     """
     return _redis(
         settings, state, "redis", "Redis", settings.redis_port, redis_server.CONFIGURATION
@@ -54,9 +54,10 @@ def redis_service(settings: Settings, state: State) -> Service:
 
 
 def broker_service(settings: Settings, state: State) -> Service:
-    """The queues of the console and of simulated grids. Raises as `redis_service`.
+    """Return the Redis for the queues of the console and of simulated grids.
 
-    A server of its own: whatever fills one of the two takes nothing from the other.
+    It is a separate server: a full memory of one takes nothing from the other. Raises as
+    `redis_service`.
     """
     return _redis(
         settings,

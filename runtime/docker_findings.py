@@ -1,7 +1,5 @@
-"""What the doctor says of containers: the engine, which runtime it would be, what runs in them.
-
-Owns: these findings. Must not know: how containers are started.
-"""
+"""The doctor's findings about containers: the engine, the chosen runtime, the running
+containers."""
 
 import shutil
 from collections.abc import Iterator
@@ -14,7 +12,8 @@ from runtime.state import State
 
 
 def runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
-    """The runtime that `make up` takes and why, with what it is chosen from; None: it refuses."""
+    """Return the runtime that `make up` would start, or None if it would refuse, and
+    the findings."""
     try:
         chosen = choice.choose(settings)
     except choice.RuntimeChoiceError as error:
@@ -28,7 +27,7 @@ def _engine(*, is_needed: bool) -> Finding:
     if why := compose_engine.problem():
         if is_needed:
             return Finding.of(Verdict.BAD, "Docker", why)
-        if choice.why_native():  # somebody may expect it
+        if choice.why_native():  # a person may expect it
             return Finding.of(Verdict.BEWARE, "Docker", why)
         words = "not used" if shutil.which("docker") else "not there; only for containers"
         return Finding(Verdict.GOOD, "Docker", words)
@@ -37,9 +36,9 @@ def _engine(*, is_needed: bool) -> Finding:
 
 
 def containers(settings: Settings) -> Iterator[Finding]:
-    """Those of this appliance; where none runs, whether they could have their ports."""
+    """Yield findings about this appliance's containers, or about their ports where none runs."""
     if compose_engine.problem():
-        return  # said already
+        return  # `runtime` has reported it
     try:
         there = compose_engine.containers(Project(settings, State(settings.state_dir)).name)
     except compose_engine.EngineError as error:
@@ -58,7 +57,7 @@ def containers(settings: Settings) -> Iterator[Finding]:
 
 
 def ports(settings: Settings, wanted: dict[str, int]) -> Iterator[Finding]:
-    """Whether these ports can be had, by their variables."""
+    """Yield findings about these ports, by their variables: whether they are free."""
     taken = up.taken_ports(settings, wanted)
     for line in taken:
         yield Finding.of(Verdict.BAD, "Ports", line)

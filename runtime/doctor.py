@@ -1,7 +1,4 @@
-"""`make doctor`: every condition of the appliance, one line each, with the fix.
-
-Owns: the list of checks. Must not know: how to fix anything by itself.
-"""
+"""`make doctor`: every condition of the appliance, one line each, with the fix."""
 
 import os
 import platform
@@ -110,7 +107,7 @@ def _examine() -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    # An older one never gets here: runtime/bootstrap.sh refuses it.
+    # An older Python never gets here: runtime/bootstrap.sh refuses it.
     return Finding(Verdict.GOOD, "Python", f"{platform.python_version()} ({sys.executable})")
 
 
@@ -227,7 +224,7 @@ def _postgres(settings: Settings, state: State) -> Finding:
 
 
 def _copying(run_as: Account | None, state: State) -> Account | None:
-    """Programs that this account cannot reach are copied only into a state folder that is made."""
+    """Return the account to copy programs for, if the state folder exists; None otherwise."""
     return run_as if state.is_ours else None
 
 
@@ -243,7 +240,8 @@ def _redis(settings: Settings, state: State) -> Finding:
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
-    """The gateway's certificate and, with accounts, the console's if it is another one."""
+    """Yield findings on the gateway's certificate and, with accounts, on a separate one of the
+    console."""
     for pair in compose_certificate.pairs(settings):
         title = "Certificate" if pair.setting == GATEWAY else "Console's TLS"
         if pair.setting == GATEWAY or not pair.is_own:

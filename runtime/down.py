@@ -1,7 +1,6 @@
 """`make down` and `make reset`: afterwards nothing of the appliance runs.
 
-Owns: stopping in order, and finding what runs on when the supervisor has been killed.
-Must not know: how anything is started.
+The module stops services in order, and finds processes that run on after the supervisor was killed.
 """
 
 import contextlib
@@ -23,14 +22,14 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def stop(state: State) -> bool:
-    """Stop everything of this state folder; True if there was something to stop."""
+    """Stop everything of this state folder; return True if there was something to stop."""
     supervisor = Supervisor(state)
     ran = supervisor.is_running() or supervisor.is_stopping()
     if ran:
         supervisor.shut_down()
     rest = left_over(state)
     end(rest)
-    with contextlib.suppress(OSError):  # a read-only file system keeps nobody from stopping
+    with contextlib.suppress(OSError):  # a read-only file system must not prevent the stop
         supervisor.remove_files()
     return ran or bool(rest)
 
@@ -43,9 +42,9 @@ def reset(
 ) -> None:
     """Stop everything and empty the state folder; results stay.
 
-    `stop_all` stops the appliance, `elsewhere` empties what is kept outside of the folder.
+    `stop_all` stops the appliance, `elsewhere` removes data outside of the folder.
 
-    Asks first on a terminal; elsewhere it wants FORCE=1.
+    On a terminal the command asks for confirmation first; without one it needs FORCE=1.
     """
     state = State(settings.state_dir)
     if not state.folder.exists():

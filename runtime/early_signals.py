@@ -1,8 +1,7 @@
 """Ctrl-C and SIGTERM while the modules of a command are still being imported.
 
-Python would end with a traceback of wherever the import had come to. Nothing has been begun by
-then, so the process just ends.
-Owns: the handlers for that while. Must not know: the command.
+Python would end with a traceback from inside the import. The command has done nothing yet, so the
+process just ends.
 """
 
 import os
@@ -12,14 +11,13 @@ from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130
-"""The exit status of a command that was told to end."""
+"""The exit status of a command that a signal ended."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Within it either signal ends this process in one line; the handlers before come back after
-    it."""
+    """End this process in one line at either signal; restore the handlers after the block."""
     before = [(each, signal.signal(each, _end)) for each in _SIGNALS]
     try:
         yield

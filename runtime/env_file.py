@@ -1,7 +1,4 @@
-"""The file `.env`: lines of NAME=value.
-
-Owns: its form, what looks like a slip. Must not know: what the variables mean.
-"""
+"""The file `.env`: lines of NAME=value."""
 
 import difflib
 from collections.abc import Collection
@@ -9,10 +6,10 @@ from pathlib import Path
 
 
 def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str]:
-    """Variable → text of every line that can be used; a line in `errors` for each that cannot.
+    """Return variable → text of every usable line; add a line to `errors` for each other one.
 
-    `known` are the appliance's own variables. Others belong to one part alone and are taken too,
-    unless they look like a slip of a known one.
+    `known` are the appliance's variables. Other variables belong to one part alone and are taken
+    too, unless they look like a misspelt known one.
     """
     if not path.is_file():
         return {}
@@ -39,7 +36,7 @@ def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str
 
 
 def _meant(name: str, known: Collection[str]) -> str | None:
-    # What looks like a name without its prefix is a slip, too.
+    # A name without its prefix counts as a mistake, too.
     full = "DOORBUSTER_" + name.removeprefix("DOORBUSTER_")
     near = difflib.get_close_matches(full, known, 1, 0.94)
     return near[0] if near else None

@@ -1,14 +1,11 @@
-"""What the doctor says of one condition.
-
-Owns: the shape of a line. Must not know: what is looked at.
-"""
+"""The form of the doctor's findings."""
 
 from enum import StrEnum
 from typing import NamedTuple, Self
 
 
 class Verdict(StrEnum):
-    """What a check found."""
+    """The result of a check."""
 
     GOOD = "[green]✓[/]"
     BEWARE = "[yellow]![/]"
@@ -16,7 +13,7 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line: what was looked at, what was found, and the fix if there is one to make."""
+    """One line: the subject of the check, the result, and the fix if there is one."""
 
     verdict: Verdict
     subject: str
@@ -25,6 +22,6 @@ class Finding(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Verdict, subject: str, words: object) -> Self:
-        """From the words of an error, which may end with `; fix: …`."""
+        """Make a finding of the words of an error, which may end with `; fix: …`."""
         found, _, fix = str(words).partition("; fix: ")
         return cls(verdict, subject, found, fix)

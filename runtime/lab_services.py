@@ -1,7 +1,4 @@
-"""The console and its workers as services.
-
-Owns: their command lines, CPUs, stop signals, health and tables. Must not know: what they do.
-"""
+"""The console and its workers as services."""
 
 import hashlib
 import signal
@@ -17,9 +14,9 @@ _CODE = ("lab", "common", "gateway/policies", "simulator", "loadgen", "runtime/s
 
 
 def lab(settings: Settings) -> Service:
-    """The pages."""
+    """Return the service of the console's pages."""
     host = hosts.from_here(settings.lab_host)
-    page = "/people/login" if settings.lab_accounts else "/"  # others lead there
+    page = "/people/login" if settings.lab_accounts else "/"  # other pages lead there
     tls = (settings.lab_tls_certificate, settings.lab_tls_key) if settings.lab_accounts else ()
     return Service(
         name="lab",
@@ -39,29 +36,29 @@ def lab(settings: Settings) -> Service:
             wanted=wanted_by_lab(settings),
             timeout_s=SEEDING_TIMEOUT_S,
         ),
-        code=(*_CODE, *map(str, tls)),  # another certificate means another start, too
+        code=(*_CODE, *map(str, tls)),  # another certificate means a restart, too
         prepare=lambda: own_certificate.keep(settings, *tls),
         writes_results=True,
     )
 
 
 def wanted_by_lab(settings: Settings) -> str:
-    """Its database, and what is written there for Grafana: the reader's password, the address."""
-    # With a secret of ours: the stamp is no help in guessing a password that somebody chose.
+    """Return the version of the console's database: Grafana's reader password, the address."""
+    # With a generated secret: the stamp does not help to guess a password that a person chose.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
     return f"console {settings.postgres_db} {settings.lab_url} {password}"
 
 
 def lab_worker(settings: Settings) -> Service:
-    """What carries launches out."""
+    """Return the service of the workers, which carry launches out."""
     return Service(
         name="lab-worker",
         title="Workers of the console",
         program=(sys.executable, "-m", "lab.console", "work"),
         port=None,
         cpus=settings.other_cpus,
-        stop_signal=signal.SIGQUIT,  # at once: what they carry out ends with them
+        stop_signal=signal.SIGQUIT,  # at once: their runs end with them
         stop_wait_s=40,
         ready_within_s=60,
         refusal=lambda: None,

@@ -1,7 +1,4 @@
-"""Whether a process that was noted once still lives: by its id and when it began.
-
-Owns: the note. Must not know: whose processes they are.
-"""
+"""A note of a process by its id and start time, to see later whether it still lives."""
 
 import os
 
@@ -9,22 +6,22 @@ import psutil
 
 
 def note(process: int | None = None) -> str:
-    """Of that process, or of this one; for `is_alive`."""
+    """Return the note of that process, by default of this one, for `is_alive`."""
     pid = os.getpid() if process is None else process
     return f"{pid} {psutil.Process(pid).create_time()}"
 
 
 def is_alive(noted: str) -> bool:
-    """Whether the process of a `note` still runs. Raises ValueError for what is none."""
+    """Return whether the process of a `note` still runs. Raises ValueError for an invalid note."""
     process, began = noted.split()
     return lives(int(process), float(began))
 
 
 def lives(process: int, began: float | None) -> bool:
-    """Whether that process, which began then (Unix time), still runs."""
+    """Return whether that process, which began then (Unix time), still runs."""
     try:
         found = psutil.Process(process)
-        if found.status() == psutil.STATUS_ZOMBIE:  # dead, and nobody has asked how it ended
+        if found.status() == psutil.STATUS_ZOMBIE:  # dead, its status unread
             return False
         return began is None or abs(found.create_time() - began) < 1.0
     except psutil.Error:

@@ -1,20 +1,18 @@
-"""Other people with accounts on this machine, who reach whatever listens on its loopback.
-
-Owns: who they are. Must not know: what listens.
-"""
+"""Other people with accounts on this machine, who reach every service on its loopback."""
 
 import os
 import pwd
 
 _HUMAN_UIDS = range(1000, 60_000)
-"""What useradd gives to people. Services have lower numbers; containers and nobody have higher."""
+"""The numbers that useradd gives to people. Services have lower numbers, containers and the user
+`nobody` higher ones."""
 _NO_LOGIN = ("nologin", "false", "sync")
 
 
 def others() -> tuple[str, ...]:
-    """The names of people who may log in here, except the user of this process.
+    """Return the names of people who may log in here, except the user of this process.
 
-    Accounts of a directory service that does not list its users are not among them.
+    Accounts of a directory service that does not list its users are missing.
     """
     return tuple(
         entry.pw_name

@@ -1,8 +1,4 @@
-"""Prometheus and what it scrapes: its configuration, its targets, the programs found here.
-
-Owns: the folder `prometheus` of the state folder, which programs there are and their command lines.
-Must not know: how programs are supervised; what is measured (dashboards/prometheus).
-"""
+"""Prometheus and its targets: configuration, targets, and the programs installed here."""
 
 import contextlib
 import json
@@ -26,24 +22,24 @@ EXPORTERS = ("node", "postgres", "redis")
 
 _OWNER = ".owner"
 Group = dict[str, Any]
-"""As file_sd has it: `targets`, a list of host:port, and `labels`."""
+"""A group of file_sd: `targets`, a list of host:port, and `labels`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One that is installed: the package of Debian has its name."""
+    """An installed program; Debian's package has the same name."""
 
     path: Path
     version: str
 
 
 def package(job: str) -> str:
-    """Debian's package, and its program, of Prometheus or of an exporter."""
+    """Return the name of Debian's package, and its program, of Prometheus or of an exporter."""
     return job if job == PROMETHEUS else f"prometheus-{job}-exporter"
 
 
 def find(job: str) -> Program | None:
-    """Prometheus or an exporter; None where it is not installed."""
+    """Return Prometheus or an exporter; None where it is not installed."""
     path = shutil.which(package(job))
     if path is None:
         return None
@@ -59,7 +55,7 @@ def find(job: str) -> Program | None:
 
 
 def missing() -> list[str]:
-    """Debian's packages that would be needed for everything and are not installed."""
+    """Return Debian's packages for complete monitoring that are not installed."""
     return [package(job) for job in (PROMETHEUS, *EXPORTERS) if find(job) is None]
 
 
@@ -68,14 +64,14 @@ def missing() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where Prometheus reaches each part: host by job."""
+    """The hosts where Prometheus reaches each part."""
 
     gateway: str
     shop: str
     ads: str
     lab: str
     exporters: Mapping[str, str]
-    """Of those that are there: node, postgres, redis, prometheus."""
+    """Host by job, for those that run: node, postgres, redis, prometheus."""
 
 
 COMPOSE = Places(
@@ -94,7 +90,7 @@ COMPOSE = Places(
 
 
 def native(settings: Settings, jobs: Sequence[str]) -> Places:
-    """All on this machine; `jobs`: which exporters run."""
+    """Return the places where all parts are on this machine; `jobs` are the running exporters."""
     here = hosts.from_here(settings.inner_host)
     return Places(
         gateway=settings.gateway_admin_host,
@@ -106,7 +102,7 @@ def native(settings: Settings, jobs: Sequence[str]) -> Places:
 
 
 def targets(settings: Settings, places: Places) -> list[Group]:
-    """The appliance's targets, for file_sd."""
+    """Return the appliance's targets, for file_sd."""
     ports = {
         "node": settings.node_exporter_port,
         "postgres": settings.postgres_exporter_port,
@@ -128,14 +124,15 @@ def _scheme(settings: Settings) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The certificate that Prometheus takes from the console, and a name it is good for."""
+    """The certificate that the console presents to Prometheus, and a name for which it is valid."""
 
     certificate: bytes
     name: str
 
 
 def trust(settings: Settings) -> Trust | None:
-    """Of the console with accounts; None where it speaks plain HTTP. Raises OSError."""
+    """Return the trust in a console with accounts; None where it serves plain HTTP.
+    Raises OSError."""
     if settings.lab_trust is None:
         return None
     from runtime import certificates  # takes a while
@@ -146,24 +143,25 @@ def trust(settings: Settings) -> Trust | None:
 
 
 def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
-    """One group of targets: (host, port) each."""
+    """Return one group of targets: (host, port) each."""
     found = [hosts.authority(host, port) for host, port in addresses]
     return {"targets": found, "labels": {"job": job, **labels}}
 
 
 def write_targets(path: Path, groups: Sequence[Group]) -> None:
-    """Prometheus reads it within seconds; written whole."""
+    """Write the file as a whole; Prometheus reads it within seconds."""
     private_file.write(path, (json.dumps(groups, indent=2) + "\n").encode(), 0o644)
 
 
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Configuration and rules in `folder`, and these targets, as `targets/<name>.json`, alone.
+    """Write configuration and rules to `folder`, and these targets alone to `targets/<name>.json`.
 
-    With `console` the job of the console is scraped by TLS.
+    With `console` Prometheus scrapes the console by TLS.
 
-    For every user, whatever the umask: in containers Prometheus is nobody. No secret is in them.
+    Every user may read the files, whatever the umask: in containers Prometheus runs as the user
+    `nobody`. The files contain no secret.
     """
     for kind in ("rules", "targets"):
         shutil.rmtree(folder / kind, ignore_errors=True)
@@ -188,14 +186,14 @@ def configure(
 
 
 def folder_of(state_dir: Path) -> Path:
-    """Prometheus' own in the state folder: configuration, rules, targets, data."""
+    """Return Prometheus' folder in the state folder: configuration, rules, targets, data."""
     return state_dir / "prometheus"
 
 
 def scrapes_loopback(settings: Settings) -> bool:
-    """Whether a Prometheus can be told of what listens on this machine's loopback.
+    """Return whether Prometheus can scrape targets on this machine's loopback.
 
-    Not in containers, where loopback is a container's own, nor where it runs on another machine.
+    It cannot in containers, where loopback is the container's, or on another machine.
     """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE
@@ -203,9 +201,9 @@ def scrapes_loopback(settings: Settings) -> bool:
 
 @contextlib.contextmanager
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
-    """For the block these targets on this machine's loopback are scraped, too, if anybody scrapes.
+    """Let a running Prometheus also scrape these targets on loopback during the block.
 
-    `name`: of the file; another beside it says whose it is, for `forget_dead`.
+    `name` is the name of the file; a file next to it holds the owner, for `forget_dead`.
     """
     if not scrapes_loopback(settings):
         yield
@@ -223,7 +221,7 @@ def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iter
 
 
 def forget_dead(state_dir: Path) -> None:
-    """Targets of those that were killed before they could remove them are scraped no longer."""
+    """Remove the targets of processes that were killed before they could do it."""
     for owner in (folder_of(state_dir) / "targets").glob(f"*{_OWNER}"):
         with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
             if not living.is_alive(owner.read_text(encoding="utf-8")):
@@ -232,7 +230,7 @@ def forget_dead(state_dir: Path) -> None:
 
 
 def application_targets(name: str, admin_port: int, controller_ports: Sequence[int]) -> list[Group]:
-    """Of one application beside the appliance's own shop, on this machine's loopback."""
+    """Return the targets of another application with a shop, on this machine's loopback."""
     shops = [(hosts.LOOPBACK, port) for port in controller_ports]
     return [
         group("gateway", (hosts.LOOPBACK, admin_port), application=name),
@@ -244,7 +242,7 @@ def application_targets(name: str, admin_port: int, controller_ports: Sequence[i
 
 
 def prometheus(program: Program, settings: Settings) -> list[str]:
-    """Ends with SIGTERM."""
+    """Return Prometheus' command line; it ends with SIGTERM."""
     folder = folder_of(settings.state_dir)
     time, size = RETENTION
     return [
@@ -254,13 +252,13 @@ def prometheus(program: Program, settings: Settings) -> list[str]:
         f"--storage.tsdb.retention.time={time}",
         f"--storage.tsdb.retention.size={size}",
         f"--web.listen-address={hosts.authority(settings.inner_host, settings.prometheus_port)}",
-        "--web.cors.origin=none",  # by default any page that somebody visits may ask it
+        "--web.cors.origin=none",  # by default any page in a person's browser may query it
         "--log.level=warn",
     ]
 
 
 def exporter(job: str, program: Program, settings: Settings) -> list[str]:
-    """node, postgres or redis; each ends with SIGTERM. `prepare_postgres` comes before."""
+    """Return an exporter's command line; it ends with SIGTERM. `prepare_postgres` comes first."""
     port = settings.ports()[f"DOORBUSTER_{job.upper()}_EXPORTER_PORT"]
     listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
     if job == "redis":
@@ -269,7 +267,7 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
         secret = ("REDIS_PASSWORD", "DOORBUSTER_REDIS_PASSWORD")
         return _given_by_environment(*secret, str(program.path), listens, address)
     if job == "postgres":
-        # The password by a file: a command line and an environment are seen by others.
+        # The password in a file: other users see a command line and an environment.
         database = hosts.authority(settings.postgres_host, settings.postgres_port)
         return [
             "env",
@@ -283,12 +281,13 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """The command with the variable `setting` under the `name` it reads: a command line is seen."""
+    """Return the command with the variable `setting` as `name`: a command line is visible to
+    others."""
     return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 
 
 def prepare_postgres(settings: Settings) -> None:
-    """Write what its exporter reads."""
+    """Write the password file of PostgreSQL's exporter."""
     path = _password_file(settings)
     path.parent.mkdir(parents=True, exist_ok=True)
     private_file.write(path, settings.postgres_password.encode())

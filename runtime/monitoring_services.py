@@ -1,7 +1,4 @@
-"""Prometheus and the exporters as services: each where its program is installed.
-
-Owns: their command lines, CPUs and health. Must not know: what is measured.
-"""
+"""Prometheus and the exporters as services: each where its program is installed."""
 
 import signal
 from collections.abc import Iterator
@@ -15,7 +12,7 @@ from runtime.settings import Settings
 
 
 def watchers(settings: Settings) -> Iterator[Service]:
-    """Prometheus where it is installed, and the exporters that are."""
+    """Yield Prometheus where it is installed, and the installed exporters."""
     prometheus = monitoring.find(monitoring.PROMETHEUS)
     if prometheus is None:
         return
@@ -43,7 +40,7 @@ def watchers(settings: Settings) -> Iterator[Service]:
                 monitoring.exporter(job, program, settings),
                 path="/",
                 prepare=password if job == "postgres" else lambda: None,
-                plain_environment=job != "redis",  # where its password is
+                plain_environment=job != "redis",  # which holds its password
             )
     yield _optional(
         settings,
@@ -66,7 +63,7 @@ def _optional(
     plain_environment: bool = True,
     **more: Any,
 ) -> Service:
-    """A service without which everything else works as well; it listens on the inner host."""
+    """Return a service that all others can miss; it listens on the inner host."""
     variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
     port = settings.ports()[variable]
     return Service(

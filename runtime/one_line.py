@@ -1,7 +1,5 @@
-"""Commands whose refusals are one line: what is wrong and what is allowed, exit status 2.
-
-Owns: how a wrong argument is said. Must not know: any command.
-"""
+"""Commands that refuse wrong arguments in one line: the fault, the allowed values, exit
+status 2."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +23,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 class OneLineCommand(click.Command):
-    """Without click's own lines about usage."""
+    """A command that prints faults without click's lines about usage."""
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with _in_one_line():
@@ -37,7 +35,7 @@ class OneLineCommand(click.Command):
 
 
 class OneLineGroup(OneLineCommand, click.Group):
-    """The same of several commands; an unknown one names those there are."""
+    """A group of such commands; for an unknown command it names the known ones."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

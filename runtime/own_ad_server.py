@@ -1,9 +1,8 @@
-"""An ad server with a PostgreSQL of its own, for as long as somebody measures it.
+"""An ad server with a separate PostgreSQL, for one measurement.
 
-Beside the appliance, whether that runs or not: free ports, a temporary folder, and nothing is left
-when the block ends. Both end with the process that began them, however that ends; the folder of one
-that was killed is removed at the next start.
-Owns: starting and ending both. Must not know: what is measured, what the inventory is.
+Both are independent of the appliance: they use free ports and a temporary folder, and leave nothing
+when the block ends. Both end with the process that began them, even if it is killed; in that case
+the next start removes the folder.
 """
 
 import os
@@ -24,7 +23,7 @@ from runtime import account, pinned, postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
-"""For a start; seeding and loading a large inventory on a busy machine take a while."""
+"""Seconds for a start; on a busy machine a large inventory takes a while to seed and load."""
 END_PATIENCE_S = 60.0
 
 Environment = dict[str, str]
@@ -39,9 +38,9 @@ class NotStarted(RuntimeError):  # noqa: N818
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """A temporary folder for the block; those that killed processes have left are removed.
+    """Make a temporary folder for the block; remove those of killed processes.
 
-    Its owner holds a lock in it, which the kernel lets go when the owner ends.
+    The owner holds a lock in its folder, which the kernel releases when the owner ends.
     """
     _remove_left_over()
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
@@ -49,7 +48,7 @@ def own_folder() -> Iterator[Path]:
         unlocked = folder / "unlocked"
         with unlocked.open("wb") as lock:
             locks.hold(lock.fileno(), waits=True)
-            unlocked.rename(folder / _LOCK)  # nobody finds it before it is held
+            unlocked.rename(folder / _LOCK)  # other processes must not find it unlocked
             yield folder
 
 
@@ -66,12 +65,12 @@ def _remove_left_over() -> None:
 
 @contextmanager
 def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
-    """The environment of processes on a database with an inventory of `banners` contracts.
+    """Yield the environment of processes on a database with an inventory of `banners` contracts.
 
     Raises NotStarted.
     """
     with own_folder() as folder:
-        # As root PostgreSQL runs under another user, who passes through to its own folder.
+        # As root PostgreSQL runs under another user, who must pass through to its folder.
         folder.chmod(0o711)
         try:
             run_as = account.for_database()
@@ -112,7 +111,7 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
 
 
 def call(environment: Mapping[str, str], command: str) -> str:
-    """What `python -m shop.ads COMMAND` prints; raises NotStarted when it fails."""
+    """Return the output of `python -m shop.ads COMMAND`; raises NotStarted when it fails."""
     done = subprocess.run(
         _ours([sys.executable, "-m", "shop.ads", command]),
         cwd=REPOSITORY,
@@ -134,9 +133,9 @@ def call(environment: Mapping[str, str], command: str) -> str:
 def ad_server(
     environment: Mapping[str, str], levels: Mapping[int, int], threads: int
 ) -> Iterator[int]:
-    """An ad server of one process on that database; its port. Raises NotStarted.
+    """Run an ad server of one process on that database; yield its port. Raises NotStarted.
 
-    `levels`: threads that search, by priority; `threads`: requests it answers at a time.
+    `levels` are threads that search, by priority; `threads` is the number of requests at a time.
     """
     [port] = ports.free(1)
 
@@ -168,7 +167,7 @@ def _running(
     environment: Mapping[str, str] | None = None,
     user: str | None = None,
 ) -> Iterator[None]:
-    """A process, from when it is ready until the block ends."""
+    """Run a process from its readiness to the end of the block."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             _ours(program, user),
@@ -177,7 +176,7 @@ def _running(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            # Ctrl-C reaches who measures alone, and that ends the others in their order.
+            # Ctrl-C reaches only the measuring process, which ends the others in order.
             start_new_session=True,
         )
     try:
@@ -190,6 +189,6 @@ def _running(
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
-    """Ends with this process, however that ends."""
+    """Return the command line of a program that ends with this process, however this one ends."""
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

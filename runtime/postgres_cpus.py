@@ -1,8 +1,7 @@
-"""Moves the appliance's PostgreSQL to the shop's CPUs and back, while it runs.
+"""Moving the appliance's PostgreSQL to the shop's CPUs and back, while it runs.
 
 In the Connection Sentry paper the database is the bottleneck; on the shop's CPUs it is one here.
-Owns: finding the appliance's own postmaster, the CPUs of it and its children. Must not know: why it
-is moved. A PostgreSQL that is started anew is on the other CPUs again.
+After a restart PostgreSQL is on the other CPUs again.
 """
 
 import logging
@@ -25,15 +24,15 @@ _logger = logging.getLogger(__name__)
 def move(settings: Settings, where: Where) -> bool:
     """Let PostgreSQL run on the shop's CPUs, or on those of everything else.
 
-    Answers whether it does now; False, and a line in the log, when it is not ours to move: somebody
-    else's PostgreSQL, one that does not run, another user's. Where shop and others have the same
-    CPUs (as on a machine with one) there is nothing to move, which the log says.
+    Return whether it does now. Return False, with a line in the log, when it cannot be moved:
+    another appliance's PostgreSQL, one that does not run, another user's. Where shop and others
+    have the same CPUs (as on a machine with one) there is nothing to move, which the log reports.
     Raises ValueError for another `where`.
     """
     if where not in WHERE:
         raise ValueError(f"where: must be {' or '.join(map(repr, WHERE))}, not {where!r}")
     if not hosts.is_loopback(settings.postgres_host):
-        # Asked for the others' CPUs, it is left where it is: nobody has moved it.
+        # For the others' CPUs it stays where it is: it was never moved.
         level = logging.WARNING if where == "shop" else logging.INFO
         _logger.log(level, "PostgreSQL on %s is not ours to move", settings.postgres_host)
         return False
@@ -46,7 +45,7 @@ def move(settings: Settings, where: Where) -> bool:
         return True
     on = list(settings.shop_cpus if where == "shop" else settings.other_cpus)
     try:
-        postmaster.cpu_affinity(on)  # first: children that it has from now on are where it is
+        postmaster.cpu_affinity(on)  # first: its later children start where it is
         for child in postmaster.children(recursive=True):
             with suppress(psutil.NoSuchProcess):  # a session that has ended meanwhile
                 child.cpu_affinity(on)
@@ -57,7 +56,7 @@ def move(settings: Settings, where: Where) -> bool:
 
 
 def _postmaster(data_dir: Path) -> psutil.Process | None:
-    """The server of this cluster; None if there is none, or none that may be looked at."""
+    """Return the server of this cluster; None if there is none, or this user may not see it."""
     try:
         pid = int((data_dir / "postmaster.pid").read_text().split(maxsplit=1)[0])
         process = psutil.Process(pid)

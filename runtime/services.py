@@ -1,7 +1,4 @@
-"""The services of the appliance, in the order they start: the table everything else walks.
-
-Owns: the order. Must not know: any service, how they are supervised, how progress is shown.
-"""
+"""The services of the appliance, in the order they start."""
 
 from pathlib import Path
 
@@ -12,9 +9,9 @@ from runtime.state import State
 
 
 def table(settings: Settings, state: State) -> list[Service]:
-    """The services in the order they start; they stop in the reverse order.
+    """Return the services in the order they start; they stop in the reverse order.
 
-    Raises `PostgresError`, `RedisError` or `LookupError` when a program cannot be had.
+    Raises `PostgresError`, `RedisError` or `LookupError` when a program is missing.
     """
     return [
         database_services.postgres_service(settings, state),
@@ -30,5 +27,5 @@ def table(settings: Settings, state: State) -> list[Service]:
 
 
 def locked_dependencies() -> Path:
-    """The file whose change means that every service runs on other libraries."""
+    """Return the file whose change means that every service runs on other libraries."""
     return REPOSITORY / "uv.lock"

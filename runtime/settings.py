@@ -1,7 +1,7 @@
 """The settings of the appliance: each declared once, read from three places.
 
 The environment overrides the file `.env` in the repository, which overrides the defaults; the
-generated secrets (`runtime.credentials`) fill what none of them gives.
+generated secrets (`runtime.credentials`) fill the values that are missing.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
 
 def _limits(text: str) -> str:
-    """Names and values; `lab.console.site.allowances` knows the names."""
+    """Return names and values; `lab.console.site.allowances` knows the names."""
     if not all(re.fullmatch(r"[a-z_]+=[0-9]+", word) for word in text.replace(",", " ").split()):
         raise ValueError(
             "not a list of limits; allowed is name=number with spaces between, "
@@ -275,34 +275,34 @@ class Settings(SettingsModel):
 
     @property
     def of_parts(self) -> Mapping[str, str]:
-        """Variables that belong to one part alone; they are passed on as they are."""
+        """Variables that belong to one part alone; they are passed on unchanged."""
         return self._of_parts
 
     @property
     def lab_host(self) -> str:
-        """Where the console listens: where customers come only if people have accounts."""
+        """The host where the console listens: the public one only if people have accounts."""
         inner = hosts.is_loopback(self.host) and hosts.is_loopback(self.inner_host)
         return self.host if self.lab_accounts or inner else self.inner_host
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether the console, for want of accounts, is not shown where the shop is."""
+        """Whether the console, without accounts, is not shown where the shop is."""
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
         return not (shown or hosts.is_loopback(self.host))
 
     @property
     def gateway_pages_host(self) -> str:
-        """Where the lab and its customers reach the gateway's pages, plain and by TLS."""
+        """The host where the lab and its customers reach the gateway's pages, plain and by TLS."""
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
     def lab_scheme(self) -> str:
-        """How the console is called: by TLS alone if people log in."""
+        """The scheme of the console's addresses: TLS alone if people log in."""
         return "https" if self.lab_accounts else "http"
 
     @property
     def lab_url(self) -> str:
-        """Where this machine reaches the console, without a path."""
+        """The address where this machine reaches the console, without a path."""
         return (
             f"{self.lab_scheme}://{hosts.authority(hosts.from_here(self.lab_host), self.lab_port)}"
         )
@@ -314,46 +314,48 @@ class Settings(SettingsModel):
 
     @property
     def served_names(self) -> tuple[str, ...]:
-        """Hosts under which gateway and console listen or are reached: their certificate's."""
+        """The hosts under which gateway and console listen or are reached, for their
+        certificate."""
         lab = (self.lab_host, self.inner_host, *self.lab_names) if self.lab_accounts else ()
         return (self.host, *filter(None, [self.gateway_host]), *lab)
 
     @property
     def gateway_admin_host(self) -> str:
-        """Where the lab reaches the gateway's admin API."""
+        """The host where the lab reaches the gateway's admin API."""
         return self.gateway_host or hosts.from_here(self.inner_host)
 
     @property
     def simulations_broker(self) -> str:
-        """Where `doorbuster simulate --celery` and its workers meet."""
+        """The address where `doorbuster simulate --celery` and its workers meet."""
         return self.grid_broker or self.celery_broker
 
     def reached_hosts(self) -> dict[str, str]:
-        """The variable of each host where a part is reached and the host, those that are set."""
+        """Return the hosts of parts that are set, by their variables."""
         return {name: host for name in _REACHED if (host := self.variables().get(name))}
 
     def environment(self) -> dict[str, str]:
-        """The environment for a child process: this process's own, with every setting spelt out."""
+        """Return the environment for a child process: this process's, with every
+        setting spelt out."""
         return {**os.environ, **self.variables()}
 
     def variables(self) -> dict[str, str]:
-        """Every setting as its variable; optional ones that are not set are left out."""
+        """Return every setting by its variable, without optional ones that are not set."""
         texts = {self.variable(name): written(getattr(self, name)) for name in VARIABLES.values()}
         return {**self.of_parts, **{name: text for name, text in texts.items() if text}}
 
     def ports(self) -> dict[str, int]:
-        """The variable of each port and the port, those of OPTIONAL_PORTS among them."""
+        """Return every port by its variable, those of OPTIONAL_PORTS included."""
         return {name: getattr(self, field) for name, field in VARIABLES.items() if "_PORT" in name}
 
 
 VARIABLES = {Settings.variable(field): field for field in Settings.model_fields}
-"""The variable of each setting, and its field."""
+"""The field of each setting, by its variable."""
 
 
 def load(environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY) -> Settings:
-    """Read the settings; `environ` is the process's own environment unless given.
+    """Read the settings; `environ` is by default the environment of this process.
 
-    Raises `SettingsError` naming every variable that cannot be used and what is allowed.
+    Raises `SettingsError` with every invalid variable and the allowed values.
     """
     settings, faults = load_leniently(environ, repository)
     if faults:
@@ -364,16 +366,18 @@ def load(environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY
 def load_leniently(
     environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY
 ) -> tuple[Settings, list[str]]:
-    """As `load`, but an invalid variable has its default; also every fault, a line each.
+    """Read the settings as `load` does, with defaults for invalid variables; also return the
+    faults.
 
-    For what must work whatever `.env` contains: to stop the appliance and to look at it.
+    Each fault is one line. Commands that must work whatever `.env` contains use this: stopping the
+    appliance and showing it.
     """
     environ = os.environ if environ is None else environ
     faults: list[str] = []
     from_file = env_file.read(repository / ".env", VARIABLES, faults)
     given = {**from_file, **{name: text for name, text in environ.items() if text.strip()}}
     context = {"repository": repository}
-    # What some defaults follow from; its faults come with the second reading.
+    # Some defaults follow from these; faults are reported by the second reading.
     first, _ = read_leniently(
         Settings, given, defaults={"state_dir": default_state_dir(repository)}, context=context
     )
@@ -408,7 +412,7 @@ def load_leniently(
 def _defaults(
     first: Settings, repository: Path, secrets: credentials.Credentials
 ) -> dict[str, object]:
-    """The defaults that follow from other settings, from this machine or from the state folder."""
+    """Return the defaults that follow from other settings, this machine or the state folder."""
     here = hosts.from_here(first.inner_host)
     certificate = certificate_files.of(first.state_dir)
     password = first.redis_password or secrets.redis_password
@@ -430,7 +434,7 @@ def _defaults(
 
 
 def _usable_cpus(first: Settings) -> dict[str, frozenset[int]]:
-    """The CPUs that a field may name; a shop on another machine has others."""
+    """Return the CPUs that a field may name; a shop on another machine has other CPUs."""
     usable = {"shop_cpus": cpus.usable(), "other_cpus": cpus.usable()}
     given, here = first.model_fields_set, hosts.from_here(first.inner_host)
     if "shop_host" in given and first.shop_host != here and not hosts.is_loopback(first.shop_host):
@@ -445,14 +449,14 @@ def redis_address(host: str, port: int, password: str) -> str:
 
 
 def default_state_dir(repository: Path = REPOSITORY) -> Path:
-    """`state/` in the repository; for root a folder that PostgreSQL's own user can reach."""
+    """Return `state/` in the repository; for root a folder that PostgreSQL's user can reach."""
     if os.geteuid() != 0:
         return repository / "state"
     name = hashlib.sha256(str(repository).encode()).hexdigest()[:12]
     return Path("/var/lib/doorbuster") / name
 
 
-# Of the environment; `.env` may have others of anybody's, COMPOSE_PROJECT_NAME say.
+# Variables of the environment. `.env` may have any others, for example COMPOSE_PROJECT_NAME.
 _OF_PARTS = tuple(f"DOORBUSTER_{part}_" for part in ("GATEWAY", "SHOP", "ADS"))
 
 OPTIONAL_PORTS = frozenset(
@@ -465,7 +469,8 @@ OPTIONAL_PORTS = frozenset(
         "REDIS_EXPORTER",
     )
 )
-"""Ports of services that run only where their programs are; whoever starts one checks its port."""
+"""Ports of services that run only where their programs are; the code that starts one checks its
+port."""
 
 _REACHED = tuple(
     f"DOORBUSTER_{name}_HOST" for name in ("POSTGRES", "REDIS", "SHOP", "ADS", "GATEWAY")
@@ -473,7 +478,7 @@ _REACHED = tuple(
 
 
 def used_twice(ports: Mapping[str, int]) -> list[str]:
-    """A line for each port that several variables of `ports` name."""
+    """Return a line for each port that several variables of `ports` name."""
     by_port: dict[int, list[str]] = {}
     for name, port in ports.items():
         by_port.setdefault(port, []).append(name)

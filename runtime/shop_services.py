@@ -1,7 +1,4 @@
-"""Shop, ad server and gateway as services.
-
-Owns: their command lines, CPUs, stop signals, health and tables. Must not know: what they do.
-"""
+"""Shop, ad server and gateway as services."""
 
 import signal
 import sys
@@ -20,7 +17,7 @@ from runtime.settings import Settings
 
 
 def shop(settings: Settings) -> Service:
-    """On CPUs of its own."""
+    """Return the shop's service, on the shop's CPUs."""
     host = hosts.from_here(settings.inner_host)
     return Service(
         name="shop",
@@ -45,7 +42,7 @@ def shop(settings: Settings) -> Service:
 
 
 def ads(settings: Settings) -> Service:
-    """Beside the shop, on the same database."""
+    """Return the ad server's service, on the shop's database."""
     host = hosts.from_here(settings.inner_host)
     return Service(
         name="ads",
@@ -64,7 +61,7 @@ def ads(settings: Settings) -> Service:
             wanted=f"{settings.postgres_db} {settings.ads_banners}",
             timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
         ),
-        # Its own, and what it takes from the shop.
+        # Its code, and the modules that it takes from the shop.
         code=(
             "common",
             "shop/ads",
@@ -77,7 +74,7 @@ def ads(settings: Settings) -> Service:
 
 
 def gateway(settings: Settings) -> Service:
-    """In front of both."""
+    """Return the gateway's service, in front of both."""
     tls = (settings.gateway_tls_certificate, settings.gateway_tls_key)
     host, inner_host = hosts.from_here(settings.host), hosts.from_here(settings.inner_host)
     return Service(
@@ -91,7 +88,7 @@ def gateway(settings: Settings) -> Service:
         ready_within_s=20,
         refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
-        # Another certificate means another start, too.
+        # Another certificate means a restart, too.
         code=("gateway", "common", *map(str, tls)),
         prepare=lambda: own_certificate.keep(settings, *tls),
     )

@@ -1,7 +1,7 @@
-"""The state folder: where everything lives that one appliance keeps between two commands.
+"""The state folder: the data of one appliance between two commands.
 
-Owns: its layout, its making and emptying, and the lock that lets one command at a time change it.
-Must not know: what the services write into it.
+The module has the folder's layout, makes and empties it, and has the lock that lets one command at
+a time change it.
 """
 
 import contextlib
@@ -17,28 +17,29 @@ from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""By which one without a marker is known: commands that need no appliance write there, too."""
+"""Files that identify a state folder without a marker: commands without an appliance write there,
+too."""
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
-"""Folders that root's PostgreSQL and Redis reach under an account of their own, which owns them."""
+"""Folders of root's PostgreSQL and Redis, which run under other accounts; these own the folders."""
 _SHARED = ("certificates", "prometheus")
-"""Folders that have something for others: browsers need the authority, and the containers of other
-accounts Prometheus' configuration. The secrets in them have mode 600."""
+"""Folders with files for others: browsers need the authority, and the containers of other accounts
+Prometheus' configuration. The secrets in them have mode 600."""
 
 
 class StateError(RuntimeError):
-    """The state folder cannot be used; the message says the fix."""
+    """An unusable state folder; the message has the fix."""
 
 
 def said(error: OSError) -> str:
-    """What the system says and, if it names one, of which file, in one line."""
+    """Return the system's message in one line, with the file if it names one."""
     where = f" ({error.filename})" if error.filename else ""
     return f"{error.strerror or error}{where}"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The folder and where things are in it."""
+    """The folder and the places in it."""
 
     folder: Path
 
@@ -49,39 +50,39 @@ class State:
 
     @property
     def redis(self) -> Path:
-        """Redis' configuration; its data is in memory."""
+        """The folder of Redis' configuration; its data is in memory."""
         return self.folder / "redis"
 
     @property
     def logs(self) -> Path:
-        """One log per service."""
+        """The folder with one log per service."""
         return self.folder / "logs"
 
     def log(self, service: str) -> Path:
-        """What this service printed."""
+        """Return the log of this service's output."""
         return self.logs / f"{service}.log"
 
     def stamp(self, name: str) -> Path:
-        """Which version of something was started last."""
+        """Return the file with the version of something that was started last."""
         return self.folder / "stamps" / name
 
     def stamped(self, name: str, version: str) -> bool:
-        """Whether `version` is what was stamped last."""
+        """Return whether `version` was stamped last."""
         path = self.stamp(name)
         return path.exists() and path.read_text() == version
 
     def write_stamp(self, name: str, version: str) -> None:
-        """Keep which version of something was started."""
+        """Keep the version of something that was started."""
         private_file.write(self.stamp(name), version.encode())
 
     @property
     def is_ours(self) -> bool:
-        """Whether an appliance has made it."""
+        """Whether an appliance has made the folder."""
         return any((self.folder / name).exists() for name in (MARKER, *_OTHER_MARKS))
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether there is something in it that no appliance has made."""
+        """Whether the folder has files that no appliance has made."""
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())
@@ -89,7 +90,7 @@ class State:
     def make(self) -> None:
         """Make the folder, closed to other users.
 
-        Raises `StateError` if it cannot be written, the disk is full, or it is somebody's.
+        Raises `StateError` if it cannot be written, the disk is full, or it has other files.
         """
         try:
             self._make_folder()
@@ -128,7 +129,7 @@ class State:
         )
 
     def close_to_others(self, results: Path) -> None:
-        """Close what an earlier version, or another umask, left open. Raises `StateError`."""
+        """Close paths that an earlier version, or another umask, left open. Raises `StateError`."""
         try:
             for path in self.open_to_others(results):
                 mode = stat.S_IMODE(path.stat().st_mode)
@@ -137,10 +138,10 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return what other users reach in it without being meant to: itself, or what is in it.
+        """Return the paths that other users must not reach but can: the folder itself, or its
+        entries.
 
-        The folder of the results is left out, and so is what belongs to another user. Raises
-        OSError.
+        The folder of the results is left out, and so are paths of another user. Raises OSError.
         """
         if not self.folder.is_dir() or not stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             return []
@@ -161,13 +162,13 @@ class State:
         return found
 
     def _allowed(self, path: Path) -> int:
-        """Which of the modes for others this path may have."""
-        if path == self.folder:  # root's PostgreSQL and Redis pass through to their own folders
+        """Return the modes for others that this path may have."""
+        if path == self.folder:  # root's PostgreSQL and Redis pass through to their folders
             return 0o000 if os.geteuid() else 0o011
         return 0o055 if path.name in _SHARED else 0o000
 
     def empty(self, keep: Path) -> None:
-        """Remove everything in the folder but `keep`.
+        """Remove everything in the folder except `keep`.
 
         Raises `StateError` for a folder that Doorbuster did not make, or that cannot be written.
         """
@@ -198,11 +199,11 @@ class State:
         if [entry.name for entry in self.folder.iterdir()] == [MARKER]:
             (self.folder / MARKER).unlink()
             self.folder.rmdir()
-        # Else what is to be kept lies in it, and the folder stays known as ours.
+        # Otherwise `keep` is in the folder, which stays marked as Doorbuster's.
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder against other `make up`, `make down` and `make reset`."""
+        """Lock the folder against other `make up`, `make down` and `make reset`."""
         if not self.folder.exists():
             yield
             return

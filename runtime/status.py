@@ -1,7 +1,4 @@
-"""`make status`: what runs, where and since when.
-
-Owns: the table a person reads. Must not know: how to change any of it.
-"""
+"""`make status`: the running services, where they run and since when."""
 
 from rich.table import Table
 
@@ -26,7 +23,7 @@ def status(settings: Settings, progress: Progress) -> None:
         table.add_column(heading)
     for service in services.table(settings, state):
         now = states.get(service.name)
-        if now is None:  # it runs as an older version started it
+        if now is None:  # an older version started it
             table.add_row(service.name, "unknown", "make up starts it", _shown(service.port))
             continue
         health = (service.refusal() or "healthy") if now.runs else "–"
@@ -47,7 +44,7 @@ def _shown(port: int | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Minutes and seconds, or hours and minutes."""
+    """Return minutes and seconds, or hours and minutes."""
     minutes, rest_s = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest_s:02} s"

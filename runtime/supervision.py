@@ -1,7 +1,4 @@
-"""supervisord: one supervisor per appliance, told what to run and spoken to over its socket.
-
-Owns: its configuration, its start and end, its answers. Must not know: what the services do.
-"""
+"""supervisord: one supervisor per appliance, with its configuration and its socket."""
 
 import contextlib
 import os
@@ -29,8 +26,8 @@ from runtime.state import State
 LOG_BYTES = 10_000_000
 START_WITHIN_S = 10.0
 START_RETRIES = 20
-"""A second, two, three … apart: what a dead service leaves behind, as PostgreSQL its backends, may
-hold up the next start for a while."""
+"""Starts are a second, two, three … apart: the remains of a dead service, as PostgreSQL's backends,
+may hold up the next start for a while."""
 
 
 _BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
@@ -38,16 +35,16 @@ _BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
 
 
 class SupervisorError(RuntimeError):
-    """The supervisor does not do what it should; the message says how to fix it."""
+    """A supervisor that does not work as it should; the message has the fix."""
 
 
 class StoppingError(SupervisorError):
-    """It has been told to end, and stops its services."""
+    """A supervisor that is about to end, and stops its services."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceState:
-    """What the supervisor says of one service."""
+    """The supervisor's report of one service."""
 
     name: str
     state: str  # RUNNING, STARTING, STOPPED, BACKOFF, EXITED, FATAL, …
@@ -56,7 +53,7 @@ class ServiceState:
 
     @property
     def runs(self) -> bool:
-        """Whether there is a process; it may not be ready yet."""
+        """Whether the service has a process; it may not be ready yet."""
         return self.state in ("STARTING", "RUNNING")
 
 
@@ -68,7 +65,7 @@ class Supervisor:
 
     @property
     def socket(self) -> Path:
-        """Where it listens: in the state folder if it can."""
+        """The socket where the supervisor listens: in the state folder if possible."""
         return private_file.socket_path(self._wanted_socket)
 
     @property
@@ -77,16 +74,16 @@ class Supervisor:
 
     @property
     def pid_file(self) -> Path:
-        """Where it writes its process id."""
+        """The file with the supervisor's process id."""
         return self.state.folder / "supervisord.pid"
 
     @property
     def configuration_file(self) -> Path:
-        """What `start` writes and it reads."""
+        """The configuration that `start` writes and the supervisor reads."""
         return self.state.folder / "supervisord.conf"
 
     def is_stopping(self) -> bool:
-        """Whether it answers that it is about to end."""
+        """Return whether it answers that it is about to end."""
         try:
             with self._calls() as calls:
                 calls.getState()
@@ -97,29 +94,29 @@ class Supervisor:
         return False
 
     def is_running(self) -> bool:
-        """Whether it answers."""
+        """Return whether it answers."""
         with contextlib.suppress(SupervisorError), self._calls() as calls:
             return bool(calls.getState()["statename"] == "RUNNING")
         return False
 
     def has_died(self) -> bool:
-        """Whether it ended without an order: it was killed, or the machine went down.
+        """Return whether it ended without an order: it was killed, or the machine went down.
 
-        Its services end with it. One that ends in order removes its pid file.
+        Its services end with it. A supervisor that ends in order removes its pid file.
         """
         return self.pid_file.exists() and self.recorded_pid() is None
 
     def why_down(self) -> str:
-        """Return what to do while it does not run, and report it if nobody has stopped it."""
+        """Return what to do while it does not run, and whether it has died."""
         if not self.has_died():
             return "`make up` starts it."
         why = "The supervisor was killed, or the machine went down."
         return f"{why} `make up` starts everything again."
 
     def start(self, services: Sequence[Service], settings: Settings) -> None:
-        """Start it with no service running yet.
+        """Start the supervisor with no service running yet.
 
-        Raises `SupervisorError` with its own words.
+        Raises `SupervisorError` with its output.
         """
         self.remove_files()
         try:
@@ -140,7 +137,7 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            umask=0o077,  # for its own log, which it opens before it reads of the umask
+            umask=0o077,  # for its log, which it opens before it reads its umask
             check=False,
         )
         if done.returncode != 0 or not wait_until(self.is_running, START_WITHIN_S):
@@ -148,12 +145,12 @@ class Supervisor:
             raise SupervisorError(f"supervisord did not start: {said}")
 
     def remove_files(self) -> None:
-        """Remove what a supervisor that has ended may have left: its socket and its pid file."""
+        """Remove the socket and the pid file that an ended supervisor may have left."""
         private_file.remove_socket(self._wanted_socket)
         self.pid_file.unlink(missing_ok=True)
 
     def configuration(self, services: Sequence[Service]) -> str:
-        """supervisord's configuration for these services."""
+        """Return supervisord's configuration for these services."""
         open_files = pinned.raise_open_files()
         sections = [
             "[unix_http_server]",
@@ -186,10 +183,10 @@ class Supervisor:
                 f"stopsignal = {service.stop_signal.name.removeprefix('SIG')}",
                 f"stopwaitsecs = {service.stop_wait_s}",
                 f"umask = {'022' if service.writes_results else '077'}",
-                # What a service leaves behind in its process group ends with it.
+                # Processes that remain in the service's group end with it.
                 "killasgroup = true",
                 "redirect_stderr = true",
-                # supervisord expands this one twice.
+                # supervisord expands this value twice.
                 f"stdout_logfile = {_escaped(_escaped(self.state.log(service.name)))}",
                 f"stdout_logfile_maxbytes = {LOG_BYTES}",
                 "stdout_logfile_backups = 2",
@@ -197,7 +194,7 @@ class Supervisor:
         return "\n".join(sections) + "\n"
 
     def states(self) -> dict[str, ServiceState]:
-        """Each service's state."""
+        """Return each service's state."""
         with self._calls() as calls:
             return {
                 one["name"]: ServiceState(
@@ -221,7 +218,7 @@ class Supervisor:
                     raise
 
     def shut_down(self, within_s: float = 120.0) -> None:
-        """Stop every service, last started first, and end the supervisor itself."""
+        """Stop every service, last started first, and end the supervisor."""
         pid = self.recorded_pid()
         try:
             with self._calls() as calls:
@@ -236,7 +233,8 @@ class Supervisor:
                 psutil.Process(pid).wait(within_s)
 
     def recorded_pid(self) -> int | None:
-        """The process id in its pid file, if that process is this supervisor; None otherwise."""
+        """Return the process id in its pid file, if that process is this supervisor; None
+        otherwise."""
         try:
             pid = int(self.pid_file.read_text())
             command = psutil.Process(pid).cmdline()
@@ -251,8 +249,8 @@ class Supervisor:
         try:
             yield proxy.supervisor
         except (OSError, HTTPException) as error:
-            # One that ends in order removes its pid file before it closes a connection that it has
-            # not answered; one that was killed leaves the file.
+            # A supervisor that ends in order removes its pid file before it closes an unanswered
+            # connection; a killed one leaves the file.
             if isinstance(error, _BROKEN_OFF) and not self.pid_file.exists():
                 raise _being_stopped() from error
             raise SupervisorError(f"the supervisor does not answer: {error}") from error
@@ -269,10 +267,10 @@ def _being_stopped() -> StoppingError:
 
 
 def left_over(state: State) -> list[psutil.Process]:
-    """Processes of this appliance that still run, whoever started them.
+    """Return the processes of this appliance that still run, whatever started them.
 
-    A process is the appliance's if its environment says so, or its command line names a file in the
-    state folder as one of the appliance's programs does.
+    A process is the appliance's if its environment has the appliance's mark, or its command line
+    names a file in the state folder as one of the appliance's programs does.
     """
     mark = f"{APPLIANCE_VARIABLE}={state.folder}"
     found = []
@@ -287,7 +285,8 @@ def left_over(state: State) -> list[psutil.Process]:
 
 
 def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
-    """End these processes: SIGINT to PostgreSQL, SIGTERM to the others, SIGKILL to the deaf."""
+    """End these processes: SIGINT to PostgreSQL, SIGTERM to the others, then SIGKILL to
+    the rest."""
     # Not `common.processes`: these are not children of this process, which cannot reap them.
     for process in processes:
         with contextlib.suppress(psutil.Error):

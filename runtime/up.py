@@ -1,8 +1,4 @@
-"""`make up`: from whatever state the machine is in to a healthy appliance.
-
-Owns: the order of the steps and what a person reads when one fails. Must not know: how a service
-works inside.
-"""
+"""`make up`: from any state of the machine to a healthy appliance."""
 
 import hashlib
 import os
@@ -30,7 +26,7 @@ from runtime.supervision import Supervisor, left_over
 SUPERVISED = "supervised"
 LOG_LINES = 20
 RETRY_PATIENCE_S = 15.0
-"""Real seconds for which a service that ended right after its start is tried again."""
+"""Real seconds for which the start of a service that ended at once is repeated."""
 FIRST_SPARE_PORT = 8095  # the defaults end before it
 LOOPBACK_PORTS = tuple(  # with `make up`
     f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
@@ -72,7 +68,10 @@ def _build_documentation(progress: Progress) -> None:
 
 
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
-    """What to open or type next; `prometheus`: it runs, too."""
+    """Return the addresses to open and the commands to type next.
+
+    `prometheus` is True if Prometheus runs, too.
+    """
     host = hosts.from_here(settings.host)
     inner = hosts.from_here(settings.inner_host)
     admin = hosts.authority(inner, settings.gateway_admin_port)
@@ -94,9 +93,9 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Which file makes browsers trust the console; nothing if it speaks no TLS or has their trust.
+    """Return the authority that a browser must import; nothing without TLS or with a trusted one.
 
-    The path is a row of its own because state folders of root have long names.
+    The path has a separate row because state folders of root have long names.
     """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
@@ -116,7 +115,8 @@ class Start:
     progress: Progress
 
     def run(self) -> None:
-        """All steps. What an interrupted or failed start has started is stopped again."""
+        """Carry out all steps. After an interrupted or failed start, its services are stopped
+        again."""
         supervisor = Supervisor(self.state)
         with self.progress.step("Programs") as step:
             table = services.table(self.settings, self.state)
@@ -141,8 +141,8 @@ class Start:
             raise
 
     def _supervised_version(self, supervisor: Supervisor, table: Sequence[Service]) -> str:
-        # Everything a running service got at its start, but its code: that restarts it alone; and
-        # but what only a console's very first start asks for.
+        # Everything a running service got at its start, without its code, which restarts it alone,
+        # and without the settings that only a console's very first start reads.
         variables = {**self.settings.environment(), "DOORBUSTER_FIRST_LOOK": ""}.items()
         parts = [
             supervisor.configuration(table),
@@ -186,7 +186,7 @@ class Start:
             step.detail = "restarted" if runs else ""
             supervisor.stop_service(service.name)
             service.prepare()
-            version = service.code_version()  # it may have prepared what counts
+            version = service.code_version()  # `prepare` may have changed the files that count
             supervisor.start_service(service.name)
             self._wait(supervisor, service, service.refusal)
             self._wait(supervisor, service, service.page_refusal)
@@ -211,7 +211,7 @@ class Start:
                         f"it is started again for up to {RETRY_PATIENCE_S:.0f} s"
                     )
             if ended_s is not None:
-                # The supervisor starts it again: what a killed predecessor holds is soon free.
+                # The supervisor starts it again; a killed predecessor soon frees its resources.
                 patience_s = min(patience_s, ended_s + RETRY_PATIENCE_S - now_s)
             if patience_s > 0 and state != "FATAL":
                 time.sleep(0.05)
@@ -231,7 +231,8 @@ class Start:
         if self.state.stamped(tables.log, version):
             return
         with self.progress.step(tables.title), self.state.log(tables.log).open("w") as log:
-            # Not through the supervisor: it is to end, and an interrupt is to end it at once.
+            # Not through the supervisor: the command ends by itself, and an interrupt must end it
+            # at once.
             try:
                 done = subprocess.run(
                     tables.command,
@@ -258,7 +259,7 @@ class Start:
 
 
 def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
-    """The variable of each port that these services and the appliance itself need, and the port."""
+    """Return the ports that these services and the appliance need, by their variables."""
     optional = {service.port_variable for service in table}
     return {
         variable: port
@@ -268,7 +269,7 @@ def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
 
 
 def unknown_hosts(settings: Settings) -> list[str]:
-    """A line for each host where a part should be reached that this machine does not know."""
+    """Return a line for each configured host of a part that this machine cannot resolve."""
     return [
         f"{variable}={host}: no such host ({why}); fix: the name or the address of one"
         for variable, host in settings.reached_hosts().items()
@@ -277,9 +278,9 @@ def unknown_hosts(settings: Settings) -> list[str]:
 
 
 def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
-    """A line for each of these ports that cannot be had: who holds it, and the fix.
+    """Return a line for each of these ports that is taken: by which process, and the fix.
 
-    The port it proposes is the same each time, so that `make up` and `make doctor` agree.
+    The proposed port is the same each time, so that `make up` and `make doctor` agree.
     """
     lines = used_twice(wanted)
     avoid = set(settings.ports().values())
@@ -289,7 +290,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
             who = ports.holder(port, host)
         except ports.AddressError as error:
             line = f"{host_variable}: {error}; fix: 127.0.0.1, or 0.0.0.0 for all addresses"
-            lines += [line] if line not in lines else []  # once for all ports that listen there
+            lines += [line] if line not in lines else []  # once for all ports on that host
             continue
         if who:
             spare = ports.first_free(FIRST_SPARE_PORT, avoid, host)
@@ -305,7 +306,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
 
 
 def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
-    """The variable of the host where this port is listened on, and the host."""
+    """Return the variable of the host where this port is opened, and the host."""
     if variable in LOOPBACK_PORTS:
         return variable, hosts.LOOPBACK
     public = variable in PUBLIC_PORTS
@@ -315,12 +316,13 @@ def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
 
 
 def busy_machine() -> str:
-    """Says so if more wants to run than there are CPUs; empty if not."""
+    """Return a warning if more processes want to run than there are CPUs; otherwise an
+    empty text."""
     load, count = os.getloadavg()[0], len(cpus.usable())
     return f"the machine is busy: {load:.1f} processes for {count} CPUs" if load > count else ""
 
 
 def last_words(state: State, service: str) -> str:
-    """The end of a service's log, and where the rest is."""
+    """Return the end of a service's log, and where the rest is."""
     end = log_tail.of(state.log(service), LOG_LINES)
     return f"  {end}\n  fix: `make doctor` looks at the machine"
