@@ -1,4 +1,4 @@
-"""Whether something answers by HTTP, or by TLS with the certificate that it should have.
+"""Whether a server answers by HTTP, or by TLS with the certificate that it should have.
 
 `python -m common.answering HOST PORT PATH [CERTIFICATE]` ends with status 1 and the reason if not.
 """
@@ -14,10 +14,10 @@ PAGE_TIMEOUT_S = 10.0
 
 
 def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
-    """Why `GET path` is not answered with 200; None when it is. Knows of no proxy.
+    """Return why `GET path` is not answered with 200; None when it is. No proxy is used.
 
-    With `trust`, a PEM file, the call is made by TLS, and the server must present the first
-    certificate of that file. So it does not matter by which name it is called.
+    With `trust`, a PEM file, the call uses TLS, and the server must present the first certificate
+    of that file. The name of the server therefore does not matter.
     """
     scheme = "http" if trust is None else "https"
     url = f"{scheme}://{hosts.authority(host, port)}{path}"

@@ -1,9 +1,9 @@
-"""Functions of ours that read what a student sent, each in a child process with limits.
+"""Functions of the project that read what a student sent, each in a child process with limits.
 
 Parsers may need far more memory and time than the size of their input suggests. `call` therefore
 runs the parser in a process that is ended when it reaches a limit; the calling process only ever
-sees a short answer. The child is the project's own code: it may open files, so that it can unpack
-an archive. `gateway.students` runs the students' own code, which may open nothing.
+sees a short answer. The child runs the project's code: it may open files, so that it can unpack an
+archive. `gateway.students` runs the students' code, which may open nothing.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from common import processes
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _PR_SET_NO_NEW_PRIVS: Final = 38  # prctl(2)
 _OUT_OF_MEMORY: Final = 77
-"""Exit status of a child that has no memory left, not even to say so."""
+"""The exit status of a child without the memory to report an error."""
 _MOST_WORDS: Final = 1000
 _OF_ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",
@@ -42,7 +42,7 @@ _OF_ONE_THREAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one call may take."""
+    """The limits of one call."""
 
     memory_bytes: int
     """Address space, in addition to what the function's module needed to be imported."""
@@ -110,7 +110,7 @@ def _started(asked: int, environment: Mapping[str, str]) -> "subprocess.Popen[by
 
 
 def _answer(process: "subprocess.Popen[bytes]", bounds: Bounds, deadline_s: float) -> bytes:
-    """All that the child writes until it closes its end."""
+    """Return all that the child writes until it closes its end."""
     assert process.stdout is not None
     content = bytearray()
     waiting = select.poll()
@@ -148,7 +148,7 @@ def _serve(parent: int) -> NoReturn:
     """Be the child: read the order from standard input, write the answer to standard output."""
     _end_with(parent)
     line = os.dup(1)
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # a library's output must not become the answer
     order = json.loads(sys.stdin.buffer.read())
     bounds = Bounds(**order["bounds"])
     module, _, name = order["function"].partition(":")
@@ -169,7 +169,7 @@ def _serve(parent: int) -> NoReturn:
             said = json.dumps({"refused": _words(fault, module.partition(".")[0])}).encode()
     with os.fdopen(line, "wb") as answer:
         answer.write(said)
-    os._exit(0)  # without a destructor of a library that might still fail
+    os._exit(0)  # without a library's destructor, which might still fail
 
 
 def _exceeded(words: str) -> bytes:
@@ -200,7 +200,7 @@ def _limit(bounds: Bounds) -> None:
 
 
 def _words(fault: Exception, package: str) -> str:
-    """The exception as one line; its class before it unless it is of this package."""
+    """Return the exception as one line, with its class first unless it is of this package."""
     own = type(fault).__module__.partition(".")[0] == package
     words = " ".join(str(fault).split())
     line = words if own and words else f"{type(fault).__name__}: {words}".rstrip(": ")

@@ -1,27 +1,28 @@
-"""Which CPUs belong to the shop alone and which to everything else.
+"""The CPUs of the shop, and those of everything else.
 
-The shop gets CPUs of its own, so that "server CPU" means what it meant in the papers.
+The shop has separate CPUs, so that "server CPU" means the same as in the papers.
 """
 
 import os
 
 
 def usable() -> frozenset[int]:
-    """The CPUs a process of this machine may be given.
+    """Return the CPUs that a process of this machine may use.
 
-    The caller may itself be pinned already (a load generator is), so the machine's first process is
-    asked too.
+    The caller may already be limited to some CPUs (a load generator is), so the CPUs of the
+    machine's first process count, too.
     """
     return frozenset(os.sched_getaffinity(0) | os.sched_getaffinity(1))
 
 
 def for_shop() -> tuple[int, ...]:
-    """The default for the shop: the last CPU."""
+    """Return the shop's default: the last CPU."""
     return (max(os.sched_getaffinity(0)),)
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """The default for everything else: what the shop leaves, or the same on a single CPU."""
+    """Return the default for everything else: the CPUs without the shop's, or a single
+    shared one."""
     left = os.sched_getaffinity(0) - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus
 
@@ -47,7 +48,7 @@ def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
 
 
 def written(numbers: set[int] | frozenset[int] | tuple[int, ...]) -> str:
-    """A CPU list as text, e.g. `0,2`; three and more in a row as `4-6`."""
+    """Return a CPU list as text, e.g. `0,2`; three and more in a row as `4-6`."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:

@@ -5,7 +5,8 @@ import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses that mean every address of a machine to who listens; and where it reaches itself."""
+"""Addresses that mean every address of the machine for a server, and the address that reaches it
+from the same machine."""
 
 LOOPBACK = "127.0.0.1"
 
@@ -16,7 +17,7 @@ _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 
 
 def listening(text: str) -> str:
-    """The host in this text, where something may listen. Raises ValueError with the form."""
+    """Return the host in this text, where a server may listen. Raises ValueError with the form."""
     host = text.removeprefix("[").removesuffix("]").lower()
     if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
         raise ValueError(f"not a host; allowed is {_FORM}")
@@ -24,7 +25,7 @@ def listening(text: str) -> str:
 
 
 def reached(text: str) -> str:
-    """As `listening`, but one host that others can call: not every address of a machine."""
+    """Return the host, which others can call. Raises ValueError, also for every address at once."""
     host = listening(text)
     if host in EVERYWHERE:
         raise ValueError(f"every address is none to be reached at; allowed is {_FORM}")
@@ -32,31 +33,32 @@ def reached(text: str) -> str:
 
 
 def from_here(host: str) -> str:
-    """Where a machine itself reaches what listens on its `host`."""
+    """Return the address at which a machine itself reaches a server on its `host`."""
     return EVERYWHERE.get(host, host)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it, as far as the text says."""
+    """Return whether only this machine can reach the host, as far as the text shows."""
     if host == "localhost":
         return True
-    # A name: who knows where it leads.
+    # A name may lead anywhere.
     return _is_address(host) and ipaddress.ip_address(host).is_loopback
 
 
 def authority(host: str, port: int) -> str:
-    """`host:port` as addresses of pages have it."""
+    """Return `host:port` in the form of page addresses."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def host_of(authority: str) -> str:
-    """The host in `host:port` or `host`, as the field Host of a request has it; small letters."""
+    """Return the host in `host:port` or `host`, the form of a request's field Host;
+    small letters."""
     host = authority if authority.endswith("]") else authority.rsplit(":", 1)[0]
     return host.removeprefix("[").removesuffix("]").lower()
 
 
 def unknown(host: str) -> str | None:
-    """Why this machine finds no address of `host` now; None if it finds one."""
+    """Return why this machine finds no address of `host` now; None if it finds one."""
     try:
         socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -65,7 +67,7 @@ def unknown(host: str) -> str | None:
 
 
 def address(host: str) -> str:
-    """An address of `host`, for who takes no names; an IPv4 one if there is one.
+    """Return an address of `host` for programs that accept no names; an IPv4 one if there is one.
 
     Raises OSError or UnicodeError when this machine finds none.
     """

@@ -16,12 +16,12 @@ Schema = dict[str, Any]
 
 _REFERENCE: Final = "#/components/schemas/"
 _MOST_CHARACTERS: Final = 800
-"""Characters of each text of a refusal."""
+"""The most characters of each text in a refusal."""
 _NULL: Final = "null"
 
 
 def _without_null(schema: Schema) -> None:
-    """A field that may be left out has no default that a caller could send."""
+    """Remove the default of optional fields: null is not a value that a caller could send."""
     for given in schema.get("properties", {}).values():
         if given.get("default", 0) is None:
             del given["default"]
@@ -121,7 +121,7 @@ def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> C
     match fault["type"]:
         case "missing":
             return CallError(f"{name}: is missing; it must be {allowed}", name, allowed)
-        case "value_error":  # of a check of the model's own
+        case "value_error":  # a check of the model
             return CallError(f"{name}: {fault.get('ctx', {})['error']}", name, allowed)
     given = "" if name == "body" else f", not {_quoted(fault['input'])}"
     return CallError(f"{name}: must be {allowed}{given}", name, allowed)
@@ -137,7 +137,7 @@ def _schema(model: type[BaseModel]) -> Schema:
 
 
 def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
-    """The schema of a field, or of an entry that has fields; None for anything else."""
+    """Return the schema of a field, or of an entry that has fields; None for anything else."""
     if isinstance(step, str):
         found = schema.get("properties", {}).get(step)
         return _followed(root, found) if found is not None else None
@@ -146,7 +146,7 @@ def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
 
 
 def _followed(root: Schema, schema: Schema) -> Schema:
-    """The schema behind a reference."""
+    """Return the schema behind a reference."""
     if "$ref" not in schema:
         return schema
     found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
@@ -156,7 +156,7 @@ def _followed(root: Schema, schema: Schema) -> Schema:
 def in_words(schema: Schema) -> str:
     """Return the values that a schema allows: a noun phrase.
 
-    Numbers and names say it by themselves; texts, lists and objects by their description.
+    Numbers and enumerations need no description; texts, lists and objects are shown by theirs.
     """
     match schema:
         case {"enum": names}:
@@ -194,29 +194,29 @@ def _number(bound: float | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One call: what it takes and what it answers."""
+    """One call: its input and its answers."""
 
     method: Literal["GET", "PUT", "POST", "DELETE"]
     path: str
-    """With a parameter in braces, as `/shadows/{name}`."""
+    """The path, with a parameter in braces, as `/shadows/{name}`."""
     summary: str
     answers: type[BaseModel] | str
     """A model, or the media type of another answer, or nothing."""
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
-    """Status → reason, besides those that every call of this kind has."""
+    """Status → reason, in addition to the refusals of every call of this kind."""
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     status: int = 200
     parameter: str = ""
     """The meaning of the parameter in the path: a text, or a number if it is called `id`."""
     is_open: bool = False
-    """It needs no token."""
+    """True if the call needs no token."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """What the calls of an API have in common; refusals are status → reason."""
+    """The common properties of an API's calls; refusals are status → reason."""
 
     title: str
     description: str

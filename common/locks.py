@@ -1,4 +1,4 @@
-"""Locks on files and folders: the kernel lets go of them when the process that holds them ends.
+"""Locks on files and folders, which the kernel releases when the holding process ends.
 
 `machine_lock.py` has the lock of the whole machine, which other users cannot take.
 """
@@ -20,7 +20,10 @@ def hold(handle: int, *, waits: bool = False) -> None:
 
 
 def is_held(handle: int) -> bool:
-    """Whether another process holds this open file; if not, none can hold it until it is closed."""
+    """Return whether another process holds this open file.
+
+    If not, no process can hold it until it is closed.
+    """
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

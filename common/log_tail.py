@@ -1,4 +1,4 @@
-"""The last lines of a process's log, for the message that says why the process ended."""
+"""The last lines of a process's log, for the message about the reason of its end."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ _MOST_BYTES: Final = 256 * 1024
 
 
 def read(log: Path) -> str:
-    """The end of a log, at most 256 KiB; empty if there is no such file."""
+    """Return the end of a log, at most 256 KiB; empty if there is no such file."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))
@@ -19,17 +19,18 @@ def read(log: Path) -> str:
 
 
 def of(log: Path, most: int = MOST_LINES) -> str:
-    """The end of a log and where the rest is: `last lines of …:`, and below it those lines."""
+    """Return the end of a log and where the rest is: `last lines of …:`, and below it
+    those lines."""
     return f"last lines of {log}:\n{shown(read(log), most)}"
 
 
 def shown(printed: str, most: int = MOST_LINES) -> str:
-    """The last lines, indented, or a line that says there is none."""
+    """Return the last lines, indented, or a line that reports an empty log."""
     lines = printed.splitlines()[-most:]
     return "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
 
 
 def last_line(printed: str, otherwise: str = "it printed nothing") -> str:
-    """The last line that is not blank, or `otherwise`."""
+    """Return the last line that is not blank, or `otherwise`."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     return lines[-1] if lines else otherwise

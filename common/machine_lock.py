@@ -1,9 +1,9 @@
 """A lock of the whole machine. Another user can neither forge it nor hold it without being named.
 
 The lock is a Unix socket with an abstract name. The kernel gives a name to one process at a time,
-whichever user runs it, takes the name back when the process ends, and knows the user and the
+whichever user runs it. It takes the name back when the process ends, and knows the user and the
 process. There is no file that another user could write, make first or leave behind. Containers have
-names of their own, because names belong to a network namespace.
+separate names, because names belong to a network namespace.
 """
 
 import errno
@@ -47,9 +47,9 @@ class Holder:
     inode: int
     """The socket's inode."""
     user: int | None
-    """User id; None if this kernel does not tell."""
+    """User id; None if this kernel does not report it."""
     process: int | None
-    """Process id; None if the process is another user's and does not let the kernel tell."""
+    """Process id; None if the process is another user's and the kernel hides it."""
 
     @property
     def is_ours(self) -> bool:
@@ -109,7 +109,8 @@ class Holder:
 
 
 class HeldError(Exception):
-    """Another process holds the lock; None if it let go meanwhile or the kernel hides it."""
+    """Another process holds the lock; the holder is None if it has just ended or the kernel hides
+    it."""
 
     def __init__(self, holder: Holder | None) -> None:
         super().__init__(str(holder) if holder else "a process that cannot be seen from here")
@@ -125,7 +126,7 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         lock.bind(_address(name))
-        lock.listen(_MOST_LOOK_UPS)  # connecting tells the process; nothing is ever accepted
+        lock.listen(_MOST_LOOK_UPS)  # a connection shows the process; nothing is ever accepted
     except OSError as error:
         lock.close()
         if error.errno != errno.EADDRINUSE:
@@ -135,7 +136,8 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
 
 
 def holder_of(name: str, known: Holder | None = None) -> Holder | None:
-    """The holder of the lock `name`; None if no process holds it. `known` as for `take`."""
+    """Return the holder of the lock `name`; None if no process holds it. `known` is as
+    for `take`."""
     found = _socket_named(_address(name))
     if found is None:
         return None
@@ -158,7 +160,7 @@ def _address(name: str) -> bytes:
 
 
 def _socket_named(address: bytes) -> tuple[int, int | None] | None:
-    """Inode and user id of the socket that has this name."""
+    """Return inode and user id of the socket that has this name."""
     with suppress(OSError, struct.error):
         return _asked_of_kernel(address)
     # A kernel without that service: the table has inodes and names, no users.
@@ -209,7 +211,7 @@ def _message(data: bytes) -> tuple[int, int, dict[int, bytes]]:
 
 
 def _listener(name: str) -> int | None:
-    """The process that listens on the socket, from the kernel."""
+    """Return the process that listens on the socket, as the kernel names it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:
@@ -218,13 +220,13 @@ def _listener(name: str) -> int | None:
             process, *_ = struct.unpack(
                 "3i", asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
             )
-        except OSError:  # it has gone, does not listen, or too many have asked
+        except OSError:  # it has gone, does not listen, or has too many look-ups
             return None
     return process or None
 
 
 def _has(process: int, inode: int) -> bool:
-    """Whether this process has the socket open, as far as this user may look."""
+    """Return whether this process has the socket open, as far as this user can see."""
     wanted = f"socket:[{inode}]"
     with suppress(OSError):
         for number in os.listdir(f"/proc/{process}/fd"):
@@ -235,7 +237,7 @@ def _has(process: int, inode: int) -> bool:
 
 
 def _users(process: int) -> set[int]:
-    """Real, effective, saved and file system user ids."""
+    """Return the real, effective, saved and file system user ids."""
     for line in Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines():
         if line.startswith("Uid:"):
             return set(map(int, line.split()[1:]))

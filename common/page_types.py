@@ -11,12 +11,12 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageType:
-    """A page type. What `leads_to` leaves over to 1 is the exit."""
+    """A page type. The rest of `leads_to` to 1 is the probability of the exit."""
 
     name: str
     word: str
     path: str
-    """The address in the shop; words in braces stand for what differs."""
+    """The address in the shop; words in braces are variables."""
     mean_execution_s: float
     """Table 2, paper seconds, waits included."""
     leads_to: Mapping[str, float] = field(default_factory=dict)

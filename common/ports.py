@@ -1,4 +1,4 @@
-"""Ports of this machine: which are free, and who holds the others."""
+"""Ports of this machine: which are free, and which process holds the others."""
 
 import contextlib
 import errno
@@ -21,9 +21,9 @@ class AddressError(ValueError):
 
 
 def holder(port: int, host: str = "127.0.0.1") -> str | None:
-    """None if `port` can be listened on; else who holds it, as far as this user may know.
+    """Return None if a server can listen on `port`; otherwise the holder, as far as it is visible.
 
-    Raises `AddressError` if `host` is no address of this machine.
+    Raises `AddressError` if this machine does not have the address `host`.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -42,7 +42,7 @@ def holder(port: int, host: str = "127.0.0.1") -> str | None:
 
 
 def accepts(port: int, host: str = "127.0.0.1") -> bool:
-    """Whether a process accepts connections on that port."""
+    """Return whether a process accepts connections on that port."""
     try:
         socket.create_connection((host, port), timeout=_CONNECT_S).close()
     except OSError:
@@ -51,19 +51,19 @@ def accepts(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:
-    """The first port from `start` up that can be listened on and is not in `avoid`; None if none.
+    """Return the first free port from `start` up that is not in `avoid`; None if there is none.
 
-    Raises `AddressError` if `host` is no address of this machine.
+    Raises `AddressError` if this machine does not have the address `host`.
     """
     wanted = (port for port in range(start, 65536) if port not in avoid)
     return next((port for port in wanted if holder(port, host) is None), None)
 
 
 def free(count: int, host: str = "127.0.0.1") -> list[int]:
-    """`count` ports of `host` that nobody listens on now; no port twice in a process.
+    """Return `count` free ports of `host`; a process never gets the same port twice.
 
-    They lie below those that the kernel gives to connections and to whoever asks for any port, so
-    that one which is used minutes later is still free then.
+    The ports are below those that the kernel gives to connections and to programs that ask for any
+    port. A port that is used minutes later is therefore still free then.
     """
     found: list[int] = []
     while len(found) < count:
@@ -79,7 +79,7 @@ def _first_given_by_the_kernel() -> int:
         first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError, IndexError):
         return USUAL_FIRST_GIVEN
-    # Some machines give nearly all of them to connections.
+    # Some machines give nearly all ports to connections.
     return first if first > LOWEST_FREE + 5_000 else USUAL_FIRST_GIVEN
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Final
 
 _LONGEST_SOCKET_PATH_BYTES: Final = 90
-"""Longest path, of the 107 bytes that the kernel takes: supervisord appends its process id."""
+"""The longest path of a socket. The kernel takes 107 bytes, and supervisord appends its
+process id."""
 _SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write aside and rename: never half-written, never seen by others than `mode` allows."""
+    """Write a new file and rename it: it is never half-written or open beyond `mode`."""
     aside = path.with_name(path.name + ".new")
     aside.unlink(missing_ok=True)
     try:
@@ -29,8 +30,8 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
 def put(aside: Path, path: Path) -> None:
     """Rename `aside`, a file or folder on the same file system, to `path`, and keep it so.
 
-    What is in a file reaches the disk before its name does: after a power cut the name leads to the
-    old content or to the new one, never to an empty file.
+    The content reaches the disk before the name does. After a power cut the name leads to the old
+    content or to the new one, never to an empty file.
     """
     _flush(aside)
     aside.replace(path)
@@ -38,22 +39,23 @@ def put(aside: Path, path: Path) -> None:
 
 
 def socket_path(wanted: Path) -> Path:
-    """Where the socket `wanted` is: there, or in a folder of its own if that path is too long."""
+    """Return the path of the socket `wanted`: itself, or one in another folder if it is
+    too long."""
     if _fits(wanted):
         return wanted
     try:
         there = wanted.readlink()
     except OSError:
-        return wanted  # nothing is there, so nothing answers
+        return wanted  # no such link, so no server
     return there if _is_private(there.parent) else wanted
 
 
 def make_socket_path(wanted: Path) -> Path:
-    """Where the socket `wanted` shall be made.
+    """Return the path at which the socket `wanted` must be made.
 
     If its path is too long for a socket, `wanted` becomes a link into a new private folder. The
-    name of that folder is random: another user can neither know nor take it in advance.
-    Raises OSError.
+    name of that folder is random: another user can neither know nor take it in advance. Raises
+    OSError.
     """
     there = socket_path(wanted)
     if _fits(there):
@@ -70,7 +72,7 @@ def make_socket_path(wanted: Path) -> Path:
 
 
 def remove_socket(wanted: Path) -> None:
-    """Remove the socket `wanted`, with its folder if it has one of its own."""
+    """Remove the socket `wanted`, with its separate folder if it has one."""
     there = socket_path(wanted)
     there.unlink(missing_ok=True)
     if there != wanted:
@@ -91,7 +93,7 @@ def _fits(path: Path) -> bool:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether this is a folder of ours that no other user may enter."""
+    """Return whether this is a folder of this user that no other user may enter."""
     try:
         facts = folder.lstat()
     except OSError:

@@ -34,7 +34,7 @@ class SettingsModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prefix: ClassVar[str] = PREFIX
-    """How the variables of this part begin; shared declarations name their variable."""
+    """The beginning of this part's variables; shared declarations name their variable."""
 
     @classmethod
     def variable(cls, field: str) -> str:
@@ -56,7 +56,8 @@ def setting(
     page: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """Declare a setting; `shown` is a default that is not a constant, `page` says more about it."""
+    """Declare a setting; `shown` describes a computed default, `page` has more about
+    the setting."""
     extra: dict[str, Any] = {
         "variable": PREFIX + variable,
         "shown": shown,
@@ -73,7 +74,7 @@ def setting(
 
 
 def like(declaration: Any, default: Any, meaning: str) -> Any:
-    """Declare a shared setting for a part that does without it, or uses it in another sense."""
+    """Declare a shared setting for a part that can miss it, or uses it in another sense."""
     [info] = (each for each in declaration.__metadata__ if _is_declaration(each))
     return Field(default, description=meaning, repr=info.repr, json_schema_extra=_extra(info))
 
@@ -99,10 +100,10 @@ def read_leniently(
     options: Mapping[str, object] | None = None,
     context: Mapping[str, object] | None = None,
 ) -> tuple[M, list[str]]:
-    """As `read`, but an invalid setting has its default; also return a line for each fault.
+    """Read as `read` does, with defaults for invalid settings; also return a line for each fault.
 
-    `defaults` override those of the declarations. Raises SettingsError for settings that
-    contradict each other.
+    `defaults` override those of the declarations. Raises SettingsError for settings that contradict
+    each other.
     """
     values = dict(defaults or {})
     origins: dict[str, str] = {}
@@ -149,7 +150,7 @@ def bounds(info: FieldInfo) -> dict[str, Any]:
 
 
 def allowed(info: FieldInfo) -> str:
-    """Return what a setting may be, in words: `a whole number from 1 to 100`."""
+    """Return the allowed values of a setting in words: `a whole number from 1 to 100`."""
     for mark in _marks(info):
         if isinstance(mark, Form):
             return mark.words
@@ -178,12 +179,12 @@ def shown_default(info: FieldInfo) -> str:
 
 
 def see(info: FieldInfo) -> str | None:
-    """Return the page of the documentation that says more about a setting."""
+    """Return the page of the documentation that has more about a setting."""
     return _extra(info).get("page")
 
 
 def is_secret(info: FieldInfo) -> bool:
-    """Whether messages and examples leave the value of a setting out."""
+    """Return whether messages and examples leave the value of a setting out."""
     return bool(_extra(info).get("secret"))
 
 

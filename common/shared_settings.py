@@ -67,9 +67,9 @@ def strong(least: int, text: str) -> str:
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FreePort = Annotated[int, Field(ge=0, le=65535)]
-"""A port of one process alone: 0 is any free one."""
+"""A port of one process alone; 0 is any free port."""
 Listening = Annotated[str, AfterValidator(hosts.listening), Form("a name or an address")]
-"""A host where something listens; `0.0.0.0` and `::` are every address of the machine."""
+"""A host where a server listens; `0.0.0.0` and `::` are every address of the machine."""
 Reached = Annotated[str, AfterValidator(hosts.reached), Form("a name or an address")]
 """One host that others can call."""
 Names = Annotated[

@@ -1,6 +1,6 @@
-"""Waiting until something is so: the one loop that looks, sleeps and looks again.
+"""Waiting until a condition holds: the loop that checks, sleeps and checks again.
 
-An exception from the function that looks passes through: it is how a caller stops waiting early.
+An exception from the function that checks passes through: a caller stops waiting early that way.
 """
 
 import time
@@ -25,8 +25,8 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
     """Call `look` until its answer is false, and return that answer.
 
-    After `within_s` seconds the last answer is returned, which is true: with a `look` that returns
-    the reason why something is not so yet, that reason.
+    After `within_s` seconds the last answer is returned, which is true. If `look` returns the
+    reason for waiting, the caller receives that reason.
     """
     deadline_s = time.monotonic() + within_s
     while (answer := look()) and time.monotonic() < deadline_s:
