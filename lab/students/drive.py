@@ -25,16 +25,16 @@ from gateway.policies.interface import (
 WORKERS = 4
 
 MOST_TIMERS = 10_000
-"""So often `finish` waits for a policy's timer."""
+"""The most times that `finish` waits for a policy's timer."""
 
 Step = tuple[str, Any]
-"""A kind of event and what it is about."""
+"""A kind of event, and its subject."""
 
 
 class Drive:
-    """Drives one policy, event by event, 0.1 paper seconds apart.
+    """A driver of a policy, event by event, 0.1 paper seconds apart.
 
-    Every third request would open a session; the others belong to one of seven. Raises
+    Every third request could open a session; the others belong to one of seven. Raises
     BrokenPolicyError for a verdict that the rules forbid.
     """
 
@@ -64,9 +64,11 @@ class Drive:
         return WORKERS - len(self._driver.in_service)
 
     def event(self, kind: str, value: Any) -> None:
-        """One of `arrival` (page), `completion` (place in service), `abandonment`, `withdraw`
-        (id), `load_sample` (ratio), `switch` (a fresh policy), `timer` (those that are due, which
-        every event brings). One that cannot be is passed over.
+        """Send one event to the policy; an impossible one is skipped.
+
+        The kinds are `arrival` (page), `completion` (place in service), `abandonment`, `withdraw`
+        (id), `load_sample` (ratio), `switch` (a new policy) and `timer`. Every event also brings
+        the timers that are due.
         """
         self.time_s += 0.1
         now, driver = self.time_s, self._driver
@@ -106,18 +108,18 @@ class Drive:
         self.verdicts.append(verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """No worker is charged."""
+        """Receive a rejection; it costs no worker any time."""
 
     def cancel(self, now_s: float, id: int) -> None:
         self.verdicts.append(Cancel(id))
 
     def withdraw(self, now_s: float, id: int, item: Request) -> None:
-        """Nobody waits for an answer."""
+        """Receive a withdrawal; no customer waits for its answer."""
 
-    # ---- what holds ----------------------------------------------------------------------------
+    # ---- rules between events ------------------------------------------------------------------
 
     def check(self, waiting: Sequence[int] | None = None) -> None:
-        """What holds between any two events; `waiting` are the ids as the policy has them."""
+        """Check the rules that hold between any two events; `waiting` are the policy's ids."""
         known = [one.id for one in self.policy.waiting()] if waiting is None else list(waiting)
         if known != list(self.waiting):
             raise BrokenPolicyError(_difference(known, list(self.waiting), self.time_s))
@@ -128,8 +130,11 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Serve until nobody is in service and no timer is wanted for those who wait (MOST_TIMERS
-        at most); a policy that goes on has nobody waiting then."""
+        """Serve until no request is in service and no timer is due for waiting requests.
+
+        It waits for at most MOST_TIMERS timers. A policy that always continues has no waiting
+        requests then.
+        """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
             due_s = self.policy.next_timer_s()
@@ -144,7 +149,7 @@ class Drive:
 
 
 def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
-    """Twice as many arrivals as anything else: queues fill and are full for most of it."""
+    """Yield twice as many arrivals as other events: queues fill and stay full most of the time."""
     rng = random.Random(seed)
     for _ in range(steps):
         kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])
@@ -153,7 +158,7 @@ def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
 
 
 def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
-    """All kinds of events, ids of the present and of the past; with `fresh` switches, too."""
+    """Yield all kinds of events, ids of the present and of the past; with `fresh` switches, too."""
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):

@@ -1,9 +1,9 @@
 """The tests of students' policies: pytest in a confined process, because test files are programs.
 
-The whole of pytest runs inside, so that conftest.py and plugins in the folder are confined like
-the tests. The process reads the interpreter, its packages, the packages of the project that a
-policy may use, and the folder of the tests. It writes to a fresh folder only, which is removed
-afterwards. Its output comes by a pipe and without control characters: a test has no terminal.
+The whole of pytest runs inside, so conftest.py and plugins in the folder are confined like the
+tests. The process reads the interpreter, its packages, the packages of the project that a policy
+may use, and the folder of the tests. It writes only to a new folder, which is removed afterwards.
+Its output comes through a pipe and without control characters: a test has no terminal.
 """
 
 import contextlib
@@ -34,14 +34,14 @@ PROGRAM: Final = (
     "from lab.students.own_tests import _become; _become(sys.argv[2:])"
 )
 UNCONFINED: Final = 70
-"""Exit status where the machine cannot confine the process; nothing has been run."""
+"""Exit status if the machine cannot confine the process; no test has run."""
 _LOOKED_AFTER_S: Final = 0.2
 _MOST_SHOWN: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What all tests of one call may use together."""
+    """Limits for all tests of one call together."""
 
     wall_s: float = 300.0
     """Real seconds."""
@@ -62,9 +62,10 @@ def run(
     limits: Limits = Limits(),
     show: Callable[[str], None] = lambda text: print(text, end="", flush=True),
 ) -> int:
-    """Run pytest with these arguments, on `folder` where they name nothing; gives its exit status.
+    """Run pytest with these arguments and return its exit status.
 
-    `show` is given what it prints, and a line that says why where it was ended.
+    It runs on `folder` if the arguments name no test. `show` receives the output, and a line with
+    the reason if the process was stopped.
     """
     with tempfile.TemporaryDirectory(prefix="doorbuster-own-tests-") as written:
         chosen = [*arguments]
@@ -97,7 +98,7 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment of the tests: none of ours, which may hold passwords."""
+    """Return the environment of the tests, without ours, which may hold passwords."""
     return {
         "HOME": written,
         "TMPDIR": written,
@@ -111,7 +112,7 @@ def _environment(written: str) -> dict[str, str]:
 def _watched(
     process: "subprocess.Popen[bytes]", written: Path, limits: Limits, show: Callable[[str], None]
 ) -> str:
-    """Shows what the process prints until it ends; gives why it must be ended, or nothing."""
+    """Show the output of the process until it ends; return the reason to stop it, or nothing."""
     assert process.stdout is not None
     output = process.stdout.fileno()
     ends_s = time.monotonic() + limits.wall_s
@@ -171,7 +172,7 @@ def _reason(status: int, limits: Limits) -> str:
 
 
 def _become(order: Sequence[str]) -> None:
-    """Give up everything else, then be pytest."""
+    """Give up all other rights, then become pytest."""
     import pytest
 
     cpu_s, memory_bytes, file_bytes, parent = map(int, order[:4])

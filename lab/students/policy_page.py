@@ -1,7 +1,7 @@
 """The page docs/policy-api.md: every event and verdict of a policy, each with a worked example.
 
-`python -m lab.students.policy_page` writes the page; a test holds it to the code and
-runs every example.
+`python -m lab.students.policy_page` writes the page. A test compares it with the code and runs
+every example.
 """
 
 import inspect
@@ -224,7 +224,7 @@ assert (verdict.id, verdict.retry_after_s) == (7, 300.0)
 assert Cancel(7).id == 7  # in service, or waiting although its customer has left
 ''',
 }  # fmt: skip
-"""Event, verdict or class → code in which `PREAMBLE` has been run."""
+"""Event, verdict or class → code that runs after `PREAMBLE`."""
 
 PREAMBLE: Final = """\
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
@@ -243,12 +243,12 @@ _MUST: Final = ("arrival", "workers_free", "withdraw", "adopt", "waiting", "snap
 
 
 def examples() -> dict[str, str]:
-    """Every example with what it needs, ready to run."""
+    """Return every example with its preamble, ready to run."""
     return {name: f"{PREAMBLE}\n{code.strip()}\n" for name, code in _EXAMPLES.items()}
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return "\n".join(_lines()).rstrip() + "\n"
 
 

@@ -2,11 +2,11 @@
 
     results/scoreboard/scores.json   a row per policy and author, the newest of each
     results/scoreboard/scores.md     the table
-    results/scoreboard/lock          who holds it adds rows: two may play at a time
+    results/scoreboard/lock          its holder adds rows: two authors may play at a time
 
-A row is kept until its author plays the policy again; --fresh empties the board first. What cannot
-stand beside new rows (a damaged file, that of another scoreboard.toml or version) is moved aside,
-and said.
+A row stays until its author plays the policy again; --fresh empties the board first. Scores that
+are not comparable with new rows are moved aside, with a message. Such scores are in a damaged file,
+or come from another scoreboard.toml or version.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from lab.students.validator import Finding, check
 FOLDER: Final = "scoreboard"
 SCORES: Final = "scores.json"
 KNOWN: Final = "the project"
-"""Whose the policies are that the others are held against."""
+"""The author of the known policies."""
 _OF_BOARD: Final = (
     "policy",
     "title",
@@ -44,13 +44,13 @@ _OF_BOARD: Final = (
     "expected",
     "repetitions",
 )
-"""What the leaderboard's row and one here have in common."""
+"""The fields that the leaderboard's rows and these have in common."""
 _FAR: Final = 4.0
-"""Standard deviations of a count (√ of what is expected) that confirms may lack by chance."""
+"""Standard deviations (√ of the expected count) that confirms may lack by chance."""
 
 
 def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
-    """Check these, run the valid ones, keep and show the board; raises ExperimentError."""
+    """Check these policies, run the valid ones, keep and show the board; raises ExperimentError."""
     from lab.report.terminal import console, show
     from runtime import settings
 
@@ -76,23 +76,22 @@ def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
 
 
 def conditions() -> Spec:
-    """What everybody is run under; its policies are the known ones."""
+    """Return the conditions of all rows; the policies are the known ones."""
     path = Path(__file__).with_name("scoreboard.toml")
     return read_spec(path.read_text(encoding="utf-8"), str(path))
 
 
 def alike() -> str:
-    """The same for rows that may stand beside each other: their conditions, and the code that made
-    them."""
+    """Return the identity of comparable rows: their conditions, and the code that ran them."""
     return f"{conditions().fingerprint} {machine.code_digest()}"
 
 
 class _UnfitError(Exception):
-    """Scores that cannot stand beside new ones; the text says why."""
+    """Scores that are not comparable with new ones; the text has the reason."""
 
 
 class Board:
-    """The rows, by the policy's key and its author: two of a class may call theirs alike."""
+    """The rows, by the policy's key and its author: two authors may use the same key."""
 
     def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
         self.conditions = conditions
@@ -100,7 +99,7 @@ class Board:
 
     @classmethod
     def read(cls, folder: Path) -> "Board":
-        """What is kept there, for looking at; empty where nothing is that can be read."""
+        """Return the board of a folder, to look at; empty if there is none that can be read."""
         try:
             return cls._load(folder)
         except (_UnfitError, OSError):
@@ -108,7 +107,7 @@ class Board:
 
     @classmethod
     def shown(cls, file: Path) -> "Board":
-        """Return the board of a file whatever its conditions; empty where it cannot be read."""
+        """Return the board of a file whatever its conditions; empty if it cannot be read."""
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
             board = cls(kept["conditions"], kept["rows"])
@@ -119,7 +118,8 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """What is kept there, for adding to it; what cannot be added to is moved aside, and said.
+        """Return the board of a folder, to add to; an incompatible one is moved aside, with a
+        message.
 
         Raises ExperimentError when the folder cannot be read or written.
         """
@@ -130,7 +130,7 @@ class Board:
     def add(
         cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
     ) -> "Board":
-        """Put these rows to those that others have put there meanwhile.
+        """Add these rows to those that other processes have written in the meantime.
 
         Raises ExperimentError when the folder cannot be read or written.
         """
@@ -142,7 +142,10 @@ class Board:
 
     @classmethod
     def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
-        """Without the rows from before then (as `played_at`); raises ExperimentError as `add`."""
+        """Return the board without rows played before `before` (as `played_at`).
+
+        Raises ExperimentError as `add`.
+        """
         with _locked(folder):
             kept = cls._fit(folder, say)
             newer = [row for row in kept.rows.values() if row.get("played_at", "") >= before]
@@ -179,7 +182,7 @@ class Board:
         return board
 
     def write(self, folder: Path) -> None:
-        """scores.json and scores.md, each whole or not at all."""
+        """Write scores.json and scores.md, each completely or not at all."""
         from lab.files.documents import write_json, write_text
 
         try:
@@ -191,7 +194,10 @@ class Board:
             raise _no_writing(folder, fault) from None
 
     def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
-        """(place, row), the best first; no place, and last, who did not sell what is estimated."""
+        """Return (place, row), the best first; rows with far fewer sales than estimated come last.
+
+        Those rows have no place.
+        """
         best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
         doubtful = [row for row in best_first if is_doubtful(row)]
         honest = [row for row in best_first if row not in doubtful]
@@ -199,11 +205,11 @@ class Board:
 
     @property
     def loads(self) -> list[str]:
-        """The columns, the lightest first."""
+        """Return the columns, the lightest load first."""
         return sorted({rho for row in self.rows.values() for rho in row["estimated"]}, key=float)
 
     def table(self) -> Table:
-        """The board for people."""
+        """Return the board as a table."""
         loads = self.loads
         table = Table(
             "Scoreboard",
@@ -241,7 +247,7 @@ class Board:
 
 
 def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
-    """What `row` lacks to the best over the loads of both: the paired difference by seed."""
+    """Return the paired difference to the best row by seed, over the loads of both."""
     if best is None:
         return "–"
     loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
@@ -251,7 +257,7 @@ def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
 
 
 def is_doubtful(row: Mapping[str, Any]) -> bool:
-    """Whether far fewer have bought than the estimate promises."""
+    """Return whether far fewer customers bought than the estimate expects."""
     expected = _sum(row, "expected")
     return _sum(row, "confirms") < expected - _FAR * math.sqrt(max(expected, 0.0))
 
@@ -262,7 +268,7 @@ def _sum(row: Mapping[str, Any], name: str) -> float:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Alone with the folder's files; others wait, for as long as it takes to write them."""
+    """Lock the folder's files; other processes wait while this one writes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locks.locked(folder / "lock", waits=True):
@@ -276,7 +282,7 @@ def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
 
 
 def _play(board: Board, valid: Sequence[Path], processes: int | None) -> list[dict[str, Any]]:
-    """The new rows: of the policies at these paths, and of known ones that the board lacks."""
+    """Return the new rows: the policies at these paths, and known ones that the board lacks."""
     from lab.runner.comparison import compare
 
     spec = _spec(valid, [one for one in conditions().policy if (one.key, KNOWN) not in board.rows])
@@ -316,9 +322,9 @@ def rows_of_result(folder: ComparisonResult) -> list[dict[str, Any]]:
 
 
 def author(source: str) -> str:
-    """Return the author of a student's policy as the board has it: never the project.
+    """Return the author of a student's policy for the board: never the project.
 
-    Compatibility characters and blanks make no other author.
+    Compatibility characters and blanks do not make another author.
     """
     name = " ".join(unicodedata.normalize("NFKC", source).split())
     return f"{name} (own policy)" if name.casefold() == KNOWN else name

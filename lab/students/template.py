@@ -1,4 +1,4 @@
-"""The file of a new policy and its test, from a template that works."""
+"""The file of a new policy and its test, from a working template."""
 
 import keyword
 import re
@@ -12,9 +12,9 @@ _HERE = Path(__file__).parent
 
 
 def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
-    """`quiet-door` → `quiet_door.py` and `test_quiet_door.py` in `folder`; gives both.
+    """Write `quiet_door.py` and `test_quiet_door.py` into `folder` for `quiet-door`; return both.
 
-    Raises SpecError for a name that cannot be used or is in use; nothing is half-written.
+    Raises SpecError for an invalid name or one that is in use; no file is then left.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(

@@ -1,6 +1,6 @@
 """The check of a student's policy: a line for each requirement, with the fix where it fails.
 
-The policy runs in its own confined process all the while, as it will in gateway and simulator.
+During the check the policy runs in a separate confined process, as in gateway and simulator.
 """
 
 import time
@@ -23,10 +23,13 @@ from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import BrokenPolicyError, simulate
 
 FEW, MANY = 100, 10_000
-"""Requests that wait while decisions are timed."""
+"""Numbers of waiting requests for which decisions are timed."""
 SLOW_US: Final = 5_000.0
-"""A decision that takes more CPU with many waiting holds up the gateway's other customers. What the
-clock says counts for nothing: on a busy machine it runs while others have the CPU."""
+"""The largest CPU time of a decision with many waiting requests.
+
+A longer decision delays the gateway's other customers. The wall clock does not count, because it
+also runs while other processes have the CPU.
+"""
 _TIMED: Final = 200
 _SESSIONS: Final = 300
 _STEPS: Final = 300
@@ -35,7 +38,7 @@ _RHO, _CAPACITY_RPS = 1.4, 5.6
 
 
 class _FailedError(Exception):
-    """A check that fails; the text teaches."""
+    """A check that fails; the text explains the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +52,22 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """All lines; `sheet` where the file got as far as having one."""
+    """All lines of a check; `sheet` is None if the file has no valid one."""
 
     findings: list[Finding]
     sheet: Sheet | None
 
     @property
     def is_valid(self) -> bool:
-        """Whether everything holds."""
+        """Whether all checks passed."""
         return all(finding.holds for finding in self.findings)
 
 
 def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
-    """Check the file; `on_finding` is told each line as it is known.
+    """Check the file; `on_finding` receives each line at once.
 
-    What cannot be looked into any more after a failure is left out. Raises PolicyError when there
-    is no such file, or it is not text.
+    After a failure, checks that depend on it are omitted. Raises PolicyError when there is no such
+    file, or it is not text.
     """
     findings: list[Finding] = []
 
@@ -93,7 +96,7 @@ def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) ->
 
 
 _NEEDED: Final = ("sheet", "rules")
-"""Without these nothing else can be looked at."""
+"""Checks that all later ones need."""
 
 
 def _read(path: Path) -> tuple[PolicyFile, Finding]:
@@ -109,12 +112,12 @@ def _read(path: Path) -> tuple[PolicyFile, Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What one takes."""
+    """The times of a decision."""
 
     cpu_us: float
     """CPU of the policy's process."""
     real_us: float
-    """From asking to the answer, by the clock."""
+    """Wall-clock time from the call to the answer."""
 
 
 class _UnderTest:
@@ -135,12 +138,12 @@ class _UnderTest:
         yield "time", self._time
 
     def end(self) -> None:
-        """End every process of the check before."""
+        """Stop every process of the check before."""
         for child in self._children:
             child.end()
         self._children.clear()
 
-    # ---- the checks: each says what holds, or raises -------------------------------------------
+    # ---- the checks: each returns a fact that holds, or raises ---------------------------------
 
     def _sheet(self) -> str:
         files.checked(self._file)
@@ -158,15 +161,18 @@ class _UnderTest:
         return "all layers hold: " + ", ".join(holding)
 
     def _rules(self) -> str:
-        """Every verdict allowed, `waiting` true after each event."""
+        """Check that every verdict is allowed and that `waiting` is correct after each event."""
         events = 0
         for seed in range(3):
             events += self._driven(mixed(seed, _STEPS))
         return f"{events} events, every verdict allowed, waiting() true after each"
 
     def _every_request(self) -> str:
-        """A verdict for each: the stand-in falls back from a policy that lets somebody wait while
-        all workers are free, when nothing happens any more."""
+        """Check that every request gets a verdict.
+
+        The stand-in falls back from a policy that lets a request wait while all workers are free
+        and no event is left.
+        """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=_RUSH):
             drive.event(kind, value)
@@ -206,7 +212,7 @@ class _UnderTest:
             )
         return told
 
-    # ---- how they run the policy ---------------------------------------------------------------
+    # ---- running the policy --------------------------------------------------------------------
 
     def _child(self) -> Child:
         child = Child(self._file, WITHOUT_CUSTOMERS)
@@ -240,8 +246,10 @@ class _UnderTest:
         return recorder.events
 
     def _decision(self, waiting: int) -> "_Decision":
-        """Mean of arrival, workers_free and completion, with so many waiting; fewer where the
-        policy turns the rest away."""
+        """Return the mean times of arrival, workers_free and completion with `waiting` requests.
+
+        There are fewer waiting requests if the policy rejects the rest.
+        """
         policy = self._fresh()
         page = PAGES[0]
         policy.adopt(
@@ -267,18 +275,18 @@ class _UnderTest:
 
 
 class _Watched(StandIn):
-    """A stand-in that is looked into."""
+    """A stand-in whose state is visible."""
 
     def __init__(self, name: str, child: Child) -> None:
         super().__init__(name, child, WITHOUT_CUSTOMERS)
         self.own_waiting = child.waiting
-        """The ids of those who wait as the policy itself has it."""
+        """The ids of waiting requests, according to the policy itself."""
         self.cpu_s = child.cpu_s
-        """CPU that its process has used."""
+        """The CPU time of its process."""
 
 
 def _watch(policy: object) -> "_Watched":
-    """The stand-in, if it has not fallen back."""
+    """Return the stand-in if it has not fallen back."""
     assert isinstance(policy, _Watched)
     if policy.fallen_back is not None:
         raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")

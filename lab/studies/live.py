@@ -1,6 +1,6 @@
-"""Live reproductions: what all of them share, and those made of comparisons on the appliance.
+"""Live reproductions: their common part, and those that consist of comparisons on the appliance.
 
-A paper's `live.py` names its comparisons, or has a way of its own to make its runs.
+A paper's `live.py` names its comparisons, or has another way to run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return paper, scale, versions and machine; each way of making runs adds to them."""
+        """Return paper, scale, versions and machine; each kind of live study adds to them."""
         return {
             "paper": self.paper.name,
             "engine": "live",
@@ -76,18 +76,18 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Print how long it takes, if that is known."""
+        """Print the expected duration if it is known."""
         if self._estimate is not None:
             console.print(f"All of it takes {self._estimate.words}, {IDLE}.")
         with stopwatch.live():
             yield
 
     def estimate(self, result: StudyResult) -> Estimate | None:
-        """Return what earlier runs of the same command took."""
+        """Return the duration of earlier runs of the same command."""
         return self._estimate
 
     def ended(self) -> None:
-        """Keep what the command took, if it was the usual one and made all of its runs."""
+        """Keep the duration of the command if it was the usual one and carried out all runs."""
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
             stopwatch.spent(f"live {self.name}", 1, stopwatch.real_s)
@@ -95,7 +95,7 @@ class LiveStudy(StudyRun, Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class LivePart:
-    """One comparison on the appliance, and the case that each of its runs is of."""
+    """One comparison on the appliance, and the cases of its runs."""
 
     spec: Spec
     case_of: Callable[[PlannedRun], AnyCase]
@@ -128,12 +128,12 @@ class ApplianceStudy(LiveStudy[C]):
         return {**super().facts, "specs": [part.spec.fingerprint for part in self.parts]}
 
     def begin(self) -> StudyResult:
-        """Make the folder once the appliance answers: without one it leaves nothing behind."""
+        """Create the folder once the appliance answers; without an appliance there is no folder."""
         running_appliance(self.lab)
         return super().begin()
 
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
-        """Make the comparisons that are missing, then simulate the rest."""
+        """Carry out the missing comparisons, then simulate the rest."""
         for part in self.parts:
             if self._known(result, part) is None:
                 comparison = compare(part.spec, fresh=self.given["fresh"])
@@ -154,7 +154,7 @@ class ApplianceStudy(LiveStudy[C]):
         return live.beside(result.results(self.simulations))
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the comparisons, what ρ = 1 was in them, and the time scale."""
+        """Return the comparisons, their capacities (ρ = 1) and the time scale."""
         comparisons = self._comparisons(result)
         known = [capacity.words() for one in comparisons if (capacity := one.capacity())]
         return [
@@ -179,14 +179,14 @@ class ApplianceStudy(LiveStudy[C]):
 def simulations_of(
     study: Study, parts: Sequence[LivePart], *, seed: int, repetitions: int
 ) -> list[Simulation]:
-    """Return the simulations of what the study draws and no comparison makes."""
+    """Return the simulations for figures that no comparison supplies."""
     live = {part.case_of(run).id for part in parts for run in plan(part.spec)}
     cases = [case for case in study.cases() if case.id not in live]
     return plan_simulations(cases, seed=seed, repetitions=repetitions)
 
 
 def read_results(parts: Sequence[LivePart], comparisons: Sequence[ComparisonResult]) -> Results:
-    """Return the metrics of all whole runs, by case."""
+    """Return the metrics of all complete runs, by case."""
     found: list[tuple[AnyCase, int, Metrics]] = []
     for part, comparison in zip(parts, comparisons, strict=True):
         capacity = comparison.capacity()

@@ -1,6 +1,6 @@
-"""What is kept of a simulation: numbers that figures and tables are made of.
+"""The metrics of a simulation: numbers for figures and tables.
 
-All are JSON-ready, so that a result is one small file and can be drawn again without simulating.
+All are JSON-ready, so a result is one small file and can be drawn again without a simulation.
 """
 
 import importlib
@@ -24,20 +24,22 @@ from simulator.result import SessionFate, Simulated
 from simulator.simulation import simulate
 
 Measure = Callable[[Case[Any], int, AttemptLog | None], dict[str, Any]]
-"""Simulates a case with a seed and returns its metrics; every attempt goes to the log, if there is
-one."""
+"""A function that simulates a case with a seed and returns its metrics.
+
+Every attempt goes to the log, if there is one.
+"""
 
 RESPONSE_STEP_S = 0.5
 RESPONSE_UNTIL_S = 60.0
 RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_STEP_S)
-"""Response times are kept as counts between these."""
+"""Bounds of the bins in which response times are counted."""
 
 
 def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     """Simulate `task["case"]` with `task["seed"]`; return its metrics.
 
-    With `task["attempts_file"]` every attempt is kept there. The result depends on nothing else, so
-    that any worker on any machine gives the same.
+    `task["attempts_file"]` receives every attempt. The result depends on nothing else, so any
+    worker on any machine gives the same.
     """
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)
@@ -61,10 +63,10 @@ def measure_of(name: str) -> Measure:
 
 
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
-    """Sessions by fate and length, and what the server was busy with.
+    """Return sessions by fate and length, and the server's time by use.
 
-    `unfinished` are those under way when the run was cut. Bins are SBAC's, section 6: up to the
-    mean length, up to twice that, longer.
+    `unfinished` are sessions in progress when the run was cut. Bins are SBAC's, section 6: up to
+    the mean length, up to twice that, longer.
     """
     sessions = simulated.sessions
     fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))
@@ -102,7 +104,7 @@ def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
 
 
 def page_metrics(attempts: pa.Table, run: ShopRun) -> dict[str, Any]:
-    """Attempts by page and outcome, and response times, as LIFO-Pri's section 3.2.2 has them."""
+    """Return attempts by page and outcome, and response times, as in LIFO-Pri's section 3.2.2."""
     attempts = after_warm_up(attempts, run.warm_up_s)
     outcomes = outcomes_of(attempts, run.rho)
     first = response_times_s(attempts, FIRST_PAGE)
@@ -151,4 +153,4 @@ def _pages(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, 
 
 
 MEASURES = {"sessions": _sessions, "pages": _pages}
-"""What is kept of a simulation, by the name in a case."""
+"""Name in a case → the metrics that it keeps of a simulation."""

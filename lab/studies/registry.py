@@ -1,6 +1,6 @@
 """The papers that can be reproduced: a line for each.
 
-A paper is imported when it is asked for, so that its name alone costs nothing.
+A paper is imported at its first use, so its name alone costs nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Papers(Mapping[str, "PaperStudy[Any]"]):
-    """Studies by the paper's name."""
+    """Paper's name → study."""
 
     def __init__(self, packages: Mapping[str, str]) -> None:
         self._packages = packages
@@ -40,5 +40,5 @@ PAPERS = Papers(
 
 
 def is_offered(command: Sequence[str]) -> bool:
-    """Return whether a command of `doorbuster` is there: `reproduce` only for registered papers."""
+    """Return whether a `doorbuster` command exists: `reproduce` only for registered papers."""
     return tuple(command[:1]) != ("reproduce",) or command[1] in PAPERS

@@ -75,7 +75,7 @@ class ReportText:
         *,
         stacked: bool = False,
     ) -> Figure:
-        """Return a figure or table with the prose that stands under its key."""
+        """Return a figure or table with the prose under its key."""
         text = self._figure(key)
         return Figure(
             key, text.heading, text.what, tuple(text.differs), panels, tables, stacked=stacked
@@ -98,12 +98,12 @@ class ReportText:
 def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
     """Return the prose in a file, with these values filled in.
 
-    Raises ReportTextError, naming what is missing or in the wrong place.
+    Raises ReportTextError, which names the part that is missing or in the wrong place.
     """
     source = _LONE_TAG.sub(r"\1", path.read_text(encoding="utf-8"))
     environment = Environment(
         undefined=StrictUndefined,
-        comment_start_string="<!--",  # Jinja's own begins like a heading's key
+        comment_start_string="<!--",  # Jinja's own comment tag begins like a heading's key
         comment_end_string="-->",
         autoescape=False,  # the page escapes
     )

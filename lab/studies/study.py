@@ -1,4 +1,4 @@
-"""The shape of every paper's study; README.md says which file of a paper holds what."""
+"""The form of every paper's study; README.md lists the files of a paper."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Engine = Literal["simulated", "live"]
 
 
 class Scale(Protocol):
-    """How large a reproduction is; each paper's scale adds what its cases need."""
+    """The size of a reproduction; each paper's scale adds what its cases need."""
 
     @property
     def repetitions(self) -> int:
@@ -54,19 +54,19 @@ class PaperFigures(Generic[CasesT_co]):
 
 @dataclass(frozen=True, slots=True)
 class PaperStudy(Generic[C]):
-    """One paper: what runs at which scale, what is drawn of it and what must hold."""
+    """One paper: its runs at each scale, its figures and its claims."""
 
     name: str
     """The name in commands and result folders."""
     package: str
-    """The paper's folder as a package; `report.md` and `live` are found there."""
+    """The paper's folder as a package, with `report.md` and `live`."""
     scales: Mapping[Engine, Mapping[bool, Scale]]
     """The scales by engine and by `quick`; an engine that is missing cannot run this paper."""
     cases: Callable[[Any, Engine], C]
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
     words: Callable[[C], Mapping[str, Any]]
-    """The values that `report.md` prints, besides `engine`, `quick`, `cases` and `scale`."""
+    """The values that `report.md` prints, in addition to `engine`, `quick`, `cases` and `scale`."""
     default_engine: Engine = "simulated"
     options: Sequence[str] = field(default=())
     """Options of `doorbuster reproduce` that only some papers have."""
@@ -85,7 +85,7 @@ class PaperStudy(Generic[C]):
         return self.cases(self.scales[engine][quick], engine)
 
     def build(self, engine: Engine | None = None, *, quick: bool) -> Study:
-        """Return what is run, drawn and claimed on an engine, by default the paper's own."""
+        """Return the study on an engine, by default the paper's own: runs, figures and claims."""
         return self.report(self.cases_of(engine or self.default_engine, quick=quick), quick=quick)
 
     def report(self, cases: C, *, quick: bool = False, **more: Any) -> Study:

@@ -1,4 +1,4 @@
-"""How many requests each client makes, so that a reproduction takes the time it should."""
+"""The number of requests of each client, so that a reproduction takes the intended time."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ LEAST_A_RUN = 60
 """The fewest requests of all clients together."""
 
 MORE_REQUESTS = 1
-"""The requests that a client adds while it waits for the others, about; alone it adds none."""
+"""The approximate requests that a client adds while it waits for the others; alone it adds none."""
 
 _HALVINGS = 40
-"""Halvings of a span of time: more than enough for whole numbers of requests."""
+"""Halvings of a time span: more than enough for whole numbers of requests."""
 
 OVERHEAD_S = 0.1
-"""The time that a run takes besides its requests: clients start and end, a file is written."""
+"""The time of a run without its requests: clients start and end, a file is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Cost:
 
     @classmethod
     def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
-        """The line through two measurements (concepts, seconds); noise may not make it fall."""
+        """Return the line through two measurements (concepts, seconds); noise cannot make it
+        fall."""
         (a, a_s), (b, b_s) = few, many
         slope = max(0.0, (b_s - a_s) / (b - a)) if b > a else 0.0
         return cls(max(0.0, a_s - slope * a), slope)
@@ -46,11 +47,11 @@ CostOf = Callable[[int], Cost]
 
 
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
-    """Requests of each client, by number of clients; `runs` has a cell as often as it is run.
+    """Return the requests of each client, by number of clients.
 
-    Each number of clients gets as much of `runs_s` as any other, but for those that have the
-    published requests with less (alone LEAST_A_RUN), or need more for the least. If even the least
-    take longer than `runs_s`, they are made all the same.
+    `runs` has a cell as often as it runs. Each number of clients gets the same share of `runs_s`,
+    with two exceptions. Some need less for the published requests (a client alone for LEAST_A_RUN).
+    Others need more for the fewest requests, which run even if they take longer than `runs_s`.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}
@@ -85,12 +86,12 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """The paper has no client alone."""
+    """Return the most requests; the paper has no runs with one client."""
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 
 def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], cost_of: CostOf) -> float:
-    """Return how long these runs take together."""
+    """Return the duration of these runs together."""
     return sum(
         OVERHEAD_S
         + cell.clients
@@ -105,7 +106,7 @@ _LOOPS = {True: "alone", False: "many"}
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the machine was found to need, and what follows for the clients."""
+    """The measured costs of this machine, and the resulting requests of the clients."""
 
     requests: Mapping[int, int]
     """The requests of each client, by number of clients."""
@@ -117,7 +118,7 @@ class Plan:
         return self.costs[clients == 1]
 
     def expected_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return about how long these runs take."""
+        """Return the approximate duration of these runs."""
         return expected_s([run.cell for run in runs], self.requests, self.cost_of)
 
     def as_json(self) -> dict[str, Any]:
@@ -140,7 +141,7 @@ class Plan:
 
 
 def plan_of(runs: Iterable[PlannedRun], costs: Mapping[bool, Cost], runs_s: float) -> Plan:
-    """The plan by which these take `runs_s`, about."""
+    """Return the plan with which these runs take about `runs_s`."""
     unshared = Plan({}, costs)
     cells = [run.cell for run in runs]
     return Plan(requests_by_clients(cells, unshared.cost_of, runs_s), costs)

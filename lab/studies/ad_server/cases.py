@@ -1,4 +1,4 @@
-"""The ad server's runs: how many clients, how many concepts a request, how many threads.
+"""The ad server's runs: number of clients, concepts per request and threads.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, UFMG, 2000.
 Section, figure and table numbers in this package are that paper's.
@@ -18,10 +18,10 @@ from lab.studies.study import Engine, PaperCases
 METRICS = "studies.ad_server:requests"
 
 BANNERS = 300_000
-"""Banners under contract by default: enough for the search to be most of an answer."""
+"""Default number of banners under contract: the search is then most of an answer."""
 
 SERVER_THREADS = 16
-"""Requests that the ad server answers at a time, its default; further ones wait for one of them."""
+"""The ad server's default concurrency limit; further requests wait."""
 
 PUBLISHED_REQUESTS: int = published()["ad_server"]["requests_per_client"]
 PUBLISHED_THREADS = 6
@@ -38,27 +38,27 @@ class Cell:
     concepts: int
     """The concepts of each request."""
     threads: int
-    """That search for a request of high priority; one does for a request of low priority."""
+    """Threads that search for a high-priority request; low-priority requests have one."""
 
     @property
     def title(self) -> str:
-        """Return the cell in words."""
+        """Return the cell as text."""
         return f"{clients_words(self.clients)}, {self.concepts} concepts, {self.threads} threads"
 
     @property
     def name(self) -> str:
-        """Return the stem of the names of files."""
+        """Return the stem of file names."""
         return f"clients{self.clients:03}-concepts{self.concepts:02}-threads{self.threads}"
 
 
 def clients_words(clients: int) -> str:
-    """`1 client`, `10 clients`."""
+    """Return `1 client` or `10 clients`."""
     return f"{clients} client{'s' if clients > 1 else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The cells, how often each is run, and how long all runs together should take."""
+    """The cells, the repetitions of each, and the duration of all runs together."""
 
     clients: tuple[int, ...]
     concepts: tuple[int, ...]
@@ -68,12 +68,12 @@ class Scale:
     """Real seconds."""
 
     def cells(self) -> list[Cell]:
-        """The paper's, then those of a client alone."""
+        """Return the paper's cells, then those of a client alone."""
         return [Cell(*each) for each in product((*self.clients, 1), self.concepts, self.threads)]
 
 
 _PAPER = published()["ad_server"]
-_CONCEPTS = (2, *_PAPER["concepts"])  # the heads of Tables III and IV say 2 for the text's 3
+_CONCEPTS = (2, *_PAPER["concepts"])  # the heads of Tables III and IV print 2 where the text has 3
 
 SCALES: dict[Engine, dict[bool, Scale]] = {
     "live": {
@@ -95,7 +95,7 @@ class Cases(PaperCases[Scale]):
     cpus: int = len(os.sched_getaffinity(0))
 
     def run(self, cell: Cell) -> Case[AdServerRun]:
-        """A cell on this inventory."""
+        """Return the case of a cell on this inventory."""
         run = AdServerRun(cell.clients, cell.concepts, cell.threads, self.banners)
         return Case(run, METRICS)
 
@@ -109,19 +109,22 @@ class Cases(PaperCases[Scale]):
 
 
 class PlannedRun(NamedTuple):
-    """A cell and the seed that its clients draw from."""
+    """A cell and the seed of its clients."""
 
     cell: Cell
     seed: int
 
     @property
     def name(self) -> str:
-        """The stem of its file."""
+        """The stem of its file name."""
         return f"{self.cell.name}-seed{self.seed}"
 
 
 def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
-    """Every cell once in each repetition, in random order: what else the machine does hits all."""
+    """Return every cell once per repetition, in random order.
+
+    So other work of the machine affects all cells equally.
+    """
     found = []
     for each in range(seed, seed + repetitions):
         cells = scale.cells()

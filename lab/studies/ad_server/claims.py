@@ -1,4 +1,4 @@
-"""What must hold of the ad server's reproduction, as the paper and this project have it."""
+"""The claims of the ad server's reproduction, from the paper and from this project."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -22,11 +22,11 @@ from lab.studies.ad_server.cases import (
 ALONE_GAIN_PERCENT = 30.0
 """The gain that a client alone should have from a second thread with 10 concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
-"""Half of the largest gain that the paper has: on two CPUs instead of four."""
+"""Half of the paper's largest gain, because it had four CPUs and this has two."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return what the paper and this project say must hold; only this project's aims have sizes."""
+    """Return the claims of the paper and of this project; only this project's have sizes."""
     scale, run = cases.scale, cases.at
     fewest, most, widest = min(scale.concepts), max(scale.concepts), max(scale.threads)
     three = 3 if 3 in scale.concepts else fewest
@@ -93,7 +93,7 @@ def _gains(cases: Cases, clients: int) -> list[Figure]:
 
 
 def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
-    """Return by seed the mean of the figures, for each repetition that has them all."""
+    """Return seed → mean of the metrics, for each repetition that has them all."""
     found = {}
     for seed, row in results.together(*(case for case, _ in figures)).items():
         each = [value(one) for (_, value), one in zip(figures, row, strict=True)]
@@ -106,9 +106,10 @@ def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
 def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
-    """The claim that the mean of some figures is above that of others, or above 0 without any.
+    """Return the claim that the mean of some metrics is above that of others, or above 0.
 
-    It is decided by the differences, repetition by repetition: not while 0 is in their interval.
+    The differences decide, repetition by repetition. The claim does not hold while 0 is in their
+    interval.
     """
 
     def check(results: Results) -> Verdict:
@@ -122,7 +123,7 @@ def _above(
 
 
 def _no_more(text: str, one: Sequence[Figure], other: Sequence[Figure]) -> Claim:
-    """The claim that the mean of some figures is not above that of others beyond the interval."""
+    """Return the claim that the mean of some metrics is not above that of others by chance."""
 
     def check(results: Results) -> Verdict:
         found = _difference(results, one, other)
@@ -154,8 +155,10 @@ def _cases_of(*figures: Iterable[Figure]) -> list[Case[AdServerRun]]:
 
 
 def _never_slower(cases: Cases, clients: int) -> Claim:
-    """Issue 5: never slower beyond its interval; of all cells together, as each alone may be by
-    chance."""
+    """Return the claim that more threads are never slower beyond the interval.
+
+    It is about all cells together, because a single cell may be slower by chance.
+    """
     figures = _gains(cases, clients)
     cells = cases.of_clients(clients)
 
@@ -188,7 +191,7 @@ def _words(cell: Cell) -> str:
 
 
 def _largest(cases: Cases) -> Claim:
-    """The largest gain of a cell of several clients."""
+    """Return the claim on the largest gain of a cell with several clients."""
     cells = [cell for clients in cases.scale.clients for cell in cases.of_clients(clients)]
 
     def check(results: Results) -> Verdict:
@@ -197,7 +200,7 @@ def _largest(cases: Cases) -> Claim:
         if not known:
             return "nothing to measure", None
         cell, best = max(known, key=lambda pair: pair[1].mean)
-        # The largest of many is the luckiest, too: its interval has to be above.
+        # The largest of many is also the luckiest: its interval must be above.
         difference = Estimate(best.mean - LARGEST_GAIN_PERCENT, best.half_width)
         return f"{best.text(1)} % ({cell.title})", is_above_zero(difference)
 
@@ -210,7 +213,7 @@ def _largest(cases: Cases) -> Claim:
 
 
 def _alone(case: Case[AdServerRun], concepts: int) -> Claim:
-    """Issue 5's 30 %."""
+    """Return the claim that a client alone gains ALONE_GAIN_PERCENT."""
 
     def check(results: Results) -> Verdict:
         found = results.estimate(case, measures.gain_percent)

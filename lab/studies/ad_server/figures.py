@@ -25,20 +25,21 @@ THREADS = "threads for a request of high priority"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
-    """[low, high] by row of `table3` (threads) or `table4` (clients); empty without a column."""
+    """Return [low, high] by row of `table3` (threads) or `table4` (clients); empty without a
+    column."""
     found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
     return found
 
 
 def published_gain_percent(clients: int, concepts: int) -> float | None:
-    """Return the gain that Table IV's response times give; None where it has none."""
+    """Return the gain from Table IV's response times; None if the table lacks them."""
     pair = published_pairs("table4", concepts).get(str(clients))
     return None if pair is None else 100 * (1 - pair[1] / pair[0])
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCurve:
-    """The response times of a priority's first requests, in the order of sending, of one run."""
+    """The response times of a priority's first requests in one run, in the order of sending."""
 
     label: str
     case: Case[AdServerRun]
@@ -55,10 +56,10 @@ class StreamCurve:
 
 @dataclass(frozen=True, slots=True)
 class Figures(PaperFigures[Cases]):
-    """All of them for the runs of `cases`."""
+    """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, then what it did not try."""
+        """Return the figures in the order of the paper, then those beyond it."""
         between = [n for n in self.cases.scale.clients if n not in (FEW, MANY)]
         return [
             self.figure_5(),
@@ -71,7 +72,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def figure_5(self) -> Figure:
-        """Streams of requests."""
+        """Return Fig. 5: streams of requests."""
         concepts = max(self.cases.scale.concepts)
         return self.text.figure(
             "figure-5",
@@ -94,7 +95,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_3(self) -> Figure:
-        """Predictability."""
+        """Return Table III: predictability."""
         return self.text.figure(
             "table-3",
             tables=(
@@ -116,7 +117,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_4(self) -> Figure:
-        """Response times by clients."""
+        """Return Table IV: response times by clients."""
         scale = self.cases.scale
         return self.text.figure(
             "table-4",
@@ -163,7 +164,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def gains(self, key: str, clients: Sequence[int]) -> Figure:
-        """Gain over threads by concepts, a panel for each number of clients."""
+        """Return the gain over threads by concepts, a panel for each number of clients."""
         return self.text.figure(
             key,
             [
@@ -186,7 +187,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_8(self) -> Figure:
-        """Response times with many clients."""
+        """Return Fig. 8: response times with many clients."""
         scale = self.cases.scale
         return self.text.figure(
             "figure-8",
@@ -220,7 +221,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def alone(self) -> Figure:
-        """One client: how near the ideal."""
+        """Return the figure of one client, compared with the ideal gain."""
         scale, cpus = self.cases.scale, self.cases.cpus
         return self.text.figure(
             "alone",
@@ -294,7 +295,7 @@ class Figures(PaperFigures[Cases]):
         row: str,
         digits: int,
     ) -> list[Entry]:
-        """Low and high for each number of concepts."""
+        """Return low and high for each number of concepts."""
         found = []
         for concepts in self.cases.scale.concepts:
             pair = published_pairs(table, concepts).get(row, (None, None))

@@ -1,4 +1,4 @@
-"""The ad server that a reproduction measures, and the process that its clients are."""
+"""The ad server that a reproduction measures, and the process of its clients."""
 
 import json
 import os
@@ -32,16 +32,16 @@ _END_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class AdServer:
-    """One that answers."""
+    """A running ad server."""
 
     url: str
     words: tuple[str, ...]
-    """The commonest concepts of its banners."""
+    """The most common concepts of its banners."""
 
 
 @contextmanager
 def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
-    """An ad server with a database of its own; raises ExperimentError."""
+    """Run an ad server with a separate database; raises ExperimentError."""
     try:
         with (
             own_ad_server.seeded_database(banners, lab.postgres_bin) as environment,
@@ -56,7 +56,7 @@ def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
 
 
 def _commonest_words(port: int, token: str) -> tuple[str, ...]:
-    """Of the first few hundred contracts, the most frequent first."""
+    """Return the concepts of the first few hundred contracts, the most frequent first."""
     counts: Counter[str] = Counter()
     path: str | None = "/ads/contracts"
     try:
@@ -75,17 +75,17 @@ def _commonest_words(port: int, token: str) -> tuple[str, ...]:
 
 
 class AdClients:
-    """The clients' process."""
+    """The process of the clients."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
         self._process = process
         self._log = log
 
     def play(self, order: AdOrder) -> dict[str, Any]:
-        """Return what `loadgen.ad_clients.play` answers.
+        """Return the answer of `loadgen.ad_clients.play`.
 
-        Raises ExperimentError if the process ends or a request is not answered; no attempts are
-        left then.
+        Raises ExperimentError if the process ends or a request gets no answer; then no attempts
+        remain.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -111,7 +111,7 @@ class AdClients:
 
 @contextmanager
 def clients_process(url: str, log: Path) -> Iterator[AdClients]:
-    """The process, on any CPU, until the block ends; what it complains of goes to `log`."""
+    """Run the clients' process, on any CPU, until the block ends; its errors go to `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
         [sys.executable, "-m", "loadgen.ad_clients", url],
@@ -127,7 +127,7 @@ def clients_process(url: str, log: Path) -> Iterator[AdClients]:
             stdout=subprocess.PIPE,
             stderr=output,
             text=True,
-            start_new_session=True,  # Ctrl-C reaches the runner alone, which then ends the load
+            start_new_session=True,  # Ctrl-C reaches only the runner, which then stops the load
         ) as process,
     ):
         try:

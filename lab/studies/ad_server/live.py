@@ -1,4 +1,4 @@
-"""The ad server's live reproduction: its runs are made on a server of its own, then drawn."""
+"""The ad server's live reproduction: runs on a separate server, then the report."""
 
 import json
 import tempfile
@@ -34,7 +34,7 @@ _CALIBRATION_REQUESTS = 60
 _QUIET_RATIO = 0.05
 """The share of the CPUs that other processes may have before the report mentions it."""
 _SAID_TIMES = 8
-"""A log gets so many lines of progress."""
+"""Lines of progress in a log."""
 
 
 def live_study(given: Mapping[str, Any]) -> "AdServerStudy":
@@ -43,7 +43,7 @@ def live_study(given: Mapping[str, Any]) -> "AdServerStudy":
 
 
 class AdServerStudy(LiveStudy[Cases]):
-    """Clients of an ad server that the study starts for itself."""
+    """A study whose clients use an ad server that it starts."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__(STUDY, given)
@@ -55,7 +55,7 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @property
     def folder_name(self) -> str:
-        """Return the paper's name and whether it is quick: there is no other engine."""
+        """Return the paper's name and whether it is quick: there is only one engine."""
         return f"reproduce-{self.paper.name}{'-quick' if self.quick else ''}"
 
     @property
@@ -75,12 +75,12 @@ class AdServerStudy(LiveStudy[Cases]):
             yield
 
     def begin(self) -> StudyResult:
-        """Make the folder once the server runs: without one it leaves nothing behind."""
+        """Create the folder once the server runs; without a server there is no folder."""
         self._started()
         return super().begin()
 
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
-        """Make the missing runs one after the other."""
+        """Carry out the missing runs one after the other."""
         todo = [run for run in self.runs if not _file(result, run).is_file()]
         if not todo:
             return
@@ -112,7 +112,7 @@ class AdServerStudy(LiveStudy[Cases]):
         return read_results(result, self.cases, self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return how many requests the clients made and which processes had the processors."""
+        """Return the number of requests and the processes that used the processors."""
         plan, shares = self._plan_and_shares(result)
         if busy := shares.busy_words():
             console.print(busy)
@@ -130,7 +130,7 @@ class AdServerStudy(LiveStudy[Cases]):
         return plan, shares_of(result, self.runs, self.cases.cpus)
 
     def _started(self) -> AdServer:
-        """Return the running server; it is started at the first call."""
+        """Return the running server; the first call starts it."""
         if self._server is None:
             banners = self.cases.banners
             console.print(f"Starting an ad server of the reproduction's own: {banners:,} banners.")
@@ -139,7 +139,7 @@ class AdServerStudy(LiveStudy[Cases]):
 
 
 def read_results(result: StudyResult, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
-    """The metrics of all runs that have been made, by case; raises ExperimentError."""
+    """Return the metrics of all completed runs, by case; raises ExperimentError."""
 
     def read(run: PlannedRun) -> Metrics:
         try:
@@ -179,7 +179,7 @@ def _play(
             line = {"run": run.name, **went, "others_ratio": neighbours.share()}
             log.write(json.dumps(line) + "\n")
             log.flush()
-            part.replace(file)  # last: a run with its attempts is a whole one
+            part.replace(file)  # last: a run with its attempts is complete
             if number % every == 0:
                 left = plan.expected_s(todo[number:])
                 progress.say(
@@ -206,7 +206,7 @@ def _order(
 def _measured_plan(
     clients: AdClients, server: AdServer, scale: Scale, runs: list[PlannedRun]
 ) -> Plan:
-    """Measure what a request costs, with a client alone and with ten, and share out the time."""
+    """Measure the cost of a request, with one client and with ten, and share out the time."""
     ends = (min(scale.concepts), max(scale.concepts))
     threads = max(scale.threads)
     costs = {}
@@ -226,21 +226,21 @@ def _measured_plan(
 
 
 class Shares(NamedTuple):
-    """The shares of the CPUs, 0 to 1, with a number for each run."""
+    """The shares of the CPUs, 0 to 1, one number per run."""
 
     cpus: int
     clients: list[float]
     others: list[float]
 
     def words(self, ratios: list[float]) -> str:
-        """Return a mean and a maximum for people."""
+        """Return mean and maximum as text."""
         return (
             f"{fmean(ratios):.0%} of {self.cpus} CPUs on average, {max(ratios):.0%} at most in a "
             "run"
         )
 
     def busy_words(self) -> str:
-        """Return what other processes did to the gains; empty on a quiet machine."""
+        """Return the effect of other processes on the gains; empty on a quiet machine."""
         if fmean(self.others) <= _QUIET_RATIO:
             return ""
         return (
@@ -253,7 +253,7 @@ def shares_of(result: StudyResult, runs: Iterable[PlannedRun], cpus: int) -> Sha
     wanted = {run.name for run in runs}
     told = {}
     for text in (result.path / _RUNS).read_text(encoding="utf-8").splitlines():
-        with suppress(ValueError):  # torn, when the disk was full or the machine crashed
+        with suppress(ValueError):  # damaged by a full disk or a crash of the machine
             line = json.loads(text)
             if line["run"] in wanted:
                 told[line["run"]] = line

@@ -1,4 +1,4 @@
-"""What is kept of a run of the ad server's clients, and the values that its figures plot."""
+"""The metrics of a run of the ad server's clients, and the values of its figures."""
 
 from typing import Any
 
@@ -12,15 +12,15 @@ from loadgen.ad_clients import PRIORITIES
 from loadgen.attempts import AttemptOutcome
 
 STREAM = 100
-"""Requests of a priority that Fig. 5 shows."""
+"""Requests per priority in Fig. 5."""
 
 
 def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
-    """By priority: how many requests, mean response time, relative standard deviation, the stream.
+    """Return by priority: requests, mean response time, relative standard deviation, stream.
 
-    Of those that begin while all clients are there with equal chances: from when everybody has had
-    a first answer (before, all come at once to a server that has nothing to do) until everybody has
-    had the answers to `requests`. Times are seconds.
+    Only requests that begin while all clients have equal chances count. That time begins when every
+    client has its first answer; before, all clients send at once to an idle server. It ends when
+    every client has the answers to `requests`. Times are seconds.
     """
     step, finished_s = attempts.column("step"), attempts.column("finished_s")
     first_s = pc.max(finished_s.filter(pc.equal(step, 0)))
@@ -52,7 +52,7 @@ def _of(attempts: pa.Table) -> dict[str, Any]:
 
 
 def response_s(priority: str) -> Value:
-    """Mean response time of a priority's requests."""
+    """Return the mean response time of a priority's requests."""
 
     def value(found: Metrics) -> float | None:
         seconds: float | None = found[priority]["mean_s"]
@@ -62,8 +62,10 @@ def response_s(priority: str) -> Value:
 
 
 def rsd_percent(priority: str) -> Value:
-    """Relative standard deviation of a priority's response times: the smaller, the more
-    predictable (section V.C)."""
+    """Return the relative standard deviation of a priority's response times.
+
+    A smaller one is more predictable (section V.C).
+    """
 
     def value(found: Metrics) -> float | None:
         percent: float | None = found[priority]["rsd_percent"]
@@ -73,22 +75,22 @@ def rsd_percent(priority: str) -> Value:
 
 
 def gain_percent(found: Metrics) -> float | None:
-    """Return how far the mean response time of high priority is below that of low, percent."""
+    """Return the reduction of the mean response time from low to high priority, percent."""
     low, high = (found[priority]["mean_s"] for priority in PRIORITIES)
     return None if low is None or high is None else 100 * (1 - high / low)
 
 
 def rsd_drop_points(found: Metrics) -> float | None:
-    """Return how much lower the relative standard deviation is with high priority, points."""
+    """Return the reduction of the relative standard deviation from low to high priority, points."""
     low, high = (found[priority]["rsd_percent"] for priority in PRIORITIES)
     return None if low is None or high is None else low - high
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the gain, 0 to 1, of a request that is all search and has the machine to itself.
+    """Return the gain, 0 to 1, of a request that consists of search and is alone on the machine.
 
-    A thread searches one whole concept at a time, so the concepts are searched in rounds; threads
-    beyond the CPUs share them equally.
+    A thread searches one whole concept at a time, so the concepts are searched in rounds. Threads
+    in excess of the CPUs share them equally.
     """
     at_a_time = min(threads, concepts)
     rounds, left = divmod(concepts, at_a_time)

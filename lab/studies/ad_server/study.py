@@ -20,7 +20,7 @@ from lab.studies.study import PaperStudy
 
 
 def words(cases: Cases) -> dict[str, Any]:
-    """Return the values that `report.md` prints, as long as nothing is measured."""
+    """Return the values that `report.md` prints before any measurement."""
     return {
         "FEW": FEW,
         "MANY": MANY,
@@ -33,16 +33,16 @@ def words(cases: Cases) -> dict[str, Any]:
 
 
 def measured_words(requests: Mapping[int, int], busy: str = "") -> dict[str, str]:
-    """Return the values that `report.md` prints of the runs.
+    """Return the values that `report.md` prints about the runs.
 
-    They are the `requests` of each client by number of clients, and what to know of a `busy`
+    They are the `requests` of each client by number of clients, and a warning about a `busy`
     machine.
     """
     return {"requests": requests_words(requests) if requests else "", "busy": busy}
 
 
 def requests_words(requests: Mapping[int, int]) -> str:
-    """Return the requests of each client for people: `20 (10 clients), …`."""
+    """Return the requests of each client as text: `20 (10 clients), …`."""
     each = ", ".join(f"{number} ({clients_words(n)})" for n, number in sorted(requests.items()))
     return f"{each}; published {PUBLISHED_REQUESTS}"
 

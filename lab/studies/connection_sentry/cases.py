@@ -1,4 +1,4 @@
-"""Connection Sentry's runs: which clients, which shop, with the sentry and without.
+"""Connection Sentry's runs: clients and shop, with the sentry and without.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
 e-Commerce Services*, 2000. Section and table numbers in this package are that paper's.
@@ -24,8 +24,10 @@ Profile = Literal["real", "paper"]
 CLIENT_METRICS = "studies.connection_sentry:clients"
 
 TIME_SCALE = 10.0
-"""A page of profile `real` costs the same live seconds at every scale: 0.15 s of a search are 1.5 s
-of paper time at this one, as in the simulator."""
+"""The time scale at which a search of 0.15 live s is 1.5 paper s, as in the simulator.
+
+A page of profile `real` costs the same live seconds at every scale.
+"""
 
 MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
 """The paper's names for a server without the sentry and with it."""
@@ -35,24 +37,29 @@ CLASSES = ("home", "browse", "search", "file", "select")
 
 RUN_S: float = 60.0 * published()["connection_sentry"]["run_minutes"]
 THINK_TIME_MEAN_S = 3.5
-"""Follows from Tables 1 and 2: see docs/reproductions.md."""
+"""The mean follows from Tables 1 and 2: see docs/reproductions.md."""
 
 CATALOGUE_BOOKS = 300_000
-"""Books with which a search costs the database about 0.15 s of CPU (docs/shop.md): 1.5 paper s."""
+"""Books with which a search costs about 0.15 s of the database's CPU (docs/shop.md): 1.5 paper
+s."""
 
 PAPER_PROFILE_PER_SET = 36
-"""The pages of profile `paper` take a quarter of the work; so four times the clients."""
+"""Clients per set; pages of profile `paper` take a quarter of the work, so clients are four
+times."""
 
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
-"""CPU of the simulated server: Table 3's latencies with 3 processes for home, browse and file; with
-1.5 s of search and 1 s of select their latencies come out there as printed, about."""
+"""CPU of the simulated server.
+
+Home, browse and file have Table 3's latencies with 3 processes. With 1.5 s of search and 1 s of
+select, their latencies are about as printed.
+"""
 
 _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One setting of the experiment, tried with the sentry and without."""
+    """One setting of the experiment, with the sentry and without."""
 
     per_set: int
     patience_max_s: float
@@ -60,13 +67,13 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """Return the cell in words."""
+        """Return the cell as text."""
         text = f"{self.per_set} clients per set, patience {self.patience_max_s:g} s"
         return text if self.profile == "real" else f"{text}, page profile {self.profile}"
 
     @property
     def short(self) -> str:
-        """Return the label under a bar and at the head of a row."""
+        """Return the label under a bar and in the first column of a row."""
         text = f"{self.per_set}, {self.patience_max_s:g} s"
         return text if self.profile == "real" else f"{text}, {self.profile}"
 
@@ -77,7 +84,7 @@ PAPER_PROFILE = Cell(PAPER_PROFILE_PER_SET, 7.5, "paper")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The length of the runs, the cells, and how often each is run."""
+    """The length of the runs, the cells, and the repetitions of each."""
 
     duration_s: float
     warm_up_s: float
@@ -98,8 +105,8 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
     },
     "live": {
         False: Scale(RUN_S, 60.0, _PATIENCES_S, _PER_SETS, 3, 2400),
-        # Two dozen runs of 12 s real and what is around them, and minutes in which the catalogue
-        # grows: under ten minutes together.
+        # Two dozen runs of 12 real seconds each, and minutes in which the
+        # catalogue grows: less than ten minutes together.
         True: Scale(120.0, 20.0, (7.5, 15.0), (9, 3), 3, 1200),
     },
 }
@@ -111,11 +118,11 @@ class Cases(PaperCases[Scale]):
     """The paper's cases at a scale, on an engine."""
 
     def by_patience(self) -> list[Cell]:
-        """Tables 1 and 2."""
+        """Return the cells of Tables 1 and 2."""
         return [Cell(HEAVIEST.per_set, each) for each in self.scale.patiences_s]
 
     def by_clients(self) -> list[Cell]:
-        """Tables 3 and 4, the most clients first."""
+        """Return the cells of Tables 3 and 4, the most clients first."""
         return [Cell(each, HEAVIEST.patience_max_s) for each in self.scale.per_sets]
 
     def cells(self) -> list[Cell]:
@@ -123,7 +130,7 @@ class Cases(PaperCases[Scale]):
         return list(dict.fromkeys([*self.by_patience(), *self.by_clients(), PAPER_PROFILE]))
 
     def run(self, cell: Cell, mode: str) -> Case[ShopRun]:
-        """A cell without the sentry (X) or with it (S)."""
+        """Return the case of a cell without the sentry (X) or with it (S)."""
         is_live = self.engine == "live"
         run = ShopRun(
             PolicyChoice(name="sq"),
@@ -142,7 +149,7 @@ class Cases(PaperCases[Scale]):
         return Case(run, CLIENT_METRICS)
 
     def shoppers(self, scheme: str, abandonment: Abandonment) -> Case[ShopRun]:
-        """LIFO-Pri's shop and customers at ρ = 2, simulated on either engine."""
+        """Return LIFO-Pri's shop and customers at ρ = 2, simulated on either engine."""
         run = ShopRun(
             PolicyChoice(name=scheme),
             SharedCpus(busy_ratio=_BUSY_RATIO),
@@ -174,7 +181,7 @@ def _execution_s(profile: Profile) -> dict[str, float]:
 
 
 def _capacity_rps(profile: Profile) -> float:
-    """About what the simulated server can serve of the clients' mix: one CPU."""
+    """Return the approximate capacity of the simulated server for the clients' mix: one CPU."""
     execution_s = _execution_s(profile)
     busy = 1.0 if profile == "real" else _BUSY_RATIO
     weights = CONNECTION_SENTRY_MIX

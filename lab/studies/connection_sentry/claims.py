@@ -1,4 +1,4 @@
-"""What must hold of Connection Sentry's reproduction: directions and orders, not sizes."""
+"""The claims of Connection Sentry's reproduction: directions and orders, not sizes."""
 
 from itertools import pairwise
 
@@ -10,13 +10,13 @@ from lab.studies.connection_sentry.figures import SCHEMES, against_ignored, gain
 from lab.titles import TITLES
 
 NO_GAIN = 1.10
-"""Throughput with 3 clients in each set may grow by a tenth: almost no gain."""
+"""The throughput with 3 clients in each set may grow by a tenth: almost no gain."""
 WASTED_AT_MOST_PERCENT = 5.0
 COMPLETED_AT_LEAST = 1.5
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return what the paper says must hold, then what must hold of the wasted work."""
+    """Return the claims of the paper, then those on wasted work."""
     return [*_of_the_paper(cases), *wasted_work_claims(cases)]
 
 
@@ -59,7 +59,7 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
             _lost(cases, few),
         )
     )
-    # Browse is one request in a hundred: a handful in a run.
+    # Browse is one request in a hundred: only a few in a run.
     found += [
         below(
             f"{HEAVIEST.title}: home gains more than {kind}, its latency S / X is lower (Table 1)",
@@ -107,9 +107,9 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
 
 
 def wasted_work_claims(cases: Cases) -> list[Claim]:
-    """Return what must hold of the waste, in the paper's cells and with LIFO-Pri's customers.
+    """Return the claims on waste, in the paper's cells and with LIFO-Pri's customers.
 
-    A simulated cancel wastes nothing by construction: how little is wasted is claimed of live runs.
+    A simulated cancel wastes nothing by construction, so the claims on little waste need live runs.
     """
     live = cases.cells() if cases.engine == "live" else []
     sq, lifo_pri = SCHEMES
@@ -140,5 +140,6 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
 
 
 def _lost(cases: Cases, cell: Cell) -> Ratio:
-    """Throughput without the sentry over throughput with it: the smaller, the larger the gain."""
+    """Return throughput without the sentry over throughput with it; a smaller ratio is a larger
+    gain."""
     return Ratio(cases.run(cell, "X"), cases.run(cell, "S"), measures.whole_throughput)

@@ -1,5 +1,6 @@
-"""Connection Sentry's tables and figures: which cell is made of which cases, next to what was
-published; what cancelling saves, and where it does not help.
+"""Connection Sentry's tables and figures: the cases of each cell, next to the published numbers.
+
+They also show the savings of cancelling, and the case in which it does not help.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,11 +46,11 @@ Column = tuple[str, Value, int]
 
 Label = Callable[[Cell], str]
 Printed = Mapping[tuple[str, str], tuple[float, float]]
-"""Class of request and label of the cell → the published figures of X and S."""
+"""Class of request and label of the cell → the published numbers of X and S."""
 
 
 def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
-    """The published figures of these cells; `table` is a key of published.toml."""
+    """Return the published numbers of these cells; `table` is a key of published.toml."""
     by_class = published()["connection_sentry"][table]
     found = {}
     for cell in cells:
@@ -61,24 +62,24 @@ def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
 
 
 def figure_of(figures: Printed, kind: str, column: str, i: int) -> float | None:
-    """Return the published figure of X (0) or S (1); None where nothing was printed."""
+    """Return the published number of X (0) or S (1); None if the paper has none."""
     found = figures.get((kind, column))
     return None if found is None else found[i]
 
 
 def ratio_of(figures: Printed, kind: str, column: str) -> float | None:
-    """S / X; None where nothing was printed."""
+    """Return S / X; None if the paper has no numbers."""
     found = figures.get((kind, column))
     return None if found is None else found[1] / found[0]
 
 
 def patience_label(cell: Cell) -> str:
-    """A column of Tables 1 and 2."""
+    """Return the title of a column of Tables 1 and 2."""
     return f"{cell.patience_max_s:g} s"
 
 
 def clients_label(cell: Cell) -> str:
-    """A column of Tables 3 and 4."""
+    """Return the title of a column of Tables 3 and 4."""
     return f"{cell.per_set} clients"
 
 
@@ -86,7 +87,7 @@ class Measure(NamedTuple):
     """A value that a pair of tables shows for each class of request."""
 
     name: str
-    """The paper's, of the table."""
+    """The paper's name for the table."""
     printed: Printed
     word: str
     unit: str
@@ -101,10 +102,10 @@ class Measure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Figures(PaperFigures[Cases]):
-    """All of them for the runs of `cases`."""
+    """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, then what it did not try."""
+        """Return the figures in the order of the paper, then those beyond it."""
         return [
             self.by_patience(),
             self.by_clients(),
@@ -115,7 +116,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def by_patience(self) -> Figure:
-        """Tables 1 and 2."""
+        """Return Tables 1 and 2."""
         cells = self.cases.by_patience()
         return self._pair(
             "tables-1-and-2",
@@ -126,7 +127,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def by_clients(self) -> Figure:
-        """Tables 3 and 4."""
+        """Return Tables 3 and 4."""
         cells = self.cases.by_clients()
         return self._pair(
             "tables-3-and-4",
@@ -137,7 +138,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def paper_profile(self) -> Figure:
-        """The heaviest cell with LIFO-Pri's pages."""
+        """Return the cell with the largest load, with LIFO-Pri's pages."""
         return self._pair(
             "paper-profile",
             [PAPER_PROFILE],
@@ -147,7 +148,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_7(self) -> Figure:
-        """Time per task of a page, without the sentry and with it."""
+        """Return Fig. 7: time per task of a page, without the sentry and with it."""
         live = self.cases.engine == "live"
         tasks = [
             (TASKS[0], measures.busy("queue_s")),
@@ -198,7 +199,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def wasted_work(self) -> Figure:
-        """The wasted-work meter in each cell."""
+        """Return the wasted-work meter of each cell."""
         columns: list[Column] = [
             ("Wasted CPU, %", measures.wasted_percent, 1),
             ("Unanswered CPU, %", measures.unanswered_percent, 1),
@@ -259,7 +260,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def no_help(self) -> Figure:
-        """LIFO-Pri's customers at ρ = 2, orphans executed against cancelled."""
+        """Return LIFO-Pri's customers at ρ = 2, with orphans executed and cancelled."""
         columns: list[Column] = [
             ("Completed requests", measures.completed, 0),
             ("Wasted CPU, %", measures.wasted_busy_percent, 1),
@@ -306,7 +307,7 @@ class Figures(PaperFigures[Cases]):
         latency: tuple[str, Printed],
         throughput: tuple[str, Printed],
     ) -> Figure:
-        """Latency and throughput of the same cells, and the ratios of both."""
+        """Return latency and throughput of the same cells, and the ratios of both."""
         shown = (
             Measure(*latency, "latency", "mean latency, s per request", measures.latency_s, 1),
             Measure(*throughput, "throughput", "requests in 30 minutes", measures.throughput, 0),
@@ -376,10 +377,10 @@ class Figures(PaperFigures[Cases]):
 
 
 def gain(cases: Cases, cell: Cell, value: Value) -> Ratio:
-    """Return a figure with the sentry over the same without."""
+    """Return a metric with the sentry over the same metric without it."""
     return Ratio(cases.run(cell, "S"), cases.run(cell, "X"), value)
 
 
 def against_ignored(cases: Cases, scheme: str, abandonment: Abandonment, value: Value) -> Ratio:
-    """Return a figure of LIFO-Pri's customers over the same with orphans executed."""
+    """Return a metric of LIFO-Pri's customers over the same metric with orphans executed."""
     return Ratio(cases.shoppers(scheme, abandonment), cases.shoppers(scheme, "ignore"), value)

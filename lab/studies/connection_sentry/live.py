@@ -1,4 +1,4 @@
-"""The Connection Sentry on the appliance: the comparisons, and what is read off their runs."""
+"""The Connection Sentry on the appliance: the comparisons, and the metrics of their runs."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,7 +28,7 @@ def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
             partial(_case_of, cases, cell),
             lambda folder, run, capacity_rps: metrics(folder, run),
         )
-        for cell in reversed(cases.cells())  # a fresh appliance's catalogue has to grow only once
+        for cell in reversed(cases.cells())  # so a new appliance's catalogue grows only once
     ]
 
 
@@ -65,7 +65,7 @@ def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
 
 
 def metrics(folder: RunFolder, run: ShopRun) -> Metrics:
-    """Return what is kept of a run of the clients, with the shop's time per task."""
+    """Return the metrics of a run of the clients, with the shop's time per task."""
     summary = folder.summary()
     counts = summary.counts
     assert counts is not None  # the appliance counts and meters every run

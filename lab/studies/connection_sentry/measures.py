@@ -1,4 +1,4 @@
-"""What is kept of a run of the Connection Sentry's clients, and the values its tables plot.
+"""The metrics of a run of the Connection Sentry's clients, and the values of its tables.
 
 All times are paper seconds. Metrics are JSON-ready.
 """
@@ -32,13 +32,14 @@ def client_metrics(
     waste: Mapping[str, float | None],
     run: ShopRun,
 ) -> dict[str, Any]:
-    """The control set by class, the level of multiprogramming, the waste of a whole run.
+    """Return the control set by class, the level of multiprogramming and the waste of a whole run.
 
     `samples` are columns of samples.parquet, `waste` is run.json's. A latency is the mean response
-    time of the requests that begin after the warm-up and are answered, however late: nobody of the
-    control set leaves. Throughput counts what is answered after the warm-up and until
-    `duration_s`, when the clients end, whenever it began: else the more would be missing at both
-    ends, the longer requests take.
+    time of the requests that begin after the warm-up and get an answer, however late. No client of
+    the control set leaves.
+
+    Throughput counts all answers between the warm-up and `duration_s`, when the clients end. The
+    begin of a request does not matter: otherwise long requests would be missing at both ends.
     """
     model, until_s = run.client_model, run.duration_s
     assert until_s is not None
@@ -77,9 +78,9 @@ def page_levels(
 ) -> dict[str, float | None]:
     """Return how many pages wait and are served on average, and how long a page waits.
 
-    The wait is Little's: the mean number that waits over the arrivals per second. Times count
-    from the first sample with arrivals since the one before: a live run is sampled before its
-    clients are there. None where there are no two samples to go by.
+    The wait follows from Little's law: the mean number of waiting pages over the arrivals per
+    second. Times count from the first sample with new arrivals, because the samples of a live run
+    begin before its clients. None without two such samples.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")
@@ -108,12 +109,12 @@ def _column(samples: Mapping[str, Sequence[Any]], name: str) -> Floats:
 def shop_tasks(
     before: Mapping[str, Any], after: Mapping[str, Any], run: ShopRun
 ) -> dict[str, dict[str, float | None]]:
-    """Return what the shop counts of its pages between two `GET /status`, by class of request.
+    """Return the shop's counts of its pages between two `GET /status`, by class of request.
 
-    `build_s`: to make a page; of it `cpu_s` on the CPU, `database_s` waiting for answers of the
-    database, `other_s` for a CPU or the interpreter. Means of the pages that were made to their
-    end; classes of which there were none are left out. Only profile `real` tells the two waits
-    apart; None in others.
+    `build_s` is the time to build a page. Its parts are `cpu_s` on the CPU, `database_s` waiting
+    for the database, and `other_s` waiting for a CPU or the interpreter. They are means over
+    completed pages; classes without any are omitted. Only profile `real` separates the two waits;
+    otherwise they are None.
     """
     server = run.server
     assert isinstance(server, Appliance)
@@ -121,7 +122,7 @@ def shop_tasks(
     found: dict[str, dict[str, float | None]] = {}
     for kind, page in KIND_PAGE.items():
         if page not in after["pages"]:
-            continue  # files are not counted by the shop
+            continue  # the shop does not count files
         now, then = after["pages"][page], before["pages"][page]
         served = now["served"] - then["served"]
         if served:
@@ -146,14 +147,14 @@ def _simulated(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[s
 
 
 MEASURES = {"clients": _simulated}
-"""What is kept of a simulation, by the name in a case."""
+"""Name in a case → the metrics that it keeps of a simulation."""
 
 
 FILE = "file"
 
 
 def latency_s(kind: str) -> Value:
-    """Mean response time of the control set's requests of this class; None without any."""
+    """Return the mean response time of the control set's requests of a class; None without any."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["classes"][kind]["latency_s"]
@@ -163,7 +164,7 @@ def latency_s(kind: str) -> Value:
 
 
 def throughput(kind: str) -> Value:
-    """The control set's requests of this class that were answered, per 30 minutes."""
+    """Return the control set's answered requests of a class, per 30 minutes."""
 
     def value(metrics: Metrics) -> float:
         return _per_run(metrics, metrics["classes"][kind]["answered"])
@@ -172,7 +173,7 @@ def throughput(kind: str) -> Value:
 
 
 def whole_throughput(metrics: Metrics) -> float:
-    """The control set's requests of all classes that were answered, per 30 minutes."""
+    """Return the control set's answered requests of all classes, per 30 minutes."""
     return _per_run(metrics, sum(each["answered"] for each in metrics["classes"].values()))
 
 
@@ -181,12 +182,13 @@ def _per_run(metrics: Metrics, answered: float) -> float:
 
 
 def page_latency_s(metrics: Metrics) -> float | None:
-    """Mean response time of the control set's pages, classes weighted as they are asked for."""
+    """Return the mean response time of the control set's pages, weighted by class as clients do."""
     return _weighted({kind: each["latency_s"] for kind, each in metrics["classes"].items()})
 
 
 def busy(name: str) -> Value:
-    """`in_service`, `waiting` (means over time) or `queue_s` of pages, both sets together."""
+    """Return `in_service`, `waiting` (means over time) or `queue_s` of pages, both sets
+    together."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["busy"][name]
@@ -196,7 +198,7 @@ def busy(name: str) -> Value:
 
 
 def build_s(metrics: Metrics) -> float | None:
-    """Time to make a page: in the shop, as it counts it; simulated, latency less the queue."""
+    """Return the time to build a page: the shop's count, or simulated latency minus queueing."""
     if "tasks" in metrics:
         return task_s("build_s")(metrics)
     latency, queue = page_latency_s(metrics), metrics["busy"]["queue_s"]
@@ -204,7 +206,7 @@ def build_s(metrics: Metrics) -> float | None:
 
 
 def task_s(name: str) -> Value:
-    """`build_s` of a page in the shop, or a part of it; None in a simulated run."""
+    """Return `build_s` of a page in the shop, or a part of it; None in a simulated run."""
 
     def value(metrics: Metrics) -> float | None:
         return _weighted({kind: each[name] for kind, each in metrics.get("tasks", {}).items()})
@@ -213,7 +215,7 @@ def task_s(name: str) -> Value:
 
 
 def _weighted(by_class: Mapping[str, float | None]) -> float | None:
-    """The mean over the classes of pages there are, weighted as clients ask for them."""
+    """Return the mean over the classes of pages, weighted as clients request them."""
     known = {kind: value for kind, value in by_class.items() if value is not None and kind != FILE}
     weights = {kind: CONNECTION_SENTRY_MIX[kind] for kind in known}
     if not known:
@@ -222,7 +224,7 @@ def _weighted(by_class: Mapping[str, float | None]) -> float | None:
 
 
 def waste(name: str) -> Value:
-    """A figure of the wasted-work meter; None where the engine has none."""
+    """Return a metric of the wasted-work meter; None if the engine has none."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["waste"].get(name)
@@ -232,12 +234,12 @@ def waste(name: str) -> Value:
 
 
 def wasted_percent(metrics: Metrics) -> float | None:
-    """CPU spent after the client had left, percent of all."""
+    """Return the CPU spent after the client had left, percent of all."""
     return _percent_of_cpu("wasted_cpu_s")(metrics)
 
 
 def unanswered_percent(metrics: Metrics) -> float | None:
-    """CPU spent before, on requests whose clients then left, percent of all."""
+    """Return the CPU spent before clients left, on their requests, percent of all."""
     return _percent_of_cpu("unanswered_cpu_s")(metrics)
 
 
@@ -250,15 +252,15 @@ def _percent_of_cpu(name: str) -> Value:
 
 
 def confirms(metrics: Metrics) -> float:
-    """LIFO-Pri's customers: completed Tr-4 requests."""
+    """Return the completed Tr-4 requests of LIFO-Pri's customers."""
     return float(metrics["outcomes"]["confirms"])
 
 
 def completed(metrics: Metrics) -> float:
-    """LIFO-Pri's customers: requests that were answered in time."""
+    """Return the requests of LIFO-Pri's customers that were answered in time."""
     return float(metrics["attempts"]["completed"])
 
 
 def wasted_busy_percent(metrics: Metrics) -> float:
-    """LIFO-Pri's customers: CPU spent after they had left, percent of all."""
+    """Return the CPU spent after LIFO-Pri's customers had left, percent of all."""
     return float(100 * metrics["wasted_busy_s"] / metrics["busy_s"])

@@ -1,7 +1,7 @@
-"""eDragon's runs: which applications on how many processors, who decides, who comes when.
+"""eDragon's runs: applications and their processors, provisioning, admission and load.
 
-The 90 minutes of both applications come first: their schedule, the zones and what was published of
-them. Then the cases that the figures are made of.
+The 90 minutes of both applications come first: their schedule, the zones and the published numbers.
+The cases of the figures follow.
 
 Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
 package are that paper's.
@@ -27,10 +27,10 @@ METRICS = "studies.edragon:applications"
 PAPER: dict[str, Any] = published()["edragon"]
 
 APPLICATIONS = ("Tomcat 1", "Tomcat 2")
-"""The paper's names for the two; here each is a shop."""
+"""The paper's names for the two applications; here each is a shop."""
 
 SATURATION_SESSIONS_PS = 3.0
-"""New sessions/s that four processors can serve (section 5.2, Fig. 4)."""
+"""The new sessions/s that four processors can serve (section 5.2, Fig. 4)."""
 
 PROCESSORS = 4
 
@@ -43,7 +43,7 @@ class Stretch(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """A part of the run that the paper names."""
+    """A part of the run with a name in the paper."""
 
     name: str
     from_s: float
@@ -69,22 +69,25 @@ SCHEDULE = (
     Stretch(4200.0, (6.0, 6.0)),
     Stretch(4800.0, (2.25, 2.25)),
 )
-"""B and D as printed. The others are chosen within the text: in A and C at most 3 new sessions/s in
-all, "the rest of the time" more, "completely overloaded" from 8 on."""
+"""The new sessions/s of both applications over time.
+
+B and D are as printed. The others are chosen within the text: in A and C at most 3 new sessions/s
+in all, "the rest of the time" more, "completely overloaded" from 8 on.
+"""
 
 PRINTED_LOADS = ("B", "D")
-"""Zones whose loads are the paper's own."""
+"""Zones whose loads the paper prints."""
 
 
 class Range(NamedTuple):
-    """What was published: a value (`low` = `high`) or "between … and …"."""
+    """A published value (`low` = `high`) or range ("between … and …")."""
 
     low: float
     high: float
 
     @property
     def words(self) -> str:
-        """`3.5`, or `0.5 to 1.5`."""
+        """Return `3.5`, or `0.5 to 1.5`."""
         return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
 
 
@@ -93,7 +96,7 @@ PRIORITY_ARRANGEMENTS = ("equal_priority", "priority_2_to_1", "priority_no_share
 
 
 def published_processors(arrangement: str, zone: str, application: int) -> Range | None:
-    """Return what the ECM assigned to an application on average; None where nothing was printed."""
+    """Return the mean assignment of the ECM to an application; None if the paper has none."""
     entry = _entry(arrangement, zone)
     if "cpus" in entry:
         return Range(entry["cpus"][application], entry["cpus"][application])
@@ -104,7 +107,7 @@ def published_processors(arrangement: str, zone: str, application: int) -> Range
 
 
 def published_replies_ps(arrangement: str, zone: str, application: int) -> float | None:
-    """Its throughput; None where nothing was printed."""
+    """Return an application's published throughput; None if the paper has none."""
     found = _entry(arrangement, zone).get("throughput")
     return None if found is None else float(found[application])
 
@@ -116,22 +119,22 @@ def _entry(arrangement: str, zone: str) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The schedule of a run and where its zones lie: the paper's, or a part of it."""
+    """The schedule of a run and its zones: the paper's, or a part of it."""
 
     stretches: tuple[Stretch, ...]
     zones: tuple[Zone, ...]
     run_s: float
 
     def loads(self, application: int) -> list[tuple[float, float]]:
-        """(from_s, new sessions/s) of an application."""
+        """Return (from_s, new sessions/s) of an application."""
         return [(stretch.from_s, stretch.load[application]) for stretch in self.stretches]
 
     def load_at(self, time_s: float) -> tuple[float, float]:
-        """New sessions/s of both at a time."""
+        """Return the new sessions/s of both applications at a time."""
         return [stretch.load for stretch in self.stretches if stretch.from_s <= time_s][-1]
 
     def scaled(self, factor: float) -> "Course":
-        """The same with loads times `factor`, for a platform that serves so much more or less."""
+        """Return the course with loads times `factor`, for a platform of another capacity."""
         stretches = tuple(
             Stretch(each.from_s, (each.load[0] * factor, each.load[1] * factor))
             for each in self.stretches
@@ -147,7 +150,7 @@ WHOLE = Course(SCHEDULE, ZONES, RUN_S)
 
 
 def shortened(factor: float) -> Course:
-    """The same zones, each and what lies between them `factor` times as short."""
+    """Return the same zones; all of their durations are divided by `factor`."""
     return Course(
         tuple(Stretch(each.from_s / factor, each.load) for each in SCHEDULE),
         tuple(Zone(zone.name, zone.from_s / factor, zone.until_s / factor) for zone in ZONES),
@@ -156,7 +159,7 @@ def shortened(factor: float) -> Course:
 
 
 def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None:
-    """Mean of the bins that begin in the zone; None without any.
+    """Return the mean of the bins that begin in the zone; None without any.
 
     `series` has a value for every `bin_s` seconds from the start of the run.
     """
@@ -168,7 +171,7 @@ def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None
 
 @cache
 def _profile() -> ConnectionProfile:
-    """CTN and CTO of the simulated shop, by static profiling as in section 3.2.1."""
+    """Return CTN and CTO of the simulated shop, by static profiling as in section 3.2.1."""
     return static_profile(PartlyOpenModel())
 
 
@@ -205,12 +208,12 @@ SERVERS: dict[str, tuple[Provisioning, Admission]] = {
     ORIGINAL: ("static", "none"),
     SELF_MANAGED: ("ecm", "eac"),
 }
-"""The two of section 5.1: all processors and nobody refused, or ELM, EAC and ECM."""
+"""The two servers of section 5.1: all processors without refusals, or ELM, EAC and ECM."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The loads, how long each is tried, and how often."""
+    """The loads, their durations and repetitions."""
 
     loads: tuple[float, ...]
     """New sessions/s of section 5.1, on the paper's scale."""
@@ -226,13 +229,16 @@ LOAD_RUN_S = 600.0
 """Section 5.1: 10 minutes."""
 
 LOADS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 35.0)
-"""As far as the axes of Figs. 4 to 8 go."""
+"""Loads up to the end of the axes of Figs. 4 to 8."""
 
 LIVE = Host(
     time_scale=5.0, key="rsa-7680", profile="real", interactions_mean=10.0, interactions_most=20
 )
-"""How live runs are made. Zones are shorter than the paper's, so sessions are, too. The time scale
-is small: an interval of 2 s has to see several connections, and here a session costs more CPU."""
+"""The settings of live runs.
+
+Zones are shorter than the paper's, so sessions are shorter, too. The time scale is small: an
+interval of 2 s needs several connections, and here a session costs more CPU.
+"""
 
 
 SCALES: dict[Engine, dict[bool, Scale]] = {
@@ -255,7 +261,7 @@ class Cases(PaperCases[Scale]):
     """The paper's runs at a scale, on an engine."""
 
     def one(self, server: str, load: float) -> Case[PlatformRun]:
-        """One application alone under a load, as ORIGINAL or SELF_MANAGED (section 5.1)."""
+        """Return one application alone under a load, as ORIGINAL or SELF_MANAGED (section 5.1)."""
         provisioning, admission = SERVERS[server]
         return self._case(
             (((0.0, load),),),
@@ -265,7 +271,7 @@ class Cases(PaperCases[Scale]):
         )
 
     def two(self, arrangement: Arrangement) -> Case[PlatformRun]:
-        """Two applications over the zones (section 5.2, Fig. 1)."""
+        """Return two applications over the zones (section 5.2, Fig. 1)."""
         course = self.scale.course
         return self._case(
             tuple(tuple(course.loads(i)) for i in range(len(APPLICATIONS))),
@@ -276,7 +282,7 @@ class Cases(PaperCases[Scale]):
         )
 
     def processors_range(self, arrangement: Arrangement, zone: str, i: int) -> Range | None:
-        """Return what was published, in proportion to the processors there are."""
+        """Return the published range, in proportion to the available processors."""
         theirs = published_processors(arrangement.key, zone, i)
         ratio = self.scale.processors / PROCESSORS
         return theirs and Range(theirs.low * ratio, theirs.high * ratio)

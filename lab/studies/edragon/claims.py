@@ -1,7 +1,7 @@
-"""What must hold of eDragon's reproduction.
+"""The claims of eDragon's reproduction.
 
-Each is decided by the 95 % interval over the repetitions: it is not decided while chance could have
-put the figure on either side of a bound. One repetition has no interval, and decides alone.
+The 95 % interval over the repetitions decides each. A claim stays undecided while chance could have
+put the metric on either side of a bound. One repetition has no interval, and decides alone.
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ FALLS_AT_MOST_PERCENT = 70.0
 HALF_A_PROCESSOR: float = PAPER["claims"]["sharing_granularity_cpus"]
 ALIKE_RATIO = 0.1
 _EDGE = 1e-9
-"""Room for rounding: half a processor off is not more than half a processor off."""
+"""Tolerance for rounding: a difference of half a processor is not more than half a processor."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return what the paper and this project say must hold, on the engine of `cases`."""
+    """Return the claims of the paper and of this project, on the engine of `cases`."""
     found = [*_over_load(cases)]
     if cases.engine == "simulated":
         found += [*_assignments(cases), *_throughputs(cases)]
@@ -146,7 +146,7 @@ def _alike(cases: Cases, load: float) -> Claim:
 def _less(
     text: str, required: str, case: Case[PlatformRun], smaller: Value, larger: Value
 ) -> Claim:
-    """The claim that one figure of a case is smaller than another of it, run by run."""
+    """Return the claim that one metric of a case is smaller than another one, run by run."""
 
     def difference(metrics: Metrics) -> float | None:
         low, high = smaller(metrics), larger(metrics)
@@ -164,7 +164,7 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Every printed assignment of a zone, within half a processor."""
+    """Return the claims that every printed assignment of a zone is within half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED
@@ -197,7 +197,7 @@ def _assignment(
 
 
 def _throughputs(cases: Cases) -> list[Claim]:
-    """Who gets more than before, zone by zone, as the text of section 5.2 has it."""
+    """Return the claims on increased throughput, zone by zone, from the text of section 5.2."""
     return [
         _more(cases, "B", 0, LINUX, STATIC, "1"),
         _more(cases, "E", 0, TWO_TO_ONE, EQUAL, "10"),
@@ -220,7 +220,7 @@ def _more(
 
 
 def _zone_e(cases: Cases) -> list[Claim]:
-    """Both fully overloaded: blind admission is worse than any that knows its processors."""
+    """Return the claim on two overloaded applications: blind admission is the worst."""
     zone = cases.scale.course.zone("E")
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [

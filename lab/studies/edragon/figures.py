@@ -1,4 +1,4 @@
-"""eDragon's figures and tables: which curve is made of which cases, next to what was published."""
+"""eDragon's figures and tables: the cases of each curve, next to the published numbers."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -40,10 +40,10 @@ LOAD = "load, new sessions/s"
 _LABELLED_LOADS = frozenset({0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 12.0, 20.0, 35.0})
 TIME = "time, s"
 DRAWN_EVERY_S = 30.0
-"""A point of a curve over time; metrics have bins of as much."""
+"""Seconds between points of a curve over time; metrics have bins of the same size."""
 _PRINTED_EVERY_S = 300.0
 _ROOM = 1.18
-"""Above the highest value, for the zones' names."""
+"""Height of the axis over the highest value, so that the zones' names fit above it."""
 
 _COLUMNS = {
     STATIC.key: "Static (Fig. 1)",
@@ -64,7 +64,7 @@ class LargestShare:
         return (case for _, case in self.cases_by_load)
 
     def each(self, results: Results) -> list[float]:
-        """At the last of the loads, one per repetition that all have."""
+        """Return the share at the last load, one per repetition that all loads have."""
         found = []
         for run in results.together(*self.cases()).values():
             throughputs = [measures.throughput_ps(metrics) for metrics in run]
@@ -75,7 +75,7 @@ class LargestShare:
 
 @dataclass(frozen=True, slots=True)
 class LargestShareEntry:
-    """A cell of a table: that share, published beside ours."""
+    """A cell of a table: the published share next to the reproduced one."""
 
     share: LargestShare
     published: float | None
@@ -91,7 +91,7 @@ class LargestShareEntry:
 
 @dataclass(frozen=True, slots=True)
 class ZoneEntry:
-    """A cell of a table: what was published of a zone, a value or a range, beside ours."""
+    """A cell of a table: a zone's published value or range next to the reproduced one."""
 
     case: Case[PlatformRun]
     value: Value
@@ -109,7 +109,7 @@ class ZoneEntry:
 
 @dataclass(frozen=True, slots=True)
 class Figures(PaperFigures[Cases]):
-    """All of them for the runs of `cases`."""
+    """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
         """Return the figures in the order of the paper, then the zones in numbers."""
@@ -140,7 +140,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def figure_1(self) -> Figure:
-        """What moved the authors: static and Linux default provisioning."""
+        """Return Fig. 1, the authors' motivation: static and Linux default provisioning."""
         return self.text.figure(
             "figure-1",
             [
@@ -152,7 +152,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_4(self) -> Figure:
-        """Throughput over load, and its share of the largest."""
+        """Return Fig. 4: throughput over load, and its share of the largest."""
         claims = PAPER["claims"]
         theirs = {
             "original": 100 * claims["throughput_share_of_max_uncontrolled"],
@@ -175,7 +175,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def over_time(self, arrangement: Arrangement) -> Figure:
-        """Load, throughput and processors with the CPU manager."""
+        """Return load, throughput and processors with the CPU manager."""
         number = arrangement.figure
         return self.text.figure(
             f"figure-{number}",
@@ -197,7 +197,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def zones(self) -> Figure:
-        """Every zone, both applications, published beside reproduced."""
+        """Return the table of every zone and both applications, published next to reproduced."""
         return self.text.figure(
             "zones",
             tables=(

@@ -1,6 +1,6 @@
-"""eDragon on this machine: hosting platforms one after another, their runs drawn as a reproduction.
+"""eDragon on this machine: consecutive hosting platforms, and the report of their runs.
 
-Loads and costs are scaled to what this machine can serve next to load generator and database.
+Loads and costs are scaled to the capacity of this machine next to load generator and database.
 """
 
 import shutil
@@ -34,12 +34,12 @@ from runtime.settings import Settings
 _BESIDE = "beside.json"
 _RUNS = "runs"
 _START_REAL_S = 25.0
-"""To start a platform and to end it, about."""
+"""Approximate time to start and stop a platform."""
 TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
-"""The trial's share of what the processors could serve with only the applications on them."""
+"""Load of the trial, as a share of the applications' capacity if they were alone."""
 _OTHERS_AT_MOST_RATIO = 0.1
-"""CPU manager, Redis and system among them."""
+"""The largest share of other processes; CPU manager, Redis and system are among them."""
 
 
 def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
@@ -48,10 +48,10 @@ def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
 
 
 class PlatformStudy(LiveStudy[Cases]):
-    """Each run is a hosting platform of its own; loads and costs fit what this machine serves."""
+    """A study with a hosting platform for each run; loads and costs fit this machine."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        """Read what a connection costs; raises ExperimentError where nobody has measured that."""
+        """Read the cost of a connection; raises ExperimentError if it was not measured."""
         super().__init__(STUDY, given)
         running_appliance(self.lab)
         self.costs = connection_costs.kept(
@@ -67,7 +67,7 @@ class PlatformStudy(LiveStudy[Cases]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return also what a connection costs, and every run."""
+        """Return also the cost of a connection, and every run."""
         return {
             **super().facts,
             "costs": self.costs.measured_at,
@@ -81,7 +81,7 @@ class PlatformStudy(LiveStudy[Cases]):
             yield
 
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
-        """Make the missing runs one after the other."""
+        """Carry out the missing runs one after the other."""
         todo = result.missing(self.runs)
         self.announce_rest(len(todo), len(self.runs), "runs")
         expected = [expected_real_s([run.case.run]) for run in todo]
@@ -117,7 +117,7 @@ class PlatformStudy(LiveStudy[Cases]):
         return result.results(self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return what the loads rest on and which processes had the processors."""
+        """Return the basis of the loads and the processes that used the processors."""
         return [
             ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
             *shares_words(self._all(results), self.processors),
@@ -134,14 +134,14 @@ class PlatformStudy(LiveStudy[Cases]):
         factor = saturation_ps(self.costs, beside, self.processors) / SATURATION_SESSIONS_PS
         scaled = scaled_run(run.case.run, factor, self.costs, beside)
         folder = result.path / _RUNS / run.name
-        shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
+        shutil.rmtree(folder, ignore_errors=True)  # files of an interrupted attempt
         hosted = make_hosted_run(self.lab, scaled, run.seed, folder, lambda words: None)
         return live_metrics(hosted, scaled, factor)
 
     def _beside_ratio(self, result: StudyResult) -> float:
-        """CPU of load generator and database per CPU of the application.
+        """Return the CPU of load generator and database per CPU of the application.
 
-        It is measured once for a reproduction, before the first run.
+        It is measured once per reproduction, before the first run.
         """
         file = result.path / _BESIDE
         if not file.is_file():
@@ -155,7 +155,7 @@ class PlatformStudy(LiveStudy[Cases]):
 
 
 def check_costs(costs: ConnectionCosts) -> None:
-    """Raises ExperimentError unless they were measured with the sessions of these runs."""
+    """Raise ExperimentError unless the costs were measured with the sessions of these runs."""
     if costs.interactions_mean != LIVE.interactions_mean:
         raise ExperimentError(
             f"What a connection costs was measured with sessions of {costs.interactions_mean:g} "
@@ -164,15 +164,15 @@ def check_costs(costs: ConnectionCosts) -> None:
 
 
 def expected_real_s(runs: Sequence[PlatformRun]) -> float:
-    """Return about how long these runs take."""
+    """Return the approximate duration of these runs."""
     return sum(run.duration_s / LIVE.time_scale + _START_REAL_S for run in runs)
 
 
 def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
-    """New sessions per paper second that the platform can serve.
+    """Return the new sessions per paper second that the platform can serve.
 
-    `beside_ratio`: CPU of load generator and database, which run on the same processors, per CPU
-    of the applications.
+    `beside_ratio`: CPU of load generator and database, which run on the same processors, per CPU of
+    the applications.
     """
     return processors / (costs.session_s * (1 + beside_ratio))
 
@@ -180,9 +180,9 @@ def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) 
 def measure_beside(
     lab: Settings, folder: Path, costs: ConnectionCosts, processors: int
 ) -> dict[str, float | None]:
-    """Processors of application, load generator and database under a light load.
+    """Measure the processors of application, load generator and database under a light load.
 
-    A run of `TRIAL_S`; its files go to `folder`.
+    The run takes `TRIAL_S`; its files go to `folder`.
     """
     load_ps = _TRIAL_LOAD_RATIO * saturation_ps(costs, 0.0, processors)
     run = PlatformRun(
@@ -217,7 +217,7 @@ def scaled_run(
 ) -> PlatformRun:
     """Return the run on this machine: loads times `factor`.
 
-    CTO and CTN include what load generator and database take of the same processors.
+    CTO and CTN include the share of load generator and database on the same processors.
     """
     return run.with_(
         loads=tuple(tuple((at_s, rate * factor) for at_s, rate in loads) for loads in run.loads),
@@ -228,7 +228,7 @@ def scaled_run(
 
 
 def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, Any]:
-    """Return a run's metrics in the form of a simulated run, with what else used the processors."""
+    """Return a run's metrics in the form of a simulated run, with the CPU of other processes."""
     return {
         "duration_s": run.duration_s,
         "bin_s": BIN_S,
@@ -252,7 +252,7 @@ def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, A
 
 
 def profile_words() -> str:
-    """Return the command that measures what is needed."""
+    """Return the command that measures the costs."""
     return (
         f"`{connection_costs.COMMAND} --key {LIVE.key} --page-profile {LIVE.profile} "
         f"--time-scale {LIVE.time_scale:g} --interactions-mean {LIVE.interactions_mean:g} "
@@ -261,7 +261,7 @@ def profile_words() -> str:
 
 
 def run_words(run: PlatformRun) -> str:
-    """Describe a run for people."""
+    """Return a description of a run."""
     how = run.provisioning if run.admission == "eac" else "original"
     if len(run.loads) == 1:
         return f"one application, {how}, {run.loads[0][0][1]:g} new sessions/s"
@@ -281,7 +281,7 @@ def verdict(metrics: Metrics) -> str:
 
 
 def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> str:
-    """Return what the loads rest on."""
+    """Return the basis of the loads as text."""
     ratio = beside_ratio(found)
     return (
         f"CTO {costs.cto_s:.3f}, CTN {costs.ctn_s:.3f}, session {costs.session_s:.2f} paper s of "
@@ -292,7 +292,7 @@ def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> st
 
 
 def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
-    """Return a warning where others had more than a little of the processors; else nothing."""
+    """Return a warning if other processes had more than a small share; otherwise nothing."""
     most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
     if most <= _OTHERS_AT_MOST_RATIO * processors:
         return ""
@@ -304,7 +304,7 @@ def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
 
 
 def shares_words(made: Sequence[Metrics], processors: int) -> list[tuple[str, str]]:
-    """Return what load generator, database and others took of the processors, over the runs."""
+    """Return the shares of load generator, database and other processes over the runs."""
     found = []
     for key, name in (
         ("applications", "Applications had"),

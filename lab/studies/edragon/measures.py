@@ -1,4 +1,4 @@
-"""What is kept of a run of the hosting platform, and the values that eDragon's figures plot.
+"""The metrics of a run of the hosting platform, and the values of eDragon's figures.
 
 Metrics of a run: `duration_s`, `bin_s`, and for each of `applications` counts of the run
 (`sessions`, `completed`, `refused`, `timed_out`, `replies`), `response_p95_s`, `processors` (mean
@@ -25,7 +25,7 @@ from simulator.hosting_result import AppResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 BIN_S = 30.0
-"""Divides the zones' edges; the assignment changes every 2 s."""
+"""Seconds of a bin; it divides the zones' edges, and the assignment changes every 2 s."""
 
 
 def application_metrics(
@@ -35,7 +35,7 @@ def application_metrics(
     per_second: Mapping[str, npt.NDArray[np.float64]],
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """One application's part.
+    """Return the metrics of one application.
 
     `sessions` by fate; `per_second` has a value for each second of the run: `sessions` and
     `replies` (counts), `processors`.
@@ -58,7 +58,7 @@ def application_metrics(
 
 
 def binned(per_second: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
-    """Means over bins of BIN_S seconds, the last one over what there is of it."""
+    """Return means over bins of BIN_S seconds; the last bin may be shorter."""
     values = np.asarray(per_second, dtype=float)
     width = round(BIN_S)
     starts = range(0, len(values), width)
@@ -81,7 +81,7 @@ def _simulated_application(found: AppResult) -> dict[str, Any]:
 
 
 def scenario_of(run: PlatformRun, seed: int) -> PlatformScenario:
-    """The run as the simulator takes it; raises ScenarioError."""
+    """Return the run in the simulator's form; raises ScenarioError."""
     return PlatformScenario(
         applications=tuple(
             AppScenario(
@@ -112,7 +112,7 @@ def _simulated(case: Case[PlatformRun], seed: int, log: AttemptLog | None) -> di
 
 
 MEASURES = {"applications": _simulated}
-"""What is kept of a simulation, by the name in a case."""
+"""Name in a case → the metrics that it keeps of a simulation."""
 
 
 def _application(metrics: Metrics, i: int) -> Any:
@@ -120,34 +120,35 @@ def _application(metrics: Metrics, i: int) -> Any:
 
 
 def throughput_ps(metrics: Metrics) -> float:
-    """Replies/s over the whole run, all applications."""
+    """Return replies/s over the whole run, all applications."""
     replies = sum(one["replies"] for one in metrics["applications"])
     return float(replies / metrics["duration_s"])
 
 
 def count(name: str) -> Callable[[Metrics], float]:
-    """Sessions of that fate, all applications."""
+    """Return the sessions of a fate, all applications."""
     return lambda metrics: float(sum(one[name] for one in metrics["applications"]))
 
 
 def unattended(metrics: Metrics) -> float:
-    """Sessions refused or timed out."""
+    """Return the sessions that were refused or timed out."""
     return count("refused")(metrics) + count("timed_out")(metrics)
 
 
 def response_p95_s(metrics: Metrics) -> float | None:
-    """95th percentile of the first application's response times; None without a reply."""
+    """Return the 95th percentile of the first application's response times; None without a
+    reply."""
     found: float | None = _application(metrics, 0)["response_p95_s"]
     return found
 
 
 def processors(metrics: Metrics) -> float:
-    """Assigned to the first application, mean over the run."""
+    """Return the processors of the first application, mean over the run."""
     return float(_application(metrics, 0)["processors"])
 
 
 def at(series: str, application: int, i: int) -> Value:
-    """One bin of a series."""
+    """Return one bin of a series."""
 
     def value(metrics: Metrics) -> float | None:
         values = _application(metrics, application)["series"][series]
@@ -157,14 +158,14 @@ def at(series: str, application: int, i: int) -> Value:
 
 
 def over(series: str, application: int, zone: Zone) -> Value:
-    """The mean of a series over a zone."""
+    """Return the mean of a series over a zone."""
     return lambda metrics: mean_over(
         _application(metrics, application)["series"][series], metrics["bin_s"], zone
     )
 
 
 def over_both(series: str, zone: Zone) -> Value:
-    """The sum of both applications' means over a zone."""
+    """Return the sum of both applications' means over a zone."""
 
     def value(metrics: Metrics) -> float | None:
         found = [over(series, i, zone)(metrics) for i in range(len(metrics["applications"]))]

@@ -22,7 +22,7 @@ from lab.studies.study import PaperStudy
 
 
 def words(cases: Cases) -> dict[str, Any]:
-    """Return the values that `report.md` prints; `disturbed` is known once the runs are made."""
+    """Return the values that `report.md` prints; the report gets `disturbed` after the runs."""
     return {
         "APPLICATIONS": APPLICATIONS,
         "AUTHORS": PAPER["authors"],

@@ -19,20 +19,23 @@ SINGLE_QUEUE = ("always-fifo", "always-lifo", "lifo-at-overload")
 SCHEMES = ("sq", "8q-af", "8q-lifo-pri")
 
 PAGE_CPU_S = 0.30
-"""CPU of the CPU-intensive page (design.md); Table 1 at 20 s asks for it, see `page_readings`."""
+"""CPU of the CPU-intensive page; it follows from Table 1 at 20 s, see `page_readings`."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
-"""CPU of that page and its spread, tried beside each other."""
+"""Values for the CPU of that page and its spread, which a table compares."""
 NOMINAL_RHO = 1.47
-"""Table 1, as printed."""
+"""The load that Table 1 prints."""
 EFFECTIVE_RHO = 1.15
-"""What 13.3 % dropped imply: 1 − 1/ρ of the requests cannot be served, whatever the discipline."""
+"""The load that follows from 13.3 % dropped.
+
+No discipline can serve 1 − 1/ρ of the requests.
+"""
 TIMEOUTS_S = (40, 20)
 FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]
 LONG_INTERVAL_S = 120.0
 """Utilisation interval that keeps LIFO-at-overload mostly in FIFO below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
-"""A queue of 50 takes about so long to fill at ρ = 1.15; whoever comes earlier is not counted."""
+"""The approximate time in which a queue of 50 fills at ρ = 1.15; earlier requests do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,8 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """One queue of 50, requests for a CPU-intensive page, a fixed timeout, no retries."""
+        """Return one queue of 50, requests for a CPU-intensive page, a fixed timeout, no
+        retries."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(
@@ -106,7 +110,7 @@ class Cases(PaperCases[Scale]):
         return Case(run, PAGE_METRICS)
 
     def shop(self, scheme: str, rho: float) -> Case[ShopRun]:
-        """Sessions of Fig. 1's chain under one of the three schemes."""
+        """Return sessions of Fig. 1's chain under one of the three schemes."""
         paper = published()["lifo_pri"]
         run = ShopRun(
             PolicyChoice(name=scheme),

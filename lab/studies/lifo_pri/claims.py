@@ -1,4 +1,4 @@
-"""What must hold of LIFO-Pri's reproduction, as the paper and this project have it."""
+"""The claims of LIFO-Pri's reproduction, from the paper and from this project."""
 
 import math
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ TAIL_FROM_S = 10.0
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return what must hold on the engine of `cases`; live runs have the single queue alone."""
+    """Return the claims for the engine of `cases`; live runs have only the single queue."""
     return _single_queue(cases) + (_shop(cases) if cases.engine == "simulated" else [])
 
 

@@ -1,4 +1,4 @@
-"""LIFO-Pri's figures and tables: which curve is made of which cases, next to what was published."""
+"""LIFO-Pri's figures and tables: the cases of each curve, next to the published numbers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,9 +46,9 @@ FIG7_T_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Figures(PaperFigures[Cases]):
-    """All of them at the scale of `cases`.
+    """All figures and tables at the scale of `cases`.
 
-    Live, the single queue is tried at its effective load only, with the long interval.
+    Live runs try the single queue only at its effective load, with the long interval.
     """
 
     def all(self) -> list[Figure]:
@@ -65,7 +65,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue(self) -> list[Figure]:
-        """Section 3.1."""
+        """Return the figures of section 3.1."""
         return [
             self.figure_3(),
             self.table_1(),
@@ -74,7 +74,8 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
-        """The three policies, and LIFO-at-overload that looks at utilisation every second."""
+        """Return the three policies, and LIFO-at-overload with a utilisation interval of a
+        second."""
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
             return found
@@ -84,7 +85,7 @@ class Figures(PaperFigures[Cases]):
         return found
 
     def figure_3(self) -> Figure:
-        """Response times below capacity."""
+        """Return Fig. 3: response times below capacity."""
         rho = FIG3_RHO
         return self.text.figure(
             "figure-3",
@@ -92,7 +93,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_1(self) -> Figure:
-        """Completed, timed out and dropped with one queue."""
+        """Return Table 1: completed, timed out and dropped with one queue."""
         paper = published()["lifo_pri"]["table1"]
         rows = []
         for rho in (EFFECTIVE_RHO, NOMINAL_RHO)[: 1 if self.cases.engine == "live" else 2]:
@@ -121,7 +122,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def response_times(self, key: str, name: str, timeout_s: int) -> Figure:
-        """Histogram and distribution of response times at overload."""
+        """Return histogram and distribution of response times at overload."""
         return self.text.figure(
             key,
             (
@@ -137,7 +138,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def page_readings(self) -> Figure:
-        """How much CPU the page takes, against the figures that depend on it."""
+        """Return the CPU of the page against the metrics that depend on it."""
         paper = published()["lifo_pri"]
         table_1 = paper["table1"]["timeout_20s"]["completed"]
         modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][
@@ -180,7 +181,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_6(self) -> Figure:
-        """Throughput against load."""
+        """Return Fig. 6: throughput against load."""
         claims = published()["lifo_pri"]["claims"]
         best = TITLES["8q-lifo-pri"]
         return self.text.figure(
@@ -193,7 +194,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def tables_4_and_5(self) -> Figure:
-        """Requests by type and outcome."""
+        """Return Tables 4 and 5: requests by type and outcome."""
         needs = [self.cases.shop(name, rho) for rho in TABLE_RHOS for name in SCHEMES]
 
         def built(make: Callable[[Sequence[Cell]], Table]) -> BuiltTable:
@@ -205,7 +206,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_7(self) -> Figure:
-        """Response times of the home page at overload."""
+        """Return Fig. 7: response times of the home page at overload."""
         shares = published()["lifo_pri"]["claims"]["response_under_5s_share_br1_rho_1_4"]
         cases = {TITLES[name]: self.cases.shop(name, 1.4) for name in SCHEMES}
         ours = np.arange(0.0, 40.5, 0.5)
@@ -223,7 +224,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_8(self) -> Figure:
-        """Mean response times against load."""
+        """Return Fig. 8: mean response times against load."""
         return self.text.figure(
             "figure-8",
             (
@@ -272,7 +273,7 @@ class Figures(PaperFigures[Cases]):
 
 
 def _cells(cases: Sequence[Case[ShopRun]], results: Results) -> list[Cell]:
-    """In the form in which the lab's own tables take runs."""
+    """Return the runs in the form of the lab's own tables."""
     simulated = RunSummary(load_generator=LoadGenerator(engine="simulated"))
     return [
         Cell(

@@ -1,4 +1,4 @@
-"""The values that LIFO-Pri's figures plot, read off the metrics of one simulation."""
+"""The values of LIFO-Pri's figures, from the metrics of one simulation."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from loadgen.attempts import AttemptOutcome
 
 
 def outcomes(metrics: Metrics) -> Outcomes:
-    """Attempts by page and outcome."""
+    """Return the attempts by page and outcome."""
     plain = metrics["outcomes"]
     # Earlier versions counted sessions that were never let in as lost.
     fates = SessionFates(**{"never_let_in": 0, **plain["fates"]})
@@ -19,12 +19,12 @@ def outcomes(metrics: Metrics) -> Outcomes:
 
 
 def throughput_rps(metrics: Metrics) -> float:
-    """Completed requests per paper second."""
+    """Return the completed requests per paper second."""
     return outcomes(metrics).throughput_rps
 
 
 def outcome_percent(outcome: str) -> Value:
-    """Attempts that ended so, percent of all."""
+    """Return the attempts with this outcome, percent of all."""
 
     def value(metrics: Metrics) -> float:
         found = outcomes(metrics)
@@ -35,7 +35,7 @@ def outcome_percent(outcome: str) -> Value:
 
 
 def unanswered_percent(t_s: float) -> Value:
-    """Attempts at Br-1 not answered within `t_s`, percent: the unconditional CCDF."""
+    """Return the attempts at Br-1 without an answer in `t_s`, percent: the unconditional CCDF."""
     before = round(t_s / RESPONSE_STEP_S)
 
     def value(metrics: Metrics) -> float:
@@ -46,7 +46,7 @@ def unanswered_percent(t_s: float) -> Value:
 
 
 def answered_between_percent(from_s: float, to_s: float) -> Value:
-    """Attempts at Br-1 with a response time between the two, percent of all: the histogram."""
+    """Return the attempts at Br-1 with a response time in this range, percent: the histogram."""
     first, last = round(from_s / RESPONSE_STEP_S), round(to_s / RESPONSE_STEP_S)
 
     def value(metrics: Metrics) -> float:
@@ -57,27 +57,30 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """The most frequent response time of Br-1, middle of the fullest bin of `width_s`."""
+    """Return the most frequent response time of Br-1, the middle of the fullest bin of
+    `width_s`."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Response time that `share` of the answered requests stay below (the last one alone says
-    little)."""
+    """Return the response time that `share` of the answered requests stay below.
+
+    The largest response time alone would mean little.
+    """
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])
 
 
 def response_mean_s(metrics: Metrics) -> float | None:
-    """Mean response time of completed requests."""
+    """Return the mean response time of completed requests."""
     found: float | None = metrics["response_mean_s"]
     return found
 
 
 def transaction_response_mean_s(metrics: Metrics) -> float | None:
-    """Mean response time of completed transaction requests (Tr-1 to Tr-4)."""
+    """Return the mean response time of completed transaction requests (Tr-1 to Tr-4)."""
     found: float | None = metrics["transaction_response_mean_s"]
     return found

@@ -1,4 +1,4 @@
-"""SBAC's simulations: which server, which customers, which loads (sections 4 to 6); its live runs.
+"""SBAC's simulations: servers, customers and loads (sections 4 to 6); its live runs.
 
 Source: Cherkasova, Phaal, *Session-Based Admission Control*, IEEE Transactions on Computers 51(6),
 2002. Section numbers in this package are that paper's.
@@ -37,28 +37,32 @@ STRATEGIES = {
 """Admission policies in the order of Table 2, and the paper's names for them."""
 
 PLANNED_UTILISATION = 0.95
-"""Share of the capacity that predictive plans with: the ac-threshold. Equation 7 fills the server
-to its brim; with files as varied as SPECweb96's its queue then outgrows the timeout of 1 s by
-chance alone."""
+"""The share of the capacity with which predictive plans: the ac-threshold.
+
+Equation 7 plans with the full capacity. With files as varied as SPECweb96's, the queue then
+outgrows the timeout of 1 s by chance alone.
+"""
 
 DURATION_S = 500.0
-"""design: 500 s from an empty system; the paper does not say how long its runs are."""
+"""The length of a run from an empty system; the paper does not state it."""
 
 USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
-"""Fig. 10a is a picture: mostly about 100 %, a few intervals of not very high overload."""
+"""Loads of Fig. 10a, a picture: mostly about 100 %, a few intervals of moderate overload."""
 
 BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
-"""Fig. 10b: half of the time in overload, 300 % in one interval, else about 100 %."""
+"""Loads of Fig. 10b: half of the time in overload, 300 % in one interval, otherwise about 100 %."""
 
 DAYS = {"usual": USUAL_DAY, "busy": BUSY_DAY}
 QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
-"""Files for a server of 100 requests/s. With SPECweb96's, whose squared coefficient of variation
-is 15.8, the work that comes in a second would vary by 40 % there instead of 13 %, and the
-queue of one second would overflow by chance alone. These have 0.69: (1 + 0.69) / 100 is as
-(1 + 15.8) / 1000."""
+"""Files for a server of 100 requests/s.
+
+SPECweb96's have a squared coefficient of variation of 15.8. With them the work that arrives in a
+second would vary by 40 % instead of 13 %. A queue of one second would then overflow by chance
+alone. These have 0.69: (1 + 0.69) / 100 equals (1 + 15.8) / 1000.
+"""
 
 SEGMENTS_S = (50.0, 500.0)
-"""How long each of the ten intervals of a day lasts; the paper does not say."""
+"""Durations of the ten intervals of a day; the paper does not state them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class Cases(PaperCases[Scale]):
         kind: LengthKind = "geometric",
         everybody_finishes: bool = False,
     ) -> Case[ShopRun]:
-        """No admission control (section 6), or with other clients (section 5).
+        """Return a case without admission control (section 6), or with other clients (section 5).
 
         The run is cut when arrivals end, unless `everybody_finishes`.
         """
@@ -159,7 +163,7 @@ class Cases(PaperCases[Scale]):
     def admitted(
         self, admission: str, mean: float, load: float, **parameters: float
     ) -> Case[ShopRun]:
-        """Behind an admission policy (sections 9, 10 and 12).
+        """Return a case behind an admission policy (sections 9, 10 and 12).
 
         Predictive plans with PLANNED_UTILISATION of the capacity it measures unless
         `planned_utilisation` is given.
@@ -169,11 +173,11 @@ class Cases(PaperCases[Scale]):
         return self.behind(admission, self.overloaded(mean, load), **parameters)
 
     def behind(self, admission: str, case: Case[ShopRun], **parameters: float) -> Case[ShopRun]:
-        """The same case behind an admission policy."""
+        """Return the same case behind an admission policy."""
         return case.with_(policy=self._policy(admission, **parameters))
 
     def weighted(self, weight: float, mean: float, load: float) -> Case[ShopRun]:
-        """Behind the ac-function with weight k (Fig. 8)."""
+        """Return a case behind the ac-function with weight k (Fig. 8)."""
         if weight == 1.0:
             return self.admitted("sbac-responsive", mean, load)
         if weight == 0.1:
@@ -183,7 +187,7 @@ class Cases(PaperCases[Scale]):
     def day(
         self, pattern: str, admission: str, mean: float, segment_s: float, **parameters: float
     ) -> Case[ShopRun]:
-        """A usual or a busy day (section 13)."""
+        """Return a usual or a busy day (section 13)."""
         return self.admitted(admission, mean, 1.0, **parameters).with_(
             schedule=Schedule(tuple(Segment(segment_s, load) for load in DAYS[pattern])),
             duration_s=None,
@@ -191,7 +195,7 @@ class Cases(PaperCases[Scale]):
         )
 
     def shop(self, admission: str, load: float) -> Case[ShopRun]:
-        """Table 1's mixture of sales and non-sales sessions."""
+        """Return Table 1's mixture of sales and non-sales sessions."""
         case = self.admitted(admission, 1, load)
         lengths = SessionLengths("geometric", mixture=SBAC_TABLE_1)
         return case.with_(customers=replace(case.run.session_model, lengths=lengths))
@@ -212,15 +216,15 @@ class Cases(PaperCases[Scale]):
 LIVE_MEANS = (5, 15)
 LIVE_METRICS = "studies.sbac:live"
 SHIPPED_SPEC = "sbac-live"
-"""Its policies and customers are used: LIFO-Pri's patience, think time 5 s, ac-interval 10 s."""
+"""The spec of policies and customers: LIFO-Pri's patience, think time 5 s, ac-interval 10 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCases(PaperCases[LiveScale]):
-    """The runs of the gateway in front of the shop, the strategies against none."""
+    """The runs of the gateway in front of the shop, with the strategies and without."""
 
     def keys(self) -> list[str]:
-        """Return the policies of the comparison, none first."""
+        """Return the policies of the comparison; `none` is the first."""
         return [choice.key for choice in load_spec(SHIPPED_SPEC).policy]
 
     def case(self, key: str, mean: float, load: float) -> Case[ShopRun]:

@@ -1,4 +1,4 @@
-"""What must hold of SBAC's reproduction, as the paper and this project have it."""
+"""The claims of SBAC's reproduction, from the paper and from this project."""
 
 import math
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ BIN_TOLERANCE_POINTS = 1.0
 ABORTED_AT_MOST = {15: 5.0, 50: 1.0}
 USEFUL_TOLERANCE_POINTS = 4.0
 NOBODY_PERCENT = 0.005
-"""Less than this of the sessions aborted prints as 0.00 %: nobody."""
+"""A smaller percentage of aborted sessions is printed as 0.00 %."""
 
 
 def claims(cases: Cases | LiveCases) -> list[Claim]:
-    """Return what must hold of these cases, simulated or live."""
+    """Return the claims for these cases, simulated or live."""
     if isinstance(cases, LiveCases):
         return _live(cases) if 2.0 in cases.scale.loads else []
     return [

@@ -1,4 +1,4 @@
-"""SBAC's figures and tables: which curve is made of which cases, next to what was published."""
+"""SBAC's figures and tables: the cases of each curve, next to the published numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ ABORTED = "aborted sessions, % of admitted"
 
 
 def percent(load: float) -> float:
-    """A load as the paper's axes have it."""
+    """Return a load in the unit of the paper's axes."""
     return round(100 * load, 6)
 
 
 def always(value: Value) -> Callable[[float], Value]:
-    """The same figure at every load."""
+    """Return the same metric at every load."""
     return lambda load: value
 
 
@@ -59,7 +59,7 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), everybody finishes",
 }
-"""Kind of lengths, and whether sessions under way at 500 s finish."""
+"""Kind of lengths, and whether sessions in progress at 500 s finish → label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def figure_2(self) -> Figure:
-        """Sensitivity to retries and think time."""
+        """Return Fig. 2: sensitivity to retries and think time."""
         throughput = always(self._throughput(15))
         retries = [
             self._curve(
@@ -111,7 +111,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_3(self) -> Figure:
-        """Throughput and useful utilisation of an overloaded server."""
+        """Return Fig. 3: throughput and useful utilisation of an overloaded server."""
         paper = published()["sbac"]["overloaded"]["useful_utilisation"]
         divided = [
             self._curve(
@@ -139,7 +139,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_4(self) -> Figure:
-        """Lengths of completed sessions without admission control."""
+        """Return Fig. 4: lengths of completed sessions without admission control."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         bins = (paper["bins_original_mean_50"], paper["bins_completed_mean_50_at_300"])
@@ -164,7 +164,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_5(self) -> Figure:
-        """The cost of rejection against eq. 6."""
+        """Return Fig. 5: the cost of rejection against eq. 6."""
         loads = [percent(load) for load in self.cases.scale.loads if load >= 1]
         panels = [
             Panel(
@@ -191,7 +191,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_6(self) -> Figure:
-        """Throughput and aborts with responsive admission."""
+        """Return Fig. 6: throughput and aborts with responsive admission."""
         aborted = published()["sbac"]["responsive_95"]["aborted_percent_at_300"]
         return self.text.figure(
             "figure-6",
@@ -206,7 +206,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_7(self) -> Figure:
-        """Lengths and useful utilisation with responsive admission."""
+        """Return Fig. 7: lengths and useful utilisation with responsive admission."""
         return self.text.figure(
             "figure-7",
             (
@@ -219,7 +219,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_8(self) -> Figure:
-        """The family of ac-functions."""
+        """Return Fig. 8: the family of ac-functions."""
         weights = {
             f"k = {weight:g}": (
                 partial(self.cases.weighted, weight, 15)
@@ -239,7 +239,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_9(self) -> Figure:
-        """An ac-interval of 5 s."""
+        """Return Fig. 9: an ac-interval of 5 s."""
         return self.text.figure(
             "figure-9",
             (
@@ -249,11 +249,11 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def long_interval(self, mean: float, load: float) -> Case[ShopRun]:
-        """Responsive admission that measures over 5 s (Fig. 9)."""
+        """Return responsive admission that measures over 5 s (Fig. 9)."""
         return self.cases.admitted("sbac-responsive", mean, load, ac_interval_s=5.0)
 
     def figure_10(self) -> Figure:
-        """The load patterns."""
+        """Return Fig. 10: the load patterns."""
         curves = [
             FormulaCurve(
                 f"{name} day", [*range(1, len(loads) + 2)], [100 * x for x in (*loads, loads[-1])]
@@ -268,7 +268,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_11_and_table_2(self, segment_s: float) -> Figure:
-        """Strategies compared over a day of ten intervals of `segment_s`."""
+        """Return the strategies compared over a day of ten intervals of `segment_s`."""
         means = MEANS if segment_s == SEGMENTS_S[0] else self.cases.scale.long_day_means
         tables = published()["sbac"]["table2_aborted_percent"]
         panels, parts = [], []
@@ -322,7 +322,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_1_mixture(self) -> Figure:
-        """Sales and non-sales sessions as workload."""
+        """Return sales and non-sales sessions as workload."""
         curves = [
             self._curve(
                 f"{kind}, {label}",
@@ -341,7 +341,8 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def reading(self) -> Figure:
-        """Which reading of lengths and of the end of a run comes near the published figures."""
+        """Return the interpretations of lengths and of a run's end, next to the published
+        numbers."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         rows = []
@@ -406,7 +407,7 @@ class Figures(PaperFigures[Cases]):
         value: Callable[[float], Value],
         from_load: float = 0.0,
     ) -> CaseCurve:
-        """Over the loads; `value` may depend on the load, `always` makes one that does not."""
+        """Return a curve over the loads; `value` may depend on the load, `always` ignores it."""
         loads = [load for load in self.cases.scale.loads if load >= from_load]
         return CaseCurve(label, [(percent(load), case(load), value(load)) for load in loads])
 
@@ -428,7 +429,7 @@ class LiveFigures(PaperFigures[LiveCases]):
         return [self.of_length(mean) for mean in LIVE_MEANS]
 
     def of_length(self, mean: float) -> Figure:
-        """What becomes of sessions of `mean` requests under the strategies."""
+        """Return the fates of sessions of `mean` requests under the strategies."""
         return self.text.figure(
             f"live-{mean}",
             (

@@ -1,4 +1,4 @@
-"""SBAC on the appliance: the gateway in front of the shop, the strategies against none."""
+"""SBAC on the appliance: the gateway in front of the shop, with the strategies and without."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What is kept of SBAC's live runs, and the values that its figures plot."""
+"""The metrics of SBAC's live runs, and the values of its figures."""
 
 from lab.analysis.outcomes import completed_by, outcomes_of
 from lab.files.run_folder import RunFolder
@@ -7,7 +7,7 @@ from lab.spec.runs import ShopRun
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:
-    """Completed sessions, percent of S_s × time (eq. 1): what a server could complete."""
+    """Return the completed sessions in percent of S_s × time (eq. 1), the server's capacity."""
 
     def value(metrics: Metrics) -> float:
         return float(100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"]))
@@ -16,40 +16,41 @@ def throughput(capacity_rps: float, mean: float) -> Value:
 
 
 def useful_utilisation(metrics: Metrics) -> float:
-    """Server time on sessions that complete, percent of the time sessions arrive (section 6)."""
+    """Return the server time on sessions that complete, percent of the arrivals' time (section
+    6)."""
     return float(100 * metrics["useful_busy_s"] / metrics["arrivals_s"])
 
 
 def useful_over_load(load: float) -> Value:
-    """The same divided by the offered load, as the published values must be (design.md)."""
+    """Return useful utilisation over the offered load, as the published values must be."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
 def completed_length(metrics: Metrics) -> float | None:
-    """Mean length of completed sessions, requests."""
+    """Return the mean length of completed sessions, requests."""
     found: float | None = metrics["completed_length"]
     return found
 
 
 def aborted_percent(metrics: Metrics) -> float | None:
-    """Aborted sessions, percent of those admitted."""
+    """Return the aborted sessions, percent of those admitted."""
     admitted = metrics["sessions"] - metrics["rejected"]
     return 100 * metrics["aborted"] / admitted if admitted else None
 
 
 def completed_percent(metrics: Metrics) -> float:
-    """Completed sessions, percent of all that came."""
+    """Return the completed sessions, percent of all that arrived."""
     return float(100 * metrics["completed"] / metrics["sessions"])
 
 
 def rejection_percent(metrics: Metrics) -> float | None:
-    """Rejection messages, percent of the requests a server handled (section 8)."""
+    """Return the rejection messages, percent of the requests that a server handled (section 8)."""
     handled = metrics["served"] + metrics["rejected"]
     return 100 * metrics["rejected"] / handled if handled else None
 
 
 def bin_percent(which: str, position: int) -> Value:
-    """Share of sessions in a bin by length (section 6); `which` names the metric."""
+    """Return the share of sessions in a bin by length (section 6); `which` names the metric."""
 
     def value(metrics: Metrics) -> float | None:
         total = sum(metrics[which])
@@ -59,7 +60,7 @@ def bin_percent(which: str, position: int) -> Value:
 
 
 def kind_completed_percent(kind: int) -> Value:
-    """Completed sessions of one class of the mixture, percent of those that came."""
+    """Return the completed sessions of one class of the mixture, percent of those that arrived."""
 
     def value(metrics: Metrics) -> float | None:
         counts = metrics["kinds"][kind]
@@ -69,13 +70,13 @@ def kind_completed_percent(kind: int) -> Value:
 
 
 def completed_of_admitted_percent(metrics: Metrics) -> float | None:
-    """Completed sessions, percent of those admitted, where all of them end."""
+    """Return the completed sessions, percent of those admitted, where all of them end."""
     aborted = aborted_percent(metrics)
     return None if aborted is None else 100 - aborted
 
 
 def live_throughput(mean: float) -> Value:
-    """Throughput of a live run: sessions completed before the arrivals end, percent of capacity."""
+    """Return the sessions of a live run completed before arrivals end, percent of capacity."""
 
     def value(metrics: Metrics) -> float | None:
         in_time = {**metrics, "completed": metrics["completed_by_end"]}
