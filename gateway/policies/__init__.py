@@ -1,26 +1,29 @@
 """The names of all policies: queueing, admission of sessions, admission of connections.
 
-A new policy is one module of this package and one line here. `registry` reads data sheets and makes
-policies; a policy's module is imported only then. Policies are pure decisions: the modules of this
-package import the standard library and each other, nothing else.
+A new policy is one module of this package and one line here. `registry` reads data sheets and
+creates policies; it imports a policy's module only then. Policies are pure decisions: the modules
+of this package import only the standard library and each other.
 """
 
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
-"""What a driver does when a customer leaves, whatever the policy: serve the orphan request in full
-(LIFO-Pri), take it out of its queue, or also stop it in service (Connection Sentry)."""
+"""The driver's action when a customer leaves, for every policy.
+
+The driver serves the orphan request in full (LIFO-Pri), takes it out of its queue, or also stops it
+in service (Connection Sentry).
+"""
 
 
 class Entry(NamedTuple):
-    """Where a policy is: a module of this package, and two names in it."""
+    """The place of a policy: a module of this package, and two names in it."""
 
     module: str
     sheet: str
     """The data sheet."""
     make: str
-    """The function or class that makes a policy from the parameters of the sheet."""
+    """The function or class that creates the policy from the parameters of the sheet."""
 
 
 POLICIES: Final[dict[str, Entry]] = {
@@ -48,7 +51,8 @@ POLICIES: Final[dict[str, Entry]] = {
 }
 
 NO_ADMISSION: Final = "none"
-"""The name of the choice to have no admission policy: the queueing policy is driven alone."""
+"""The name of the choice without an admission policy: the driver drives the queueing policy alone.
+"""
 ADMISSIONS: Final[dict[str, Entry]] = {
     NO_ADMISSION: Entry("admission", "NONE", "no_admission"),
     "sbac-responsive": Entry("sbac", "SBAC_RESPONSIVE", "sbac_responsive"),
@@ -66,9 +70,9 @@ CONNECTION_ADMISSIONS: Final[dict[str, Entry]] = {
 
 
 class PolicyError(ValueError):
-    """A policy that does not exist or a parameter it does not take.
+    """The error for an unknown policy or an unknown or invalid parameter.
 
-    `field` names what is wrong (`policy` or `parameters.<name>`), `allowed` what would be right.
+    `field` names the wrong value (`policy` or `parameters.<name>`), `allowed` the valid values.
     """
 
     def __init__(self, field: str, message: str, allowed: str) -> None:
@@ -92,7 +96,7 @@ FILE_SUFFIX: Final = ".py"
 
 
 def is_path(name: object) -> bool:
-    """Whether a policy of this name is the file of a student's own policy."""
+    """Return whether a policy of this name is the file of a student's policy."""
     return isinstance(name, str) and name.endswith(FILE_SUFFIX)
 
 

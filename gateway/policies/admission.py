@@ -1,9 +1,7 @@
-"""Session admission: who may begin, asked before any queue.
+"""Session admission: the decision, before any queue, whether a session may begin.
 
-Owns: what an admission policy is told and may answer, and `none`, which admits everybody.
-Must not know: queueing policies, drivers, how a session is recognised.
-
-Admission and queueing are two independent choices; `combination` puts one of each together.
+Admission and queueing are two independent choices; `combination` puts one of each together. The
+policy `none` admits every session.
 """
 
 from collections.abc import Mapping
@@ -14,36 +12,36 @@ from gateway.policies.sheet import Sheet
 
 
 class Admission(Protocol):
-    """Decides about new sessions; requests of sessions under way are never turned away by it."""
+    """An admission policy for new sessions; it never rejects a request of a session in progress."""
 
     name: str
 
     def arrival(self, time_s: float, request: Request) -> Reject | None:
-        """A request came in: a rejection, or None to let it go on to the queues."""
+        """Decide on a new request: return a rejection, or None to pass it on to the queues."""
         ...
 
     def dropped(self, time_s: float, id: int) -> None:
-        """A queue turned away a request that was let in (a refused connection, in SBAC)."""
+        """Handle that a queue refused an admitted request (a refused connection, in SBAC)."""
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        """A request that was let in and dispatched has ended."""
+        """Handle that an admitted and dispatched request has ended."""
         ...
 
     def abandonment(self, time_s: float, id: int) -> None:
-        """The customer of a request that was let in closed the connection (an aborted request)."""
+        """Handle that the customer of an admitted request has left (an aborted request)."""
         ...
 
     def withdrawn(self, time_s: float, id: int) -> None:
-        """A request that was let in was taken out of its queue, after its customer had left."""
+        """Handle that an admitted request was taken out of its queue after its customer left."""
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """The server reported its load, once per utilisation interval."""
+        """Handle a load report of the server, once per utilisation interval."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """What the policy knows, as JSON-ready values."""
+        """Return the policy's state as JSON-ready values."""
         ...
 
 
@@ -57,4 +55,4 @@ NONE = Sheet(
 
 
 def no_admission() -> None:
-    """Return what stands before the queueing policy: nothing."""
+    """Return no policy to put before the queueing policy."""

@@ -1,8 +1,4 @@
-"""What most policies have in common: events they do not care about, and one bounded queue.
-
-Owns: the do-nothing answers and the waiting line.
-Must not know: which policy builds on them.
-"""
+"""The common parts of most policies: empty answers to events, and one bounded queue."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -12,10 +8,10 @@ from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Ve
 
 
 class Line:
-    """Waiting requests in order of arrival; taken from either end, all steps O(1).
+    """Waiting requests in order of arrival, taken from either end; all steps are O(1).
 
-    `capacity` is in requests. `append` is only legal while `is_full` is False, except when
-    requests are adopted from another policy.
+    `capacity` is in requests. `append` is only legal while `is_full` is False, except when requests
+    are adopted from another policy.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -36,22 +32,22 @@ class Line:
         self._requests[request.id] = request
 
     def remove(self, id: int) -> None:
-        """Take this request out, wherever it stands; KeyError when it is not here."""
+        """Remove this request from any position; KeyError when it is not here."""
         del self._requests[id]
 
     def __contains__(self, id: object) -> bool:
         return id in self._requests
 
     def take(self, discipline: Discipline) -> Request:
-        """The oldest (FIFO) or the newest (LIFO) request, removed; KeyError when empty."""
+        """Remove and return the oldest (FIFO) or the newest (LIFO) request; KeyError when empty."""
         return self._requests.popitem(last=discipline is Discipline.LIFO)[1]
 
 
 class IgnoringPolicy:
-    """Ignores every event that a queue discipline need not answer.
+    """A policy that ignores every event which a queue discipline need not answer.
 
-    Abandonment is among them: in LIFO-Pri orphan requests keep their place and are executed in
-    full (see design: skipping them would double what SQ completes).
+    It also ignores abandonment: in LIFO-Pri orphan requests keep their place and are executed in
+    full (see design: skipping them would double the number that SQ completes).
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
@@ -71,7 +67,7 @@ class IgnoringPolicy:
 
 
 def oldest_first(lines: Sequence[Line]) -> list[Request]:
-    """The requests of all lines by arrival; ids break ties because they count up."""
+    """Return the requests of all lines by arrival; ids break ties because they count up."""
     return sorted(
         (request for line in lines for request in line),
         key=lambda request: (request.arrived_s, request.id),

@@ -1,7 +1,4 @@
-"""An admission policy in front of a queueing policy, as one policy that any driver can drive.
-
-Owns: the order in which the two are asked. Must not know: what either of them decides.
-"""
+"""An admission policy in front of a queueing policy, as one policy that any driver can drive."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,9 +16,9 @@ from gateway.policies.interface import (
 
 
 class Combination:
-    """Asks `admission` about every arrival, then hands what is let in to `queueing`.
+    """A policy that passes the arrivals admitted by `admission` on to `queueing`.
 
-    What happens to requests that were let in is told to both, to the admission policy first.
+    Both receive the later events of admitted requests, the admission policy first.
     """
 
     def __init__(self, admission: Admission, queueing: Policy) -> None:
@@ -73,6 +70,6 @@ class Combination:
         for verdict in verdicts:
             if type(verdict) is Drop or type(verdict) is Reject:
                 self.admission.dropped(time_s, verdict.id)
-            elif type(verdict) is Cancel:  # of one in service the completion follows
+            elif type(verdict) is Cancel:  # one in service has a completion later
                 self.admission.withdrawn(time_s, verdict.id)
         return verdicts

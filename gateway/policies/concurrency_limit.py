@@ -1,7 +1,6 @@
-"""Limits on requests in the system, as Netflix' concurrency-limits has them: shed at once above it.
+"""Limits on requests in the system, as in Netflix' concurrency-limits; requests above are refused.
 
-Owns: the line behind such a limit; limits that are fixed, additive-increase, gradient.
-Must not know: page types, sessions, the gateway, the simulator.
+The limits are fixed, additive-increase or gradient; one FIFO queue is behind each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ UNBOUNDED = 1 << 62
 
 
 class Limit(Protocol):
-    """How many requests may be in the system, waiting or in service; three methods."""
+    """A limit on the requests in the system, waiting or in service."""
 
     @property
     def value(self) -> int:
@@ -25,30 +24,32 @@ class Limit(Protocol):
         ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
-        """A request ended `response_s` after it came, as the `in_flight`-th in the system. Lost:
-        nobody got the answer, or it was none."""
+        """Handle a request that ended `response_s` after its arrival as the `in_flight`-th request.
+
+        It is lost if its customer did not get an answer, or not a valid one.
+        """
         ...
 
     def figures(self) -> Mapping[str, object]:
-        """For the snapshot."""
+        """Return the limit's part of the snapshot."""
         ...
 
 
 class Inside(NamedTuple):
-    """A request in the system: when it came, how many it made there."""
+    """A request in the system: its time of arrival, and the number in the system with it."""
 
     arrived_s: float
     in_flight: int
 
 
 class LimitedLine(IgnoringPolicy):
-    """One queue, first come, first served; who comes when the system is full is turned away."""
+    """One FIFO queue that drops an arrival when the number in the system has reached the limit."""
 
     def __init__(self, name: str, limit: Limit) -> None:
         self.name = name
         self._limit = limit
         self._line = Line(UNBOUNDED)
-        self._inside: dict[int, Inside] = {}  # everybody in the system
+        self._inside: dict[int, Inside] = {}  # all requests in the system
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         limit = self._limit.value
@@ -62,7 +63,7 @@ class LimitedLine(IgnoringPolicy):
         return [Dispatch(line.take(Discipline.FIFO).id) for _ in range(min(free, len(line)))]
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        inside = self._inside.pop(id, None)  # None: another policy let it in
+        inside = self._inside.pop(id, None)  # None: another policy admitted it
         if inside is not None:
             is_lost = outcome is not Outcome.ANSWERED
             self._limit.ended(time_s, time_s - inside.arrived_s, inside.in_flight, is_lost)
@@ -85,7 +86,7 @@ class LimitedLine(IgnoringPolicy):
             "discipline": Discipline.FIFO,
             "discipline_switches": 0,
             "queues": {"all": len(self._line)},
-            "capacities": {},  # the limit is on the system, not on those who wait
+            "capacities": {},  # the limit is on the system, not on the requests that wait
             "in_flight": len(self._inside),
             **({} if limit == UNBOUNDED else {"limit": limit}),
             **self._limit.figures(),
@@ -97,7 +98,7 @@ class LimitedLine(IgnoringPolicy):
 
 
 class FixedLimit:
-    """Always the same."""
+    """A limit that stays the same."""
 
     def __init__(self, limit: int) -> None:
         self.value = limit
@@ -110,7 +111,7 @@ class FixedLimit:
 
 
 class AimdLimit:
-    """One more as long as it is used and all goes well, a share less for each loss."""
+    """A limit that grows by one while it is used without loss; each loss takes a share of it."""
 
     def __init__(
         self,
@@ -138,10 +139,10 @@ class AimdLimit:
 
 
 class Gradient2Limit:
-    """Follows the ratio of a long-term mean of the response time to the newest one."""
+    """A limit that follows the ratio of a long-term mean of the response time to the newest one."""
 
     WARM_UP = 10
-    """So many first samples have a plain mean."""
+    """The first samples of this number have a plain mean."""
 
     def __init__(
         self,
@@ -172,11 +173,11 @@ class Gradient2Limit:
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         short_rtt_s = max(response_s, 1e-9)
         self._remember(short_rtt_s)
-        # Back from a long overload: the long-term mean would need very long to follow.
+        # After a long overload the long-term mean would need very long to follow.
         if self.long_rtt_s / short_rtt_s > 2.0:
             self.long_rtt_s *= 0.95
         if in_flight < self._limit / 2:
-            return  # the limit is not what holds it back
+            return  # the limit does not restrict the requests
         gradient = self.rtt_tolerance * self.long_rtt_s / short_rtt_s
         gradient = max(0.5, min(1.0, gradient))
         wanted = self._limit * gradient + self.queue_size
@@ -195,7 +196,7 @@ class Gradient2Limit:
 
 
 def require_order(least_name: str, least: int, most_name: str, most: int) -> None:
-    """Raises PolicyError if a limit's least value is above its most."""
+    """Raise PolicyError if a limit's lowest value is above its highest."""
     if least > most:
         raise PolicyError(
             f"parameters.{least_name}", f"{least} is above {most_name} {most}", f"at most {most}"
@@ -214,7 +215,7 @@ def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:
 
 
 def _limits(source: str) -> tuple[Parameter, ...]:
-    """Where a limit that moves begins, and between what it stays."""
+    """Return the parameters of a moving limit: its start and its bounds."""
     return (
         _limit("initial_limit", 20, "the limit at first", source),
         _limit("min_limit", 20, "the least it becomes", source),
@@ -324,20 +325,20 @@ GRADIENT2 = Sheet(
 
 
 def pass_through() -> LimitedLine:
-    """Policy pass-through."""
+    """Return policy pass-through."""
     return LimitedLine(PASS_THROUGH.name, FixedLimit(UNBOUNDED))
 
 
 def fixed_limit(*, limit: int) -> LimitedLine:
-    """Policy fixed limit."""
+    """Return policy fixed limit."""
     return LimitedLine(FIXED_LIMIT.name, FixedLimit(limit))
 
 
 def aimd(**parameters: Any) -> LimitedLine:
-    """Policy AIMD."""
+    """Return policy AIMD."""
     return LimitedLine(AIMD.name, AimdLimit(**parameters))
 
 
 def gradient2(**parameters: Any) -> LimitedLine:
-    """Policy Gradient2."""
+    """Return policy Gradient2."""
     return LimitedLine(GRADIENT2.name, Gradient2Limit(**parameters))

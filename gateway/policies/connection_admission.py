@@ -1,9 +1,7 @@
-"""Connection admission: which TLS connections are let in, asked before the handshake costs much.
+"""Connection admission: which TLS connections are accepted, decided before the expensive handshake.
 
-Owns: what a connection admission policy is told and may answer, and `none`, which accepts all.
-Must not know: TLS, how a resumption is recognised, who manages processors.
-
-It is a choice of its own: who comes through this door meets session admission and queues as ever.
+It is independent of session admission and queues, which still handle the requests of an accepted
+connection. The policy `none` accepts all connections.
 """
 
 from collections.abc import Mapping
@@ -13,38 +11,39 @@ from gateway.policies.sheet import Sheet
 
 
 class ConnectionAdmission(Protocol):
-    """Decides about connections that begin a TLS session; told of all connections."""
+    """A policy that decides about connections that begin a TLS session; it sees all connections."""
 
     name: str
     asks_for_processors: bool
-    """False: it never asks the CPU manager for any, and `requested` stays None."""
+    """False: it never requests processors from the CPU manager, and `requested` stays None."""
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
-        """A connection came in that really resumes a session, or begins a new one: True lets it in.
+        """Return whether to accept a connection that really resumes a session, or begins a new one.
 
-        Asked once per connection. False: it is refused, before the expensive part of the handshake.
+        The driver calls it once per connection. A False refuses the connection before the expensive
+        part of the handshake.
         """
         ...
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """The application has so many processors from now on: whole ones and at most one half."""
+        """Take A_i: the application's processors from now on, whole ones and at most one half."""
         ...
 
     def timer_due(self, time_s: float) -> None:
-        """The time last given by `next_timer_s` has come."""
+        """Handle that the time last given by `next_timer_s` has come."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """When `timer_due` should be called next; None for never, the past for at once."""
+        """Return when to call `timer_due` next; None for never, a past time for at once."""
         ...
 
     @property
     def requested(self) -> int | None:
-        """How many processors the application needs; None while that is not known."""
+        """The number of processors that the application needs; None while it is unknown."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """What the policy knows, as JSON-ready values."""
+        """Return the policy's state as JSON-ready values."""
         ...
 
 
@@ -71,10 +70,10 @@ class AcceptAll:
         return True
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """However many there are, everybody is let in."""
+        """Do nothing: every connection is accepted for any number of processors."""
 
     def timer_due(self, time_s: float) -> None:
-        """There is none."""
+        """Do nothing: this policy has no timers."""
 
     def next_timer_s(self) -> float | None:
         return None

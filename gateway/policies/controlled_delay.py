@@ -1,8 +1,4 @@
-"""Controlled delay with adaptive LIFO, as Facebook's services have it.
-
-Owns: the queue whose requests expire, and in which order it is served.
-Must not know: page types, sessions, the gateway, the simulator.
-"""
+"""Controlled delay with adaptive LIFO, as in Facebook's services."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,10 +11,11 @@ _UNBOUNDED = 1 << 62
 
 
 class ControlledDelay(IgnoringPolicy):
-    """A request may wait `interval_s`; once the queue has not been empty for so long, `target_s`.
+    """A queue whose requests expire, with adaptive LIFO.
 
-    While that is so, the newest is served first. Who has waited too long is dropped when somebody
-    is looked for to be served, from both ends.
+    A request may wait `interval_s`. Once the queue has not been empty for `interval_s`, it may wait
+    `target_s`, and the newest request is served first. Expired requests are dropped from the old
+    end at an arrival, and from both ends when workers are free.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -29,7 +26,7 @@ class ControlledDelay(IgnoringPolicy):
         self._expires_s: dict[int, float] = {}
         self._empty_s = 0.0  # when the queue was last empty
         self.is_standing = False
-        """The queue has not been empty for `interval_s`."""
+        """Whether the queue has not been empty for `interval_s`."""
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         self._look(time_s)
@@ -81,7 +78,10 @@ class ControlledDelay(IgnoringPolicy):
         self.is_standing = time_s - self._empty_s > self._interval_s
 
     def _expired(self, time_s: float) -> Verdicts:
-        """From the old end; a few that expire earlier may stand behind one that does not yet."""
+        """Drop expired requests from the old end, up to the first request that has not expired.
+
+        A few requests behind it may expire earlier.
+        """
         late: list[Verdict] = []
         for request in self._line:
             if self._expires_s[request.id] >= time_s:
@@ -119,5 +119,5 @@ CODEL = Sheet(
 
 
 def codel(*, interval_s: float, target_s: float) -> ControlledDelay:
-    """Policy controlled delay with adaptive LIFO."""
+    """Return policy controlled delay with adaptive LIFO."""
     return ControlledDelay(interval_s=interval_s, target_s=target_s)

@@ -1,7 +1,6 @@
-"""DAGOR: admission by business and user priority, as WeChat's services have it.
+"""DAGOR: admission by business and user priority, as in WeChat's services.
 
-Owns: priorities, the histogram of arrivals by priority, the level that moves through it.
-Must not know: the gateway, the simulator, what a page costs.
+A level moves through the histogram of arrivals by priority.
 """
 
 from collections.abc import Mapping
@@ -14,19 +13,19 @@ from gateway.policies.sheet import Parameter, Sheet
 USERS = 128
 """User priorities of each business priority (section 4.2.3)."""
 REHASH_S = 3_600.0
-"""So often users change places."""
+"""Paper seconds after which users get new priorities."""
 _RANK = {page: rank for rank, page in enumerate(reversed(PAGES))}
 """Business priority, 0 the highest: the later page."""
 _LEVELS = len(PAGES) * USERS
 
 
 class Dagor(LimitedLine):
-    """Lets in whoever's priority is at least the level; the level follows the queueing time.
+    """A policy that admits priorities down to a level, which follows the queueing time.
 
-    Once per window (Algorithm 1): overloaded, if requests waited longer than the threshold on
-    average, or the oldest if none was served. Then the level falls until a share α fewer of the
-    window's requests would have come in, else it rises until a share β of all of them more would
-    have.
+    It checks once per window (Algorithm 1). The server is overloaded if the mean queueing time of
+    the window is above the threshold, or the oldest request's if none was served. Then the level
+    falls until a share α fewer of the window's requests would have been admitted. Otherwise it
+    rises until a share β of all of them more would have been admitted.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Dagor(LimitedLine):
         self._decrease_ratio = decrease_ratio
         self._increase_ratio = increase_ratio
         self.level = _LEVELS - 1
-        """Priorities up to this one come in."""
+        """The lowest admitted priority; priorities up to this number are admitted."""
         self._arrived_by_level = [0] * _LEVELS
         self._window_began_s: float | None = None
         self._arrived = self._admitted = self._dispatched = 0
@@ -88,7 +87,7 @@ class Dagor(LimitedLine):
         self._queued_s = 0.0
 
     def _queueing_s(self, time_s: float) -> float:
-        """Mean of those who were served in this window; of nobody served, the oldest's so far."""
+        """Return this window's mean queueing time; if none was served, the oldest request's."""
         if self._dispatched:
             return self._queued_s / self._dispatched
         oldest = next(iter(self._line), None)
@@ -110,7 +109,7 @@ class Dagor(LimitedLine):
 
 
 def _level_of(time_s: float, request: Request) -> int:
-    # Whoever shows no session has a place of their own with each request.
+    # A request without a session gets a separate priority each time.
     who = f"{int(time_s / REHASH_S)} {request.session or request.id}"
     return _RANK[request.page] * USERS + crc32(who.encode()) % USERS
 
@@ -168,7 +167,7 @@ def dagor(
     decrease_ratio: float,
     increase_ratio: float,
 ) -> Dagor:
-    """Policy DAGOR."""
+    """Return policy DAGOR."""
     return Dagor(
         queueing_threshold_s=queueing_threshold_s,
         window_s=window_s,

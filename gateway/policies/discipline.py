@@ -1,8 +1,4 @@
-"""Service disciplines and the switch between them.
-
-Owns: FIFO, LIFO, and the hysteresis of LIFO-Pri's SET_DISCIPLINE.
-Must not know: queues, pages, how utilisation is measured.
-"""
+"""Service disciplines, and the switch between them (LIFO-Pri's SET_DISCIPLINE, with hysteresis)."""
 
 from enum import StrEnum
 
@@ -11,7 +7,7 @@ from gateway.policies.sheet import Parameter
 
 
 class Discipline(StrEnum):
-    """In which order a queue is served."""
+    """The order in which a queue is served."""
 
     FIFO = "FIFO"
     LIFO = "LIFO"
@@ -40,7 +36,7 @@ CPU_LOWER_THRESHOLD = Parameter(
 class OverloadSwitch:
     """FIFO in normal load, LIFO in overload (LIFO-Pri, Algorithm 1, SET_DISCIPLINE).
 
-    Between the thresholds the discipline stays what it was.
+    Between the thresholds the discipline does not change.
     """
 
     def __init__(self, *, cpu_upper_threshold: float, cpu_lower_threshold: float) -> None:

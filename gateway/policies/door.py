@@ -1,7 +1,7 @@
-"""DOOR: few hands, house first, fresh door. This project's own policy, in two forms.
+"""DOOR, this project's policy, in two forms: concurrency limit, sessions in progress, new sessions.
 
-Owns: the house (sessions that have been served), the two doors, their data sheets.
-Must not know: the gateway, the simulator, what a page costs.
+Sessions in progress are those that have been served once. DOOR serves them first; new sessions wait
+in a separate admission queue.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,38 +27,38 @@ from gateway.policies.patience_estimate import PatienceEstimate
 from gateway.policies.sheet import Parameter, Sheet
 
 _UNBOUNDED = 1 << 62
-"""Nobody of the house is ever turned away."""
+"""The capacity of the queues of sessions in progress, whose requests are never refused."""
 
 
 class Entrance(Protocol):
-    """Where newcomers wait: who of them is turned away, who is let in next."""
+    """The admission queue of new sessions: which request is refused, and which is served next."""
 
     line: Line
     discipline: Discipline
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """A newcomer."""
+        """Queue the first request of a new session."""
         ...
 
     def turn_away(self, time_s: float) -> Verdicts:
-        """Those who have waited too long."""
+        """Refuse the requests that have waited too long."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """When somebody will have waited too long; None for never."""
+        """Return when the next request will have waited too long; None for never."""
         ...
 
     def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
-        """An interval has gone by."""
+        """Take in the load of an interval."""
         ...
 
     def figures(self) -> Mapping[str, object]:
-        """For the snapshot."""
+        """Return the queue's part of the snapshot."""
         ...
 
 
 class NewestFirst:
-    """At most `places` newcomers wait; one more pushes out the one who has waited longest."""
+    """An admission queue of at most `places` requests; one more pushes out the oldest."""
 
     discipline = Discipline.LIFO
 
@@ -87,10 +87,10 @@ class NewestFirst:
 
 
 class InTurn:
-    """First come, first served; who has waited `wait_s` is turned away with a page.
+    """A FIFO admission queue that rejects a request with a page once it has waited `wait_s`.
 
     With `follows`, wait_s is FOLLOWS_SHARE × the age at which FOLLOWS_QUANTILE of the customers
-    have left, once that is known: they are told before they would go.
+    have left, once that is known: customers get the rejection before they would leave.
     """
 
     discipline = Discipline.FIFO
@@ -136,10 +136,11 @@ class InTurn:
 
 
 class Door(IgnoringPolicy):
-    """The house is served before the door; inside the house later stages go first.
+    """A policy that serves sessions in progress before new ones, and their later pages first.
 
-    Of the house is whose session has been served before (`session_is_new` is false); everybody
-    else is a newcomer. With `removes_gone`, newcomers who have left are taken out of the line.
+    A session is in progress if it has been served before (`session_is_new` is false); every other
+    session is new. With `removes_gone`, requests of new sessions are taken out of the queue when
+    their customers leave.
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class Door(IgnoringPolicy):
         self._latest_first = [self._house[page] for page in reversed(PAGES)]
         self._in_house = 0
         self._patience = PatienceEstimate()
-        self._arrived_s: dict[int, float] = {}  # of everybody who is there, until they leave
+        self._arrived_s: dict[int, float] = {}  # of all present requests
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         self._arrived_s[request.id] = request.arrived_s
@@ -330,7 +331,7 @@ DOOR_FIFO = Sheet(
 
 
 def door_lifo(*, hands: int, hands_automatic: int, places: int, removes_gone: int) -> Door:
-    """Policy DOOR-LIFO."""
+    """Return policy DOOR-LIFO."""
     return Door(
         DOOR_LIFO.name,
         entrance=NewestFirst(places),
@@ -349,7 +350,7 @@ def door_fifo(
     places: int,
     removes_gone: int,
 ) -> Door:
-    """Policy DOOR-FIFO."""
+    """Return policy DOOR-FIFO."""
     return Door(
         DOOR_FIFO.name,
         entrance=InTurn(places, wait_s, follows=bool(wait_automatic), retry_after_s=retry_after_s),

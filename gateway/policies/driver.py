@@ -1,4 +1,4 @@
-"""The driver of a policy: it tells the policy what happens, and carries out its verdicts.
+"""The driver of a policy: it passes events to the policy, and carries out its verdicts.
 
 The gateway, the simulator, shadows and the checks of policies all drive a policy through `Driver`.
 They supply the time, the workers and the effects; the rules are stated here alone:
@@ -7,10 +7,10 @@ They supply the time, the workers and the effects; the rules are stated here alo
 - After every event the driver offers the free workers once, if a request waits.
 - Only the answer to that offer may dispatch, and at most as many requests as workers were offered.
 - Only a request that waits may be dispatched, dropped or rejected.
-- A request may be cancelled in service, or where it waits after its customer has left.
+- A request may be cancelled in service, or while it waits after its customer has left.
 - A refusal gives a reason.
-- An answer has one verdict on a request at most; an answer that breaks a rule is not carried out.
-- At a switch the new policy adopts every request that waits, whatever its capacity.
+- An answer has at most one verdict on a request; an answer that breaks a rule is not carried out.
+- At a switch the new policy adopts every request that waits, for any capacity.
 """
 
 from collections import OrderedDict
@@ -34,7 +34,7 @@ from gateway.policies.interface import (
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
-"""What a host keeps of a request."""
+"""The type of the data that a host keeps of a request."""
 
 REMEMBERED: Final = 10_000
 """The number of ended requests whose fate a ledger for authors of policies remembers."""
@@ -55,7 +55,7 @@ class Host(Protocol[T_contra]):
         """Give the request to a free worker now."""
 
     def refuse(self, now_s: float, id: int, item: T_contra, verdict: Drop | Reject) -> None:
-        """Turn the request away; the driver has forgotten it."""
+        """Refuse the request, which the driver has removed."""
 
     def rejected(self, now_s: float, number: int) -> None:
         """Charge the server for `number` rejections, once an answer has been carried out."""
@@ -64,36 +64,36 @@ class Host(Protocol[T_contra]):
         """Stop the request in service; a completion follows once it has stopped."""
 
     def withdraw(self, now_s: float, id: int, item: T_contra) -> None:
-        """Forget a waiting request whose customer has left, as the driver has."""
+        """Remove a waiting request whose customer has left; the driver has removed it, too."""
 
 
 class Ledger(Generic[T]):
-    """Which requests wait and which are in service, and which verdicts on them are allowed."""
+    """The requests that wait and those in service, and the verdicts that are allowed on them."""
 
     def __init__(self, *, remembered: int = 0) -> None:
-        """Errors tell the fate of the last `remembered` requests that ended."""
+        """Begin empty; errors report the fate of the last `remembered` requests that ended."""
         self.waiting: dict[int, T] = {}
-        """By id, in the order of arrival."""
+        """The waiting requests by id, in the order of arrival."""
         self.in_service: dict[int, T] = {}
-        """By id, in the order of dispatch."""
+        """The requests in service by id, in the order of dispatch."""
         self.gone: set[int] = set()
-        """The ids that wait although their customers have left."""
+        """The ids of requests that wait although their customers have left."""
         self._remembered = remembered
         self._fates: OrderedDict[int, str] = OrderedDict()
 
     def completed(self, now_s: float, id: int) -> T:
-        """Take a request out of service and return what is kept of it."""
+        """Take a request out of service and return the host's data of it."""
         if self._remembered:
             self._remember(id, f"ended at {now_s:g} s")
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """Note that the customer of a request has left, if the request waits."""
+        """Record that the customer of a request has left, if the request waits."""
         if id in self.waiting:
             self.gone.add(id)
 
     def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        """Check an answer, then note its verdicts; raises BrokenPolicyError before any is noted."""
+        """Check an answer, then record its verdicts; BrokenPolicyError comes before any record."""
         self.check(event, verdicts, offered)
         for verdict in verdicts:
             id = verdict.id
@@ -139,7 +139,7 @@ class Ledger(Generic[T]):
             )
 
     def take(self, now_s: float, id: int, fate: str = "") -> T:
-        """Take a request out of those that wait and return what is kept of it."""
+        """Take a request out of those that wait and return the host's data of it."""
         if self.gone:
             self.gone.discard(id)
         if fate and self._remembered:
@@ -171,10 +171,10 @@ class Ledger(Generic[T]):
 
 
 class Driver(Ledger[T]):
-    """Drives one policy.
+    """The driver of one policy.
 
-    Events come one after the other, never from within a host's method. Every method that tells an
-    event raises BrokenPolicyError when an answer breaks a rule.
+    Events come one after the other, never from within a host's method. Every method that passes an
+    event on raises BrokenPolicyError when an answer breaks a rule.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class Driver(Ledger[T]):
         self._host = host
 
     def arrival(self, now_s: float, request: Request, item: T) -> None:
-        """A request has come; the host keeps `item` of it."""
+        """Handle a new request, of which the host keeps `item`."""
         self.waiting[request.id] = item
         verdicts = self.policy.arrival(now_s, request)
         if verdicts:
@@ -195,7 +195,7 @@ class Driver(Ledger[T]):
             self.offer(now_s)
 
     def completion(self, now_s: float, id: int, outcome: Outcome) -> T:
-        """A request in service has ended; return what the host keeps of it."""
+        """Handle the end of a request in service; return the host's data of it."""
         item = self.completed(now_s, id)
         verdicts = self.policy.completion(now_s, id, outcome)
         if verdicts:
@@ -205,10 +205,10 @@ class Driver(Ledger[T]):
         return item
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
-        """The customer of a request has left; nothing happens for one that has ended.
+        """Handle that the customer of a request has left; a request that has ended is ignored.
 
-        The policy hears of it first, once. What then still waits is withdrawn, and what is in
-        service is cancelled, as far as `mode` says.
+        The policy gets the event first, once. Then `mode` decides whether a request that still
+        waits is withdrawn, and whether one in service is cancelled.
         """
         if id not in self.waiting and id not in self.in_service:
             return
@@ -223,19 +223,19 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def load_sample(self, now_s: float, sample: LoadSample) -> None:
-        """The server has reported its load."""
+        """Handle a load report of the server."""
         self._carry_out(now_s, "load_sample", self.policy.load_sample(now_s, sample))
         self.offer(now_s)
 
     def timer_due(self, now_s: float) -> None:
-        """The time that `policy.next_timer_s` gave has come."""
+        """Handle that the time given by `policy.next_timer_s` has come."""
         self._carry_out(now_s, "timer_due", self.policy.timer_due(now_s))
         self.offer(now_s)
 
     def switch(self, now_s: float, policy: Policy, requests: Sequence[Request]) -> None:
         """Replace the policy; it adopts `requests`, which are those that wait, oldest first.
 
-        It then hears of those whose customers have left, as if they left now.
+        It then gets an abandonment for each request whose customer has left, as if they left now.
         """
         policy.adopt(now_s, requests)
         self.policy = policy
@@ -257,7 +257,7 @@ class Driver(Ledger[T]):
         host = self._host
         first = verdicts[0]
         if offered and len(verdicts) == 1 and type(first) is Dispatch and first.id in self.waiting:
-            # Nearly every answer, and allowed: a simulation spends its time here.
+            # Nearly every answer has this form, and is allowed: a simulation spends its time here.
             item = self.in_service[first.id] = self.take(now_s, first.id)
             host.start(now_s, first.id, item)
             return

@@ -1,7 +1,5 @@
 """eDragon inside an application: the load monitor (ELM) and admission by processors (EAC).
 
-Owns: the prediction of connections, the processors an application asks for, how many new
-connections its processors can serve. Must not know: TLS, the CPU manager, other applications.
 Source: edragon.txt, sections 3.2.1 (ELM) and 3.2.2 (EAC).
 """
 
@@ -10,12 +8,12 @@ from collections.abc import Mapping
 
 from gateway.policies.sheet import Parameter, Sheet
 
-# Sums of measured floats: what is whole but for rounding is whole.
+# Sums of measured floats: a number that is whole except for rounding counts as whole.
 _TOLERANCE = 1e-9
 
 
 class LoadMonitor:
-    """ELM: predicts connections per interval, and so the processors that they will need.
+    """ELM: the prediction of connections per interval, and of the processors that they will need.
 
     Predictions (eq. 3, 4): Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1) + (1 − ewma_alpha) O(k−1), the
     same for N; `ewma_alpha` weighs the previous prediction. Refused connections count, too.
@@ -32,7 +30,7 @@ class LoadMonitor:
         self._new = 0
 
     def connection(self, *, resumed: bool) -> None:
-        """One more in the current interval."""
+        """Count one more connection in the current interval."""
         if resumed:
             self._resumed += 1
         else:
@@ -41,7 +39,7 @@ class LoadMonitor:
     def interval_over(self, took_s: float) -> None:
         """Predict the next interval from the one that ends, which took `took_s` (> 0).
 
-        What was counted in an interval that ended late is brought to `k_apl_s`.
+        The counts of an interval that ended late are scaled to `k_apl_s`.
         """
         share = self.k_apl_s / took_s
         self.predicted_resumed = self._smoothed(self.predicted_resumed, self._resumed * share)
@@ -57,9 +55,9 @@ class LoadMonitor:
         return work_s / self.k_apl_s
 
     def acceptable_new(self, processors: float) -> float | None:
-        """AN_i (eq. 5): new connections per interval that so many processors can serve, 0 or more.
+        """Return AN_i (eq. 5): the new connections per interval that `processors` can serve.
 
-        None before the first prediction.
+        It is 0 or more; None before the first prediction.
         """
         if self.predicted_resumed is None:
             return None
@@ -73,7 +71,7 @@ class LoadMonitor:
 
 
 class ProcessorAdmission:
-    """EAC: accepts every resumed connection, and of the new ones what the processors can serve."""
+    """EAC: it accepts resumed connections, and as many new ones as the processors can serve."""
 
     asks_for_processors = True
 
@@ -100,8 +98,11 @@ class ProcessorAdmission:
 
     @property
     def requested(self) -> int | None:
-        """R_i in whole processors, at least 1: who has none cannot admit those who would show that
-        one is needed. None before the first prediction."""
+        """R_i in whole processors, at least 1; None before the first prediction.
+
+        An application with 0 processors could not admit the connections that would show its need of
+        one.
+        """
         demand = self.monitor.demand_processors
         return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
 
@@ -143,10 +144,10 @@ class ProcessorAdmission:
         }
 
     def _begin_interval(self) -> None:
-        """How many new connections this interval may have; None: nothing limits them yet.
+        """Set the number of new connections for this interval; None: no limit is known yet.
 
-        AN_i is no whole number: what is beyond one is kept for the next interval, so that on the
-        average AN_i are accepted.
+        AN_i may have a fraction. It is kept for the next interval, so that on average AN_i
+        connections are accepted.
         """
         acceptable = None
         if self.processors is not None:

@@ -1,8 +1,4 @@
-"""Eight queues, one per page type: 8Q-AF and 8Q-LIFO-Pri.
-
-Owns: the eight bounded queues, dynamic priority, and their data sheets.
-Must not know: the gateway, the simulator, what a page costs.
-"""
+"""Eight queues, one per page type, with dynamic priority: 8Q-AF and 8Q-LIFO-Pri."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,7 +24,7 @@ from gateway.policies.sheet import Parameter, Sheet
 UTILITY: Mapping[Page, float] = dict(
     zip(PAGES, (27.0, 22.0, 36.0, 73.0, 3650.0, 4050.0, 4500.0, 5000.0), strict=True)
 )
-"""LIFO-Pri, Table 3."""
+"""The utilities U_i of LIFO-Pri, Table 3."""
 
 CAPACITIES = (
     Parameter(
@@ -67,10 +63,10 @@ _QUEUES = (
 class EightQueues(IgnoringPolicy):
     """A queue per page type, served by dynamic priority (LIFO-Pri, Algorithm 1).
 
-    The next request comes from the queue with the largest DP_i = N_i × U_i; equal priorities go
-    to the later page, which with the published capacities and utilities gives transaction
-    queues the absolute priority of section 2.2 (50 × 73 = 1 × 3650). Transaction queues are
-    always FIFO; browsing queues follow `switch`, or are FIFO without one.
+    The next request comes from the queue with the largest DP_i = N_i × U_i; the later page wins
+    among equal priorities. With the published capacities and utilities this gives transaction
+    queues the absolute priority of section 2.2 (50 × 73 = 1 × 3650). Transaction queues are always
+    FIFO; browsing queues follow `switch`, or are FIFO without one.
     """
 
     def __init__(
@@ -88,7 +84,7 @@ class EightQueues(IgnoringPolicy):
             page: Line(transaction_capacity if page.is_transaction else browsing_capacity)
             for page in PAGES
         }
-        # Latest page first: max() keeps the first of equals, so ties go to the later page.
+        # Latest page first: max() keeps the first of equals, so the later page wins.
         self._by_lateness = [(self._lines[p], utility[p], p) for p in reversed(PAGES)]
         self._total = 0
 
@@ -114,7 +110,7 @@ class EightQueues(IgnoringPolicy):
         return Dispatch(line.take(Discipline.FIFO if page.is_transaction else self.discipline).id)
 
     def _next(self) -> tuple[Line, Page]:
-        # An empty queue must never win, also when every utility is 0.
+        # An empty queue must never win, even when every utility is 0.
         line, _, page = max(
             (entry for entry in self._by_lateness if len(entry[0])),
             key=lambda entry: len(entry[0]) * entry[1],
@@ -178,7 +174,7 @@ EIGHT_QUEUES_LIFO_PRI = Sheet(
 def eight_queues_af(
     *, browsing_capacity: int, transaction_capacity: int, utility: Mapping[Page, float]
 ) -> EightQueues:
-    """Policy 8Q-AF."""
+    """Return policy 8Q-AF."""
     return EightQueues(
         EIGHT_QUEUES_AF.name,
         browsing_capacity=browsing_capacity,
@@ -195,7 +191,7 @@ def eight_queues_lifo_pri(
     cpu_upper_threshold: float,
     cpu_lower_threshold: float,
 ) -> EightQueues:
-    """Policy 8Q-LIFO-Pri."""
+    """Return policy 8Q-LIFO-Pri."""
     return EightQueues(
         EIGHT_QUEUES_LIFO_PRI.name,
         browsing_capacity=browsing_capacity,

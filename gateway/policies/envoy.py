@@ -1,8 +1,4 @@
-"""Envoy's two filters against overload: adaptive concurrency and admission control.
-
-Owns: the gradient controller, the success rate and the rejections that follow from it.
-Must not know: page types, sessions, the gateway, the simulator.
-"""
+"""Envoy's two filters against overload: adaptive concurrency and admission control."""
 
 import math
 from collections import deque
@@ -19,15 +15,15 @@ _ADMISSION = "Envoy, admission control filter, "
 
 
 class GradientController:
-    """The limit follows (minimal + buffer) / current response time, with √limit of headroom.
+    """A limit that follows (minimal + buffer) / current response time, with √limit of headroom.
 
-    The minimal response time is measured now and then with `min_concurrency` requests in the
-    system, those who came before that left out. Times go by with the responses: a window ends with
-    the first response after its end.
+    The minimal response time is measured from time to time with `min_concurrency` requests in the
+    system, without the requests that came before. Time advances with the responses: a window ends
+    with the first response after its end.
     """
 
     LOWEST_FOR_WINDOWS = 5
-    """After so many windows that leave the limit at the lowest the minimum is measured anew."""
+    """Windows with the limit at its lowest value, after which the minimum is measured again."""
 
     def __init__(
         self,
@@ -62,7 +58,7 @@ class GradientController:
 
     @property
     def value(self) -> int:
-        """`min_concurrency` while the minimum is measured."""
+        """The limit now; it is `min_concurrency` while the minimum is measured."""
         return self.min_concurrency if self._is_measuring else self._limit
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
@@ -113,19 +109,21 @@ class GradientController:
 
 
 class SuccessRate:
-    """Requests and successes of the last `window_s`, in steps of a second; a step that began
-    `window_s` ago is no longer counted."""
+    """Requests and successes of the last `window_s`, in steps of a second.
+
+    A step that began `window_s` ago no longer counts.
+    """
 
     STEP_S = 1.0
 
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s
-        self._steps: deque[tuple[float, int, int]] = deque()  # since when, requests, successes
+        self._steps: deque[tuple[float, int, int]] = deque()  # start time, requests, successes
         self.requests = 0
         self.successes = 0
 
     def add(self, time_s: float, is_success: bool) -> None:
-        """A request ended."""
+        """Count a request that ended."""
         self.forget(time_s)
         if not self._steps or time_s - self._steps[-1][0] >= self.STEP_S:
             self._steps.append((time_s, 0, 0))
@@ -135,7 +133,7 @@ class SuccessRate:
         self.successes += is_success
 
     def forget(self, time_s: float) -> None:
-        """Let go what is older than the window."""
+        """Remove the steps that are older than the window."""
         while self._steps and time_s - self._steps[0][0] >= self._window_s:
             _, requests, successes = self._steps.popleft()
             self.requests -= requests
@@ -143,7 +141,7 @@ class SuccessRate:
 
 
 class AdmissionControl(LimitedLine):
-    """Rejects requests at random, the more the fewer of the last ones succeeded."""
+    """A policy that rejects requests at random: the fewer recent successes, the more rejections."""
 
     def __init__(
         self,
@@ -165,7 +163,7 @@ class AdmissionControl(LimitedLine):
         self._rate = SuccessRate(window_s)
 
     def probability(self) -> float:
-        """Of the next request to be rejected."""
+        """Return the probability that the next request is rejected."""
         total = self._rate.requests
         if total / self._window_s < self._rps_threshold:
             return 0.0
@@ -288,11 +286,11 @@ ADMISSION_CONTROL = Sheet(
 
 
 def adaptive_concurrency(*, seed: int, **parameters: Any) -> LimitedLine:
-    """Policy Envoy adaptive concurrency."""
+    """Return policy Envoy adaptive concurrency."""
     controller = GradientController(random=Random(seed), **parameters)
     return LimitedLine(ADAPTIVE_CONCURRENCY.name, controller)
 
 
 def admission_control(*, seed: int, **parameters: Any) -> AdmissionControl:
-    """Policy Envoy admission control."""
+    """Return policy Envoy admission control."""
     return AdmissionControl(random=Random(seed), **parameters)

@@ -1,11 +1,8 @@
-"""How many requests may be in service at once: few hands.
+"""The concurrency limit c of DOOR: the most requests in service at once, fixed or automatic.
 
-Owns: the limit c on requests in service, fixed or automatic.
-Must not know: who is served next.
-
-A server with 30 workers takes 30 requests at once and works on all of them a little. What it has
-taken is beyond any queue's reach: with LIFO-Pri's pages 30 × 0.179 CPU s = 5.4 s of work that a
-page of a session under way has to sit through, whatever its priority.
+A server with 30 workers takes 30 requests at once and works a little on each of them. No queue can
+reorder the requests that it has taken. With LIFO-Pri's pages these are 30 × 0.179 CPU s = 5.4 s of
+work that a page of a session in progress has to wait for, whatever its priority.
 """
 
 from gateway.policies.interface import LoadSample
@@ -32,7 +29,7 @@ HANDS_AUTOMATIC = Parameter(
 
 
 class Hands:
-    """At most `limit` requests in service; those that another policy dispatched do not count."""
+    """At most `limit` requests in service, without those that another policy dispatched."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -40,32 +37,33 @@ class Hands:
 
     @property
     def busy(self) -> int:
-        """Requests in service."""
+        """The number of requests in service."""
         return len(self._busy)
 
     @property
     def free(self) -> int:
-        """How many more may be dispatched."""
+        """The number of further requests that may be dispatched."""
         return max(0, self.limit - len(self._busy))
 
     def take(self, id: int) -> None:
-        """This request is dispatched."""
+        """Count this request, which is dispatched."""
         self._busy.add(id)
 
     def release(self, id: int) -> None:
-        """This request is done; harmless for one that another policy dispatched."""
+        """Release this request, which is done; those of another policy are ignored."""
         self._busy.discard(id)
 
     def sample(self, sample: LoadSample, somebody_waits: bool) -> None:
-        """Take in the load of one interval; a fixed limit does not care."""
+        """Take in the load of one interval; a fixed limit ignores it."""
 
 
 class AutomaticHands(Hands):
-    """c follows the CPU: one more while it idles and somebody waits, one less when it is full.
+    """A limit c that follows the CPU: it grows while the CPU idles, and shrinks when it is full.
 
-    Once per utilisation interval: somebody waits, all hands are busy and CPU < IDLE_RATIO → c + 1;
-    after FULL_FOR_S in a row at or above FULL_RATIO → c − 1, never below FLOOR. So c settles where
-    the CPU is just about full, whatever share of a page is waiting on the back end.
+    It changes once per utilisation interval. If requests wait, all of c is used and CPU <
+    IDLE_RATIO, c grows by 1. After FULL_FOR_S in a row at or above FULL_RATIO, c shrinks by 1,
+    never below FLOOR. So c settles where the CPU is just about full, for any share of a page that
+    waits for the back end.
     """
 
     IDLE_RATIO = 0.98
@@ -91,5 +89,5 @@ class AutomaticHands(Hands):
 
 
 def hands_of(*, hands: int, hands_automatic: int) -> Hands:
-    """As the parameters say."""
+    """Return the fixed or the automatic limit, by the parameters."""
     return AutomaticHands(hands) if hands_automatic else Hands(hands)

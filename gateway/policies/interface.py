@@ -1,11 +1,8 @@
-"""What a policy is told and what it may answer.
+"""The vocabulary between a policy and its driver: events and verdicts.
 
-Owns: the vocabulary between a policy and its driver. The gateway drives a policy with real
-sockets, the simulator with virtual time; both speak only this.
-Must not know: any policy, any driver.
-
-All times are paper seconds on one monotonic axis that the driver chooses; a policy reads no clock.
-The driver guarantees that times never go backwards and that an id is used once.
+The gateway drives a policy with real sockets, the simulator with virtual time; both use only this
+vocabulary. All times are paper seconds on one monotonic axis that the driver chooses; a policy
+reads no clock. The driver guarantees that times never go backwards and that an id is used once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +25,7 @@ class Page(StrEnum):
 
     @property
     def is_transaction(self) -> bool:
-        """True for the pages that take part in a purchase (Tr-1 to Tr-4)."""
+        """Whether the page takes part in a purchase (Tr-1 to Tr-4)."""
         return self.value.startswith("Tr")
 
 
@@ -40,10 +37,10 @@ TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 class Request(NamedTuple):
     """One attempt of a customer to get one page, as a policy sees it.
 
-    `id` is the driver's. `session` is None if no cookie shows it, but never under admission control
-    or with a policy that `needs_sessions`: a new session has its name from its first request on.
-    `session_is_new` is true if this request would open the session. `attempt` counts from 1, and
-    each retry of the same page adds 1.
+    The driver chooses the `id`. `session` is None if no cookie shows it. Under admission control,
+    and with a policy that `needs_sessions`, it is never None: a new session has its name from its
+    first request on. `session_is_new` is true if this request would open the session. `attempt`
+    counts from 1, and each retry of the same page adds 1.
     """
 
     id: int
@@ -55,12 +52,12 @@ class Request(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """How a dispatched request ended, seen from the server's side."""
+    """The way in which a dispatched request ended, seen from the server's side."""
 
     ANSWERED = "answered"  # the whole response reached the customer
     ORPHANED = "orphaned"  # the server finished it, the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
-    CANCELLED = "cancelled"  # stopped on the policy's or the customer's account
+    CANCELLED = "cancelled"  # stopped because of the policy, or because the customer left
 
 
 FATES = (
@@ -72,16 +69,17 @@ FATES = (
     "withdrawn",
     *(outcome.value for outcome in Outcome),
 )
-"""What a driver counts per page type.
+"""A driver's counts per page type.
 
 `abandoned_waiting` counts customers who left a queue, `withdrawn` those of their requests that were
-taken out of it; so all that arrived were dispatched, dropped, rejected or withdrawn, or wait.
+taken out of it. So every request that arrived was dispatched, dropped, rejected or withdrawn, or
+waits.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LoadSample:
-    """What the server said of itself over the last utilisation interval."""
+    """The server's load over the last utilisation interval."""
 
     cpu_utilisation_ratio: float
     busy_workers: int
@@ -102,7 +100,7 @@ class Drop(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """Turn this request away by admission: an explicit page and a time to come back."""
+    """Turn this request away by admission, with an explicit page and a time to come back."""
 
     id: int
     reason: str
@@ -128,65 +126,66 @@ NOTHING: Verdicts = ()
 
 
 class BrokenPolicyError(RuntimeError):
-    """A verdict that the rules forbid: a fault of the policy, never of a customer."""
+    """The error for a verdict that the rules forbid: a fault of the policy, never of a customer."""
 
 
 class Policy(Protocol):
-    """A queueing policy: who waits, who is served next, who is turned away.
+    """A queueing policy: it decides which requests wait, are served next, or are turned away.
 
     A request without a verdict waits. After every event the driver calls `workers_free` once if
-    workers are free and a request waits; a policy may dispatch fewer than it is offered, not more.
-    A request that it does not dispatch then waits for the next event.
+    workers are free and a request waits; a policy may dispatch at most as many requests as workers
+    are offered. A request that it does not dispatch then waits for the next event.
     """
 
     name: str
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """A request came in."""
+        """Handle a request that came in."""
         ...
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """`free` workers (at least 1) could start now; answer at most that many `Dispatch`."""
+        """Answer at most `free` `Dispatch`; `free` workers (at least 1) could start now."""
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        """A dispatched request ended."""
+        """Handle the end of a dispatched request."""
         ...
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
-        """The customer of a waiting or dispatched request closed the connection."""
+        """Handle that the customer of a waiting or dispatched request closed the connection."""
         ...
 
     def withdraw(self, time_s: float, id: int) -> None:
-        """The driver takes a waiting request back, because its customer has gone.
+        """Remove a waiting request that the driver takes back, because its customer has left.
 
-        Only with abandonment `drop-queued` or `cancel`, after the event `abandonment`.
+        The driver does this only with abandonment `drop-queued` or `cancel`, after the event
+        `abandonment`.
         """
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
-        """The server reported its load, once per utilisation interval."""
+        """Handle a load report of the server, once per utilisation interval."""
         ...
 
     def timer_due(self, time_s: float) -> Verdicts:
-        """The time last given by `next_timer_s` has come."""
+        """Handle that the time last given by `next_timer_s` has come."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """When `timer_due` should be called next; None for never."""
+        """Return when to call `timer_due` next; None for never."""
         ...
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
-        """Take over requests that waited under another policy, oldest first, whatever the capacity.
+        """Take over requests that waited under another policy, oldest first, for any capacity.
 
-        Called once, before any other event, when policies are switched in mid-run.
+        The driver calls it once, before any other event, when policies are switched during a run.
         """
         ...
 
     def waiting(self) -> Sequence[Request]:
-        """The waiting requests, oldest first."""
+        """Return the waiting requests, oldest first."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """The policy's state as JSON-ready values: `discipline`, `queues` and its metrics."""
+        """Return the policy's state as JSON-ready values: `discipline`, `queues`, its metrics."""
         ...

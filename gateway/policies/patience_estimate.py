@@ -1,68 +1,66 @@
-"""How long customers wait before they leave, as a server can see it.
-
-Owns: the estimate of the distribution of patience from requests that ended.
-Must not know: policies, drivers.
+"""The estimate of customers' patience from the requests that a server sees end.
 
 Most requests end because they are answered or turned away, before their customer has run out of
-patience: their patience is only known to be longer (censored). To look at those alone who were
-seen to leave would find the impatient too many, the more so the earlier others are turned away,
-and a limit that follows the estimate would chase itself down to nothing. So it is the product-limit
-estimate (Kaplan and Meier, *Nonparametric estimation from incomplete observations*, JASA 53, 1958):
-at each age, how many of those who were still there left.
+patience: their patience is only known to be longer (censored). An estimate from the customers who
+were seen to leave would find too many impatient ones, and more of them the earlier others are
+turned away. A limit that follows such an estimate would shrink towards 0.
+
+So it is the product-limit estimate (Kaplan and Meier, *Nonparametric estimation from incomplete
+observations*, JASA 53, 1958): for each age, the share of the customers still present who left.
 """
 
 from collections.abc import Sequence
 from itertools import accumulate
 
 STEP_S = 0.25
-"""Ages are counted in steps of this size, in paper seconds."""
+"""The size of a step in which ages are counted, in paper seconds."""
 LONGEST_S = 120.0
-"""Longer ages count as this."""
+"""Longer ages count as this one, in paper seconds."""
 ENOUGH_LEFT = 20
-"""Fewer customers seen to leave (or what is remembered of them) are no measurement."""
+"""Customers seen to leave (with their present weight) that the estimate needs at least."""
 REMEMBERED_FOR_S = 600.0
-"""What was seen so long ago has 1/e of its weight."""
+"""The age in paper seconds at which an observation has 1/e of its weight."""
 
 _STEPS = int(LONGEST_S / STEP_S)
 
 
 class PatienceEstimate:
-    """Ages of requests at their end, by what ended them; old ones fade."""
+    """Ages of requests at their end, by the kind of end; old observations fade."""
 
     def __init__(self) -> None:
         self._left = [0.0] * _STEPS
         self._ended = [0.0] * _STEPS  # left, answered or turned away
 
     def left(self, age_s: float) -> None:
-        """A customer closed the connection when the request was so old."""
+        """Record that a customer closed the connection when its request was `age_s` old."""
         step = _step(age_s)
         self._left[step] += 1.0
         self._ended[step] += 1.0
 
     def stayed(self, age_s: float) -> None:
-        """A request was answered or turned away at that age, and its customer was there."""
+        """Record that a request was answered or turned away, with its customer still present."""
         self._ended[_step(age_s)] += 1.0
 
     def fade(self, elapsed_s: float) -> None:
-        """So much time has gone by; to be called about once a second."""
+        """Fade old observations by `elapsed_s`; the caller does it about once a second."""
         keep = max(0.0, 1.0 - elapsed_s / REMEMBERED_FOR_S)
         self._left = [number * keep for number in self._left]
         self._ended = [number * keep for number in self._ended]
 
     def quantile_s(self, share: float) -> float | None:
-        """The age at which `share` (0 to 1) of the customers have left; None as long as unknown.
+        """Return the age at which `share` (0 to 1) of the customers have left; None while unknown.
 
-        The lower end of its step, so it is never too long; LONGEST_S if fewer leave.
+        It is the lower end of its step, so it is never too long; LONGEST_S if fewer leave.
         """
         ages_s = self.quantiles_s((share,))
         return None if ages_s is None else ages_s[0]
 
     def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
-        """The same for several shares, the least first."""
+        """Return the ages for several shares, which are in ascending order; None while unknown."""
         if sum(self._left) < ENOUGH_LEFT:
             return None
-        # Summed up from the longest age on: what has faded to next to nothing is not lost in the
-        # sum of the others, and nobody leaves where nobody is at risk.
+        # Summed up from the longest age on: the sum of the others does not lose observations that
+        # have faded to almost 0, and no customer leaves at an age that none has reached.
         at_risk = list(accumulate(reversed(self._ended)))[::-1]
         survive = 1.0
         ages_s: list[float] = []

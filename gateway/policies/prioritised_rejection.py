@@ -1,8 +1,4 @@
-"""Prioritised rejection: the lowest priorities first, by a cubic curve, as Netflix' Zuul has it.
-
-Owns: the priorities of pages, the level below which nobody comes in.
-Must not know: sessions, the gateway, the simulator, what a page costs.
-"""
+"""Prioritised rejection: the lowest priorities first, by a cubic curve, as in Netflix' Zuul."""
 
 from collections.abc import Mapping
 
@@ -12,13 +8,13 @@ from gateway.policies.interface import PAGES, Drop, Page, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
 LOWEST = 100
-"""Priority scores go from 1, the most important, to this."""
+"""The lowest priority; scores go from 1, the most important, to this number."""
 
 
 class PrioritisedRejection(LimitedLine):
-    """Lets in whose score is at most the level; the level falls with the cube of the overload.
+    """A policy that admits scores up to a level, which falls with the cube of the overload.
 
-    Overload is 0 up to `throttle_from` requests in the system and 1 from `overloaded_at` on.
+    The overload is 0 up to `throttle_from` requests in the system, and 1 from `overloaded_at` on.
     """
 
     def __init__(
@@ -37,13 +33,13 @@ class PrioritisedRejection(LimitedLine):
 
     @property
     def overload_ratio(self) -> float:
-        """How far the requests in the system are from the threshold to the capacity, 0 to 1."""
+        """The place of the requests in the system between threshold and capacity, 0 to 1."""
         beyond = len(self._inside) - self._throttle_from
         return min(1.0, max(0.0, beyond / (self._overloaded_at - self._throttle_from)))
 
     @property
     def level(self) -> float:
-        """Scores up to this one come in: 100 without overload, 0 when it is complete."""
+        """The highest admitted score: 100 without overload, 0 when it is complete."""
         return LOWEST * (1.0 - self.overload_ratio**3)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
@@ -115,7 +111,7 @@ PRIORITISED_REJECTION = Sheet(
 def prioritised_rejection(
     *, throttle_from: int, overloaded_at: int, priority: Mapping[Page, float]
 ) -> PrioritisedRejection:
-    """Policy prioritised rejection."""
+    """Return policy prioritised rejection."""
     return PrioritisedRejection(
         throttle_from=throttle_from, overloaded_at=overloaded_at, priority=priority
     )

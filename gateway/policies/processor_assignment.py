@@ -1,7 +1,8 @@
 """The scheduling policy of the CPU manager (ECM): how many processors each application gets.
 
-Owns: eq. (1), the sharing of processors, which processors those are. One function decides, so that
-another policy is another function. Must not know: processes, affinity, how requests come about.
+It has eq. (1), the sharing of processors, and the choice of the processors. One function decides,
+so that another policy is another function.
+
 Source: edragon.txt, section 3.1.1.
 """
 
@@ -12,12 +13,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 Sharing = Literal["both", "to-high", "none"]
-"""Between whom a processor may be shared: any two, from low to high priority only, nobody."""
+"""The applications that may share a processor: any two, from low to high priority only, none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What an application asks for: `requested` (R_i) whole processors, with weight `priority`."""
+    """An application's request: `requested` (R_i) whole processors, with weight `priority`."""
 
     application: str
     priority: float
@@ -26,35 +27,38 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What an application gets: `whole` processors of its own, and half of one with `partner`."""
+    """An application's share: `whole` exclusive processors, and half of one with `partner`."""
 
     whole: int
     partner: str | None = None
 
     @property
     def half(self) -> bool:
-        """True if it has half of a shared processor."""
+        """Whether it has half of a shared processor."""
         return self.partner is not None
 
     @property
     def processors(self) -> float:
-        """A_i."""
+        """A_i, the number of processors."""
         return self.whole + 0.5 * self.half
 
 
 def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -> dict[str, Share]:
-    """A_i for every application; together at most `processors`.
+    """Return A_i for every application; together they are at most `processors`.
 
-    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i; who asks for no more
-    than there is gets what it asks for. An R_i above N counts as N: nobody can have more, and a
-    crowd at one application would else leave nothing to a neighbour who needs one processor.
-    Where rounding gives out more or fewer than there are, who was favoured most gives way, and who
-    lost most gets more. Then processors are shared in halves: between equals of whom one has one
-    more, and from an application that got all it asked for to one that got less. An application
-    takes part in one half at most.
+    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i. If all requests together
+    fit, each application gets R_i. An R_i above N counts as N: no application can have more than N,
+    and a crowd at one application would otherwise leave no processor to a neighbour that needs one.
+
+    Rounding may give out too many or too few processors. Then the most favoured application gives
+    one up, or the one that lost most gets one more.
+
+    Then processors are shared in halves. Two equal applications share if one has one more than the
+    other. An application that got its whole request shares with one that got less. An application
+    takes part in at most one half.
 
     The order of `wishes` decides between equals. Raises ValueError for names that come twice,
-    priorities that are not above 0, negative numbers.
+    priorities that are not above 0, and negative numbers.
     """
     _check(wishes, processors)
     whole = _whole(wishes, processors)
@@ -71,10 +75,10 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
 def place(
     shares: Mapping[str, Share], cpus: Sequence[int], before: Mapping[str, frozenset[int]]
 ) -> dict[str, frozenset[int]]:
-    """Which of `cpus` each application gets; those that it had `before` as far as possible.
+    """Return the processors of each application; it keeps those of `before` as far as possible.
 
-    Of two applications no more change than must; of several rarely one more. Sets overlap in
-    shared processors only. Raises ValueError if `shares` need more than there are.
+    For two applications only the necessary processors change; for several there is rarely one more.
+    Sets overlap in shared processors only. Raises ValueError if `shares` need more than there are.
     """
     free = set(cpus)
     placed: dict[str, set[int]] = {name: set() for name in shares}
@@ -87,7 +91,7 @@ def place(
         return set(before.get(name, ())) & free
 
     for one, other in sorted(tuple(sorted(str(name) for name in pair)) for pair in pairs):
-        # One that both had; else one of whoever has to give one up anyway.
+        # A processor that both had, or one of an application that has to give one up anyway.
         spare = [
             cpu
             for name in sorted((one, other), key=lambda n: shares[n].whole - len(had(n)))
@@ -104,7 +108,8 @@ def place(
     missing = {}
     had_by = Counter(cpu for name in shares for cpu in had(name))
     for name, share in shares.items():
-        # First what nobody else had: the other one of a processor once shared may keep that.
+        # First the processors that no other application had: a former partner may keep a shared
+        # one.
         kept = sorted(had(name), key=lambda cpu: (had_by[cpu], cpu))[: share.whole]
         free.difference_update(kept)
         placed[name].update(kept)
@@ -126,10 +131,10 @@ def _check(wishes: Sequence[Wish], processors: int) -> None:
 
 
 def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
-    """Eq. (1), made to fit."""
+    """Return the whole processors of eq. (1), corrected to the sum of `processors`."""
     if sum(wish.requested for wish in wishes) <= processors:
         return {wish.application: wish.requested for wish in wishes}
-    # Only their ratios count; so brought below 1, no priority is too large to be multiplied.
+    # Only their ratios count; scaled to at most 1, no priority is too large for the product.
     highest = max(wish.priority for wish in wishes if wish.requested)
     weight = {
         wish.application: wish.priority / highest * min(wish.requested, max(1, processors))
@@ -165,7 +170,10 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
 def _share_between_equals(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """Of two that ask for the same with the same priority, none has a whole processor more."""
+    """Share a processor between two equal applications of which one has one more.
+
+    Equal applications have the same request and the same priority.
+    """
     if sharing == "to-high":
         return
     for wish in wishes:
@@ -183,7 +191,7 @@ def _share_between_equals(
 def _share_what_is_left_over(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """From who got all it asked for, and so may not need all of it, to who got less.
+    """Share processors of applications that got their whole request with those that got less.
 
     The highest priority takes first, the lowest gives first.
     """
@@ -210,7 +218,7 @@ def _share_what_is_left_over(
 def _has_less(
     equal: Wish, wish: Wish, whole: Mapping[str, int], partner: Mapping[str, str]
 ) -> bool:
-    """True if `equal` asks for the same as `wish`, with the same priority, and has less of it."""
+    """Return whether `equal` has the same request and priority as `wish`, and fewer processors."""
     return (equal.priority, equal.requested) == (wish.priority, wish.requested) and (
         whole[equal.application] + 0.5 * (equal.application in partner)
         < whole[wish.application] + 0.5 * (wish.application in partner)

@@ -1,7 +1,6 @@
-"""How many new sessions an ac-interval may admit: eq. 7, and the account of what was not used.
+"""The quota of new sessions for an ac-interval: eq. 7, and the account of unused quota.
 
-Owns: the formula, and the bookkeeping of fractions, unused quota and debts (SBAC, section 12).
-Must not know: how capacity, load and session length are measured; drivers.
+The account keeps fractions, unused quota and debts (SBAC, section 12).
 """
 
 from collections import deque
@@ -14,15 +13,17 @@ _ROUNDING = 1e-9
 def sessions_rps(
     capacity_rps: float, session_length: float, load: float, rejection_cost: float = 1.0
 ) -> float:
-    """Sessions a second that a server can complete while it rejects the others: y of eq. 7.
+    """Return y of eq. 7: the sessions a second that a server can complete while rejecting others.
 
-    y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in
-    requests, r = `rejection_cost` in requests; r = 1 is eq. 7. It follows as eq. 7 does, from
-    y L + x r = S_r and x + y = Load S_r / L.
+    y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in requests,
+    r = `rejection_cost` in requests; r = 1 is eq. 7. It follows as eq. 7 does, from y L + x r = S_r
+    and x + y = Load S_r / L.
 
-    Where the formula has no meaning: nobody is rejected while `load` is at most 1, so y = S_r / L,
-    the capacity in sessions; the same if a session costs no more than its rejection (L ≤ r); from
-    Load = L / r on rejections alone fill the server, y = 0.
+    The formula has no meaning in three cases:
+
+    - `load` is at most 1: no session is rejected, and y = S_r / L, the capacity in sessions.
+    - A session costs no more than its rejection (L ≤ r): again y = S_r / L.
+    - Load is at least L / r: rejections alone fill the server, and y = 0.
     """
     length, r = session_length, rejection_cost
     if load <= 1 or length <= r:
@@ -31,11 +32,11 @@ def sessions_rps(
 
 
 class QuotaAccount:
-    """New sessions that may still be admitted in the ac-interval under way.
+    """The number of new sessions that may still be admitted in the present ac-interval.
 
-    Fractions of a session are carried on for ever, and so is a debt (a quota that turned out too
-    large). Whole sessions that an interval leaves over may be used, the oldest first, while that
-    interval is one of the last few, by those who find its own quota used up; then they are lost.
+    Fractions of a session are kept without limit, and so is a debt (from a quota that was too
+    large). Whole sessions that an interval leaves over may be used, the oldest first, once the
+    present quota is used up. They are lost when their interval is no longer one of the last few.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class QuotaAccount:
 
     @property
     def left(self) -> float:
-        """What may still be admitted, in sessions."""
+        """The sessions that may still be admitted."""
         return self._fresh + self._left_over
 
     @property
@@ -55,7 +56,7 @@ class QuotaAccount:
         return self.left < 1 - _ROUNDING
 
     def begin(self, quota: float, leftover_intervals: int) -> None:
-        """The next interval begins, with `quota` sessions and what the last few have left over."""
+        """Begin the next interval with `quota` sessions and the last intervals' leftovers."""
         whole = self._whole_fresh
         if whole:
             self._leftovers.append((self._interval, whole))
@@ -71,7 +72,7 @@ class QuotaAccount:
             self._take_leftovers(debt)
 
     def take(self, sessions: int = 1) -> None:
-        """So many sessions are admitted; more than is left make a debt."""
+        """Admit `sessions` sessions; more than are left make a debt."""
         beyond = max(0, sessions - self._whole_fresh)
         old = min(beyond, self._left_over)
         self._fresh -= sessions - old

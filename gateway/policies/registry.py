@@ -29,17 +29,17 @@ def import_all() -> None:
 
 
 def sheet(name: str) -> Sheet:
-    """The data sheet of queueing policy `name`; raises PolicyError naming the known ones."""
+    """Return the data sheet of queueing policy `name`; raises PolicyError naming the known ones."""
     return _sheet(find(name, POLICIES, "policy"))
 
 
 def admission_sheet(name: str) -> Sheet:
-    """The data sheet of admission policy `name`; raises PolicyError naming the known ones."""
+    """Return the data sheet of admission policy `name`; raises PolicyError with known names."""
     return _sheet(find(name, ADMISSIONS, "admission"))
 
 
 def connection_admission_sheet(name: str) -> Sheet:
-    """The data sheet of connection admission policy `name`; raises PolicyError as the others."""
+    """Return the data sheet of connection admission policy `name`; raises PolicyError."""
     return _sheet(find(name, CONNECTION_ADMISSIONS, "connection_admission"))
 
 
@@ -49,7 +49,7 @@ def create(
     admission: str = NO_ADMISSION,
     admission_parameters: Mapping[str, object] | None = None,
 ) -> Policy:
-    """A fresh queueing policy behind a fresh admission policy; what is left out has its default.
+    """Return a fresh queueing policy behind a fresh admission policy; omitted values are defaults.
 
     Raises PolicyError for an unknown policy, an unknown parameter, a value out of range; its field
     is `policy`, `parameters.<name>`, `admission` or `admission_parameters.<name>`.
@@ -61,7 +61,7 @@ def create(
 
 
 def create_admission(name: str, parameters: Mapping[str, object]) -> Admission | None:
-    """A fresh admission policy, None for `none`; raises PolicyError as `create` does."""
+    """Return a fresh admission policy, None for `none`; raises PolicyError as `create` does."""
     known = admission_sheet(name)
     with _named("admission"):
         made: Admission | None = _make(ADMISSIONS[name])(**known.read(parameters))
@@ -71,7 +71,7 @@ def create_admission(name: str, parameters: Mapping[str, object]) -> Admission |
 def create_connection_admission(
     name: str, parameters: Mapping[str, object] | None = None
 ) -> ConnectionAdmission:
-    """A fresh connection admission policy; what is left out has its default.
+    """Return a fresh connection admission policy, with defaults where not given.
 
     Raises PolicyError; its field is `connection_admission` or
     `connection_admission_parameters.<name>`.
@@ -85,7 +85,7 @@ def create_connection_admission(
 
 @contextmanager
 def _named(kind: str) -> Iterator[None]:
-    """Faults of parameters say of which kind of policy they are."""
+    """Prefix the fields of PolicyErrors with the kind of policy."""
     try:
         yield
     except PolicyError as error:
@@ -93,17 +93,17 @@ def _named(kind: str) -> Iterator[None]:
 
 
 def describe() -> list[dict[str, object]]:
-    """The data sheets of all queueing policies as JSON-ready values."""
+    """Return the data sheets of all queueing policies as JSON-ready values."""
     return _described(POLICIES.values())
 
 
 def describe_admissions() -> list[dict[str, object]]:
-    """The data sheets of all admission policies as JSON-ready values."""
+    """Return the data sheets of all admission policies as JSON-ready values."""
     return _described(ADMISSIONS.values())
 
 
 def describe_connection_admissions() -> list[dict[str, object]]:
-    """The data sheets of all connection admission policies as JSON-ready values."""
+    """Return the data sheets of all connection admission policies as JSON-ready values."""
     return _described(CONNECTION_ADMISSIONS.values())
 
 

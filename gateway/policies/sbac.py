@@ -1,8 +1,4 @@
-"""Session-based admission control on predicted utilisation: sbac, sbac-responsive, sbac-stable.
-
-Owns: the ac-interval, the ac-function, and the data sheets of the policies with a fixed weight.
-Must not know: queueing policies, drivers, how a session is recognised.
-"""
+"""Session-based admission control on predicted utilisation: sbac, sbac-responsive, sbac-stable."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,20 +6,20 @@ from dataclasses import dataclass
 from gateway.policies.interface import LoadSample, Outcome, Reject, Request
 from gateway.policies.sheet import Parameter, Sheet
 
-# Times are sums of measured floats; what is equal but for rounding counts as equal.
+# Times are sums of measured floats; times that are equal except for rounding count as equal.
 TOLERANCE_S = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class AcInterval:
-    """One ac-interval that is over: U_measured, and the time that its samples cover."""
+    """One finished ac-interval: U_measured, and the time that its samples cover."""
 
     measured_utilisation_ratio: float
     covered_s: float
 
 
 class AcIntervals:
-    """Cuts the stream of load samples into ac-intervals of about `ac_interval_s`.
+    """A cutter of the stream of load samples into ac-intervals of about `ac_interval_s`.
 
     An interval ends with the sample that brings the time covered since its start to
     `ac_interval_s`, give or take half that sample: live samples jitter, and a slow shop sends one
@@ -36,7 +32,7 @@ class AcIntervals:
         self._busy_s = 0.0
 
     def sample(self, sample: LoadSample) -> AcInterval | None:
-        """Take in a sample: the interval that it ends, or None."""
+        """Take in a sample; return the interval that it ends, or None."""
         self._covered_s += sample.interval_s
         self._busy_s += sample.cpu_utilisation_ratio * sample.interval_s
         missing_s = self.ac_interval_s - self._covered_s
@@ -48,7 +44,7 @@ class AcIntervals:
 
 
 class UtilisationAdmission:
-    """Turns new sessions away for an ac-interval once the predicted utilisation is too high.
+    """A policy that rejects new sessions for an ac-interval if the predicted utilisation is high.
 
     f(1) = ac_threshold, f(i+1) = (1 − weight) f(i) + weight U_measured(i)  (SBAC, section 7).
     """
@@ -76,7 +72,7 @@ class UtilisationAdmission:
 
     @property
     def admits(self) -> bool:
-        """True while new sessions may come in."""
+        """Whether new sessions are admitted."""
         return self.predicted_utilisation_ratio <= self.ac_threshold
 
     def arrival(self, time_s: float, request: Request) -> Reject | None:
@@ -92,7 +88,7 @@ class UtilisationAdmission:
         self._left.discard(id)
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        """Who is served says nothing to a policy that looks at utilisation only."""
+        """Remove the request; its outcome does not matter, as only utilisation counts."""
         self._left.discard(id)
 
     def abandonment(self, time_s: float, id: int) -> None:
@@ -120,7 +116,7 @@ class UtilisationAdmission:
         }
 
     def _interval_over(self, time_s: float, over: AcInterval) -> None:
-        """The ac-function, at the boundary between two ac-intervals."""
+        """Apply the ac-function at the boundary between two ac-intervals."""
         k = self.weight = self._next_weight(over)
         self.measured_utilisation_ratio = over.measured_utilisation_ratio
         self.predicted_utilisation_ratio = (
@@ -128,7 +124,7 @@ class UtilisationAdmission:
         ) * self.predicted_utilisation_ratio + k * over.measured_utilisation_ratio
 
     def _next_weight(self, over: AcInterval) -> float:
-        """k for the next ac-interval; here it stays as it is."""
+        """Return k for the next ac-interval; here it stays the same."""
         return self.weight
 
     def _reject(self, request: Request) -> Reject:
@@ -174,7 +170,7 @@ COMMON = (AC_THRESHOLD, AC_INTERVAL_S, RETRY_AFTER_S)
 
 
 def ac_weight(meaning: str, default: float, source: str, *, low: float = 0.0) -> Parameter:
-    """Parameter k of the ac-function."""
+    """Return parameter k of the ac-function."""
     return Parameter("ac_weight", default, "ratio", meaning, source, low, 1.0)
 
 
@@ -230,7 +226,7 @@ STABLE_WEIGHT = 0.1
 def sbac(
     *, ac_weight: float, ac_threshold: float, ac_interval_s: float, retry_after_s: float
 ) -> UtilisationAdmission:
-    """Policy SBAC with any weight k."""
+    """Return policy SBAC with any weight k."""
     return UtilisationAdmission(
         SBAC.name,
         ac_weight=ac_weight,
@@ -243,7 +239,7 @@ def sbac(
 def sbac_responsive(
     *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
 ) -> UtilisationAdmission:
-    """Policy SBAC, ac-responsive: k = 1."""
+    """Return policy SBAC, ac-responsive: k = 1."""
     return UtilisationAdmission(
         SBAC_RESPONSIVE.name,
         ac_weight=RESPONSIVE_WEIGHT,
@@ -256,7 +252,7 @@ def sbac_responsive(
 def sbac_stable(
     *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
 ) -> UtilisationAdmission:
-    """Policy SBAC, ac-stable: k = 0.1."""
+    """Return policy SBAC, ac-stable: k = 0.1."""
     return UtilisationAdmission(
         SBAC_STABLE.name,
         ac_weight=STABLE_WEIGHT,

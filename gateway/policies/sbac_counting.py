@@ -1,7 +1,4 @@
-"""What the adaptive SBAC policies have in common: they count sessions.
-
-Owns: telling the census of everything that is let in. Must not know: what is made of the counts.
-"""
+"""The common part of the adaptive SBAC policies: they count sessions."""
 
 from gateway.policies.interface import Outcome, Reject, Request
 from gateway.policies.sbac import AcInterval, UtilisationAdmission
@@ -9,7 +6,7 @@ from gateway.policies.session_census import SessionCensus
 
 
 class CountingAdmission(UtilisationAdmission):
-    """Admission on predicted utilisation that keeps a census of the sessions it admitted."""
+    """Admission on predicted utilisation with a census of the admitted sessions."""
 
     def __init__(
         self,

@@ -1,8 +1,4 @@
-"""SBAC that tunes its own weight: sbac-hybrid.
-
-Owns: the rule by which the weight k follows aborted requests, and its data sheet.
-Must not know: queueing policies, drivers, how a session is recognised.
-"""
+"""SBAC that tunes its weight: sbac-hybrid, whose weight k follows aborted requests."""
 
 from collections.abc import Mapping
 
@@ -22,7 +18,7 @@ WEIGHT_STEP = 0.1
 
 
 class HybridAdmission(CountingAdmission):
-    """Responsive after every aborted request, more stable with every cycle that had none.
+    """A policy that is responsive after an aborted request, and more stable after quiet cycles.
 
     Ab(i) = aborted requests + refused connections of ac-interval i. Ab(i) > 0: weight = 1. No Ab
     for a whole ac_cycle since the weight was last adjusted: weight − 0.1, down to 0.1. ac_cycle =
@@ -57,7 +53,7 @@ class HybridAdmission(CountingAdmission):
 
     @property
     def ac_cycle_s(self) -> float | None:
-        """How long an average session lives; None before that could be measured."""
+        """The mean lifetime of a session; None before it could be measured."""
         if self._given_cycle_s:
             return self._given_cycle_s
         between_s = self.census.inter_request_s

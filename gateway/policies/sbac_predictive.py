@@ -1,7 +1,6 @@
-"""SBAC by quota, not by switch: sbac-predictive.
+"""SBAC by quota instead of a switch: sbac-predictive.
 
-Owns: how capacity and load are measured, the quota of each ac-interval, its data sheet.
-Must not know: queueing policies, drivers, how a session is recognised.
+It measures capacity and load, and calculates the quota of each ac-interval.
 """
 
 from collections import deque
@@ -17,27 +16,30 @@ from gateway.policies.sbac_counting import CountingAdmission
 from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
-"""Each ac-interval that measures capacity takes 1 / so much of the weight of those before."""
+"""An ac-interval that measures capacity takes 1 / this number of the weight of the earlier ones."""
 
 LEFTOVER_LIVES = log(2)
-"""Unused quota lasts for so many average session lives (ac_cycle): for geometric lengths the time
-after which half of the sessions admitted together have ended, and the longest for which no arrivals
-after a lull can put more sessions under way than the server holds. For if (1 + a) y arrive until
-the leftovers of w lives are used or lost, those under way reach (1 + a) (1 − e^(−w / max(a, 1)))
-of what it holds, which is at most 1 for w = ln 2."""
+"""Average session lives (ac_cycle) for which unused quota lasts.
+
+For geometric lengths this is the time after which half of the sessions admitted together have
+ended. It is also the longest time for which arrivals after a lull can never put more sessions in
+progress than the server holds. If (1 + a) y arrive until the leftovers of w lives are used or lost,
+the sessions in progress reach (1 + a) (1 − e^(−w / max(a, 1))) of what the server holds. That is at
+most 1 for w = ln 2.
+"""
 
 REMEMBERED_INTERVALS = 10_000
-"""Of the beginning, before quotas; of a longer one the newest."""
+"""Intervals before quotas begin that are remembered; of more, the newest."""
 
 ROUNDING = 1e-9
 
 
 class CapacityMeter:
-    """S_r, the requests a second of busy time that a server processes.
+    """The meter of S_r, the requests a second of busy time that a server processes.
 
-    From ac-intervals of a utilisation of at least `measuring_utilisation`: what was processed over
-    interval × utilisation, as a ratio of sums, so that an interval with one huge request does not
-    weigh more than it lasts.
+    It uses ac-intervals with a utilisation of at least `measuring_utilisation`: requests processed
+    over interval × utilisation, as a ratio of sums. So an interval with one huge request weighs
+    only as much as it lasts.
     """
 
     def __init__(self, measuring_utilisation: float) -> None:
@@ -47,11 +49,11 @@ class CapacityMeter:
 
     @property
     def capacity_rps(self) -> float | None:
-        """None before there was an interval busy enough in which anything was processed."""
+        """S_r; None before a busy enough interval in which requests were processed."""
         return self._processed / self._busy_s if self._processed > 0 else None
 
     def measure(self, over: AcInterval, processed: float) -> None:
-        """`processed` requests were processed in an ac-interval, rejections included."""
+        """Add an ac-interval with `processed` requests, rejections included."""
         if over.measured_utilisation_ratio >= self.measuring_utilisation:
             keep = 1 - 1 / MEASURED_INTERVALS
             self._processed = keep * self._processed + processed
@@ -60,12 +62,17 @@ class CapacityMeter:
 
 
 class PredictiveAdmission(CountingAdmission):
-    """Admits, in each ac-interval, as many new sessions as the server can complete.
+    """A policy that admits in each ac-interval as many new sessions as the server can complete.
 
-    quota = y × ac_interval_s, y by eq. 7 with the load of the interval before; plus the difference
-    between what y with the real load of that interval would have allowed and what was allowed;
-    plus what the last intervals left over. Before capacity, session length and, if it is to be
-    measured, session life are known: ac-responsive.
+    quota = y × ac_interval_s, with y by eq. 7 for the load of the interval before. Two terms are
+    added:
+
+    - the correction for the interval before: its quota by y with its real load, minus its real
+      quota;
+    - the leftovers of the last intervals.
+
+    The policy is ac-responsive before capacity, session length and, if it is to be measured,
+    session life are known.
     """
 
     def __init__(
@@ -119,7 +126,7 @@ class PredictiveAdmission(CountingAdmission):
 
     @property
     def leftover_s(self) -> float | None:
-        """How long unused quota lasts: as given, or LEFTOVER_LIVES of an average session's life."""
+        """The time that unused quota lasts: given, or LEFTOVER_LIVES mean session lives."""
         between_s, length = self.census.inter_request_s, self.session_length
         if self._given_leftover_s:
             return self._given_leftover_s
@@ -170,7 +177,7 @@ class PredictiveAdmission(CountingAdmission):
         if self._allowed is None:
             self._start_quotas(y)
         else:
-            # A shop that did not report for long leaves no more behind than may be left over.
+            # A shop without reports for a long time leaves no more quota than may be left over.
             longest_s = self.ac_interval_s * (1 + self._leftover_intervals)
             correction = y * min(over.covered_s, longest_s) - self._allowed
             self._begin(y, correction)
@@ -180,7 +187,7 @@ class PredictiveAdmission(CountingAdmission):
         return int((self.leftover_s or 0.0) / self.ac_interval_s + ROUNDING)
 
     def _start_quotas(self, y: float) -> None:
-        """As if the quota had been y all along, and nobody had come before the first interval."""
+        """Begin as if the quota had always been y, without sessions before the first interval."""
         for admitted in chain(repeat(0, self._leftover_intervals), self._beginnings):
             self._begin(y, 0.0)
             self._account.take(admitted)

@@ -1,28 +1,30 @@
-"""What a server can count of its sessions: how long they are, and how far apart their requests.
+"""The census of a server's sessions: their length, and the time between their requests.
 
-Owns: the counters of SBAC, section 12 (C_r, C_s, inter-request time), and when a session has ended.
-Must not know: admission rules, queues, drivers.
+It has the counters of SBAC, section 12 (C_r, C_s, inter-request time), and decides when a session
+has ended.
 
-The running ratio C_r/C_s of the paper is biased low while sessions under way are many compared to
-those that have been: with mean length 50 and think time 5 s it is still at half the truth after
-500 s. It is also biased low by aborted sessions, so that an overloaded server would be thought to
-have room for more sessions, and more of them would be aborted. So a session counts in the
-denominator once it has ended by itself, and C_r is taken as of that moment: every request that was
-processed until the last session ended, over the sessions that had ended by then. For geometric
-lengths that is unbiased whatever cuts sessions short; in the long run, if nobody is aborted, it is
-C_r/C_s.
+The running ratio C_r/C_s of the paper is biased low while most sessions are still in progress: with
+mean length 50 and think time 5 s it is still at half the true value after 500 s. Aborted sessions
+also bias it low. An overloaded server would then seem to have room for more sessions, and more of
+them would be aborted.
+
+So a session counts in the denominator once it has ended by itself, and C_r is taken at that moment.
+The length is the requests processed until the last session ended, divided by the sessions ended by
+then. For geometric lengths that is unbiased, whatever cuts sessions short. In the long run, without
+aborted sessions, it equals C_r/C_s.
 """
 
 from collections import OrderedDict
 
 from gateway.policies.interface import Outcome
 
-# A session has ended (the paper's T) once it was silent for so many mean inter-request times. One
-# in e^5 exponential gaps is longer; who comes back after all is taken out of the ended ones again.
+# A session has ended (the paper's T) after this number of mean inter-request times without a
+# request. One in e^5 exponential gaps is longer; a session that continues after all no longer
+# counts as ended.
 SILENCE_GAPS = 5
 
 ENOUGH_SESSIONS = 30
-"""Fewer ended sessions are no measurement of their mean length (18 % standard error)."""
+"""Ended sessions that a measurement of their mean length needs (18 % standard error)."""
 
 REMEMBERED = 100_000
 """Most sessions, and most requests, that are remembered; the oldest are forgotten first."""
@@ -31,7 +33,7 @@ _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
 
 class _Asked:
-    """A request of a session: when it came, C_r then, whether it ended in an abort."""
+    """A request of a session: its time, C_r at that time, and whether it ended in an abort."""
 
     __slots__ = ("at_s", "is_aborted", "processed")
 
@@ -42,15 +44,15 @@ class _Asked:
 
 
 class SessionCensus:
-    """Counts the sessions that were admitted, by what becomes of them.
+    """Counts of the admitted sessions by the way they end.
 
-    Memory is bounded by `remembered`, whatever names customers make up: a session forgotten has
+    Memory is bounded by `remembered`, whatever names customers invent: a forgotten session has
     ended. A driver of an admission policy names every session from its first request on; a request
-    without a name is of no session and is left out.
+    without a name belongs to no session and is left out.
     """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
-        self.processed = 0  # requests of whomever
+        self.processed = 0  # all requests, with or without a session
         self.ended = 0
         self._remembered = remembered
         self._under_way: OrderedDict[str, _Asked] = OrderedDict()  # the longest silent first
@@ -67,7 +69,7 @@ class SessionCensus:
         return self._gaps_s / self._gaps if self._gaps else None
 
     def session_length(self, estimate: float = 0.0) -> float | None:
-        """Mean requests per session; None while fewer than ENOUGH_SESSIONS have ended.
+        """Return the mean requests per session; None while fewer than ENOUGH_SESSIONS have ended.
 
         With an `estimate` (above 0) there is an answer at once: it counts as much as
         ENOUGH_SESSIONS sessions.
@@ -78,10 +80,10 @@ class SessionCensus:
             return estimate if measured is None else estimate + weight * (measured - estimate)
         return measured if self.ended >= ENOUGH_SESSIONS else None
 
-    # ---- told of every request that was let in -------------------------------------------------
+    # ---- events of every admitted request ------------------------------------------------------
 
     def request(self, time_s: float, id: int, session: str | None) -> None:
-        """A request was let in."""
+        """Count a request that was admitted."""
         if session is None:
             return
         asked = self._in_system[id] = _Asked(time_s, self._processed_of_sessions)
@@ -98,36 +100,38 @@ class SessionCensus:
             self._end_oldest()
 
     def request_ended(self, id: int, outcome: Outcome) -> None:
-        """A request that was let in was served, or not."""
+        """Count an admitted request that was served, or not."""
         asked = self._in_system.pop(id, None)
         if outcome in _PROCESSED:
             self.processed += 1
             self._processed_of_sessions += asked is not None
 
     def request_aborted(self, id: int) -> None:
-        """The customer of a request closed the connection, or was refused by a full queue.
+        """Record that a customer closed the connection, or that a full queue refused the request.
 
-        If nothing more comes of the session, it was cut short.
+        If the session sends no further request, it was cut short.
         """
         asked = self._in_system.get(id)
         if asked is not None:
             asked.is_aborted = True
 
     def request_dropped(self, id: int) -> None:
-        """A request was refused by a full queue, or taken out of it, as its customer had gone:
-        aborted, and out of the system."""
+        """Record that a full queue refused a request, or that a request was withdrawn.
+
+        The request is aborted, and out of the system.
+        """
         self.request_aborted(id)
         self._in_system.pop(id, None)
 
     def count_ended(self, time_s: float) -> None:
-        """Bring the counts up to date; to be called once per ac-interval."""
+        """Bring the counts up to date; the caller does it once per ac-interval."""
         between_s = self.inter_request_s
         if between_s is not None:
             horizon_s = time_s - SILENCE_GAPS * between_s
             while self._under_way and next(iter(self._under_way.values())).at_s <= horizon_s:
                 self._end_oldest()
 
-    # ---- the machinery -------------------------------------------------------------------------
+    # ---- internals -----------------------------------------------------------------------------
 
     def _end_oldest(self) -> None:
         session, asked = self._under_way.popitem(last=False)

@@ -1,8 +1,4 @@
-"""A policy's data sheet: what it is, where it comes from, what may be set.
-
-Owns: the form of the sheet and the checking of parameters against it.
-Must not know: any policy.
-"""
+"""A policy's data sheet: its idea, its source, and its parameters with their checks."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,10 +11,10 @@ ParameterValue = int | float | dict[Page, float]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing that can be set. The type of `default` is the type of the parameter.
+    """A parameter; the type of `default` is its type.
 
-    A mapping has one value per page type; what is left out keeps its default.
-    `low` and `high` are inclusive bounds.
+    A mapping has one value per page type; a page type that is left out keeps its default. `low` and
+    `high` are inclusive bounds.
     """
 
     name: str
@@ -38,7 +34,7 @@ class Parameter:
         return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
 
     def read(self, given: object) -> ParameterValue:
-        """The value of `given`, checked; raises PolicyError naming the field."""
+        """Return the value of `given`, checked; raises PolicyError naming the field."""
         field = f"parameters.{self.name}"
         if isinstance(self.default, Mapping):
             if not isinstance(given, Mapping) or any(key not in set(Page) for key in given):
@@ -60,7 +56,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What every policy documents of itself; `rule` uses the attribute names as symbols."""
+    """The documentation of a policy; `rule` uses the attribute names as symbols."""
 
     name: str
     idea: str
@@ -69,12 +65,13 @@ class Sheet:
     deviations: str
     parameters: tuple[Parameter, ...] = ()
     needs_sessions: bool = False
-    """It goes by what a customer says of their session, so nobody may make one up."""
+    """Whether the policy uses the session that a customer shows, so that sessions must be genuine.
+    """
     title: str = ""
     """The name for people, as a paper spells it; without a title, people read the name."""
 
     def read(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
-        """All parameters with their values, `given` over defaults; raises PolicyError."""
+        """Return all parameters with their values, `given` over defaults; raises PolicyError."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
             if name not in known:
@@ -86,7 +83,7 @@ class Sheet:
         }
 
     def as_dict(self) -> dict[str, object]:
-        """The sheet as JSON-ready values."""
+        """Return the sheet as JSON-ready values."""
         described = asdict(self)
         for parameter, row in zip(self.parameters, described["parameters"], strict=True):
             row["allowed"] = parameter.allowed

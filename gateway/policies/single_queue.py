@@ -1,8 +1,4 @@
-"""One queue for all page types: SQ, and the three disciplines of LIFO-Pri's section 3.1.
-
-Owns: the single bounded queue and its data sheets.
-Must not know: page types (a single queue treats all alike), the gateway, the simulator.
-"""
+"""One queue for all page types: SQ, and the three disciplines of LIFO-Pri's section 3.1."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,9 +18,9 @@ def _capacity(default: int, source: str) -> Parameter:
 
 
 class SingleQueue(IgnoringPolicy):
-    """One queue of `capacity` places; a full queue drops the newcomer.
+    """One queue of `capacity` places; a full queue drops the arrival.
 
-    Served in a fixed discipline, or by `switch` LIFO only at overload.
+    The discipline is fixed, or with `switch` LIFO only at overload.
     """
 
     def __init__(
@@ -53,7 +49,7 @@ class SingleQueue(IgnoringPolicy):
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
         line, discipline = self._line, self.discipline
-        if free == 1:  # as it mostly is: a worker has just become free
+        if free == 1:  # the usual case: a worker has just become free
             return (Dispatch(line.take(discipline).id),) if len(line) else NOTHING
         return [Dispatch(line.take(discipline).id) for _ in range(min(free, len(line)))]
 
@@ -125,24 +121,24 @@ LIFO_AT_OVERLOAD = Sheet(
 
 
 def sq(*, capacity: int) -> SingleQueue:
-    """Policy SQ."""
+    """Return policy SQ."""
     return SingleQueue(SQ.name, capacity=capacity)
 
 
 def always_fifo(*, capacity: int) -> SingleQueue:
-    """Policy Always-FIFO."""
+    """Return policy Always-FIFO."""
     return SingleQueue(ALWAYS_FIFO.name, capacity=capacity)
 
 
 def always_lifo(*, capacity: int) -> SingleQueue:
-    """Policy Always-LIFO."""
+    """Return policy Always-LIFO."""
     return SingleQueue(ALWAYS_LIFO.name, capacity=capacity, discipline=Discipline.LIFO)
 
 
 def lifo_at_overload(
     *, capacity: int, cpu_upper_threshold: float, cpu_lower_threshold: float
 ) -> SingleQueue:
-    """Policy LIFO-at-overload."""
+    """Return policy LIFO-at-overload."""
     switch = OverloadSwitch(
         cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
     )

@@ -1,8 +1,4 @@
-"""Static stages: the later page first, always. A step from 8Q-LIFO-Pri to DOOR.
-
-Owns: eight queues served in a fixed order, and their data sheet.
-Must not know: the gateway, the simulator, what a page costs.
-"""
+"""Static stages: eight queues, the later page first, always. A step from 8Q-LIFO-Pri to DOOR."""
 
 from collections.abc import Mapping
 
@@ -15,7 +11,7 @@ from gateway.policies.sheet import Parameter, Sheet
 
 
 class StaticStages(EightQueues):
-    """8Q-LIFO-Pri with a fixed order of its queues, the latest page first, and `hands`."""
+    """8Q-LIFO-Pri with queues in a fixed order, the latest page first, and a concurrency limit."""
 
     def __init__(
         self,
@@ -88,7 +84,7 @@ def static_stages(
     cpu_lower_threshold: float,
     hands: int,
 ) -> StaticStages:
-    """Policy static stages."""
+    """Return policy static stages."""
     return StaticStages(
         browsing_capacity=browsing_capacity,
         transaction_capacity=transaction_capacity,

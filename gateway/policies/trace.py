@@ -1,9 +1,6 @@
-"""What a policy was told and what it answered, written down and played again.
+"""A policy's decision trace: events and verdicts, recorded, written to a file, and replayed.
 
-Owns: the recording of events and verdicts, their file (JSON lines), the replay to another policy.
-Must not know: any policy, any driver.
-
-The only module here that touches files, and only when asked to.
+This is the only module of the package that uses files (JSON lines), and only on request.
 """
 
 import json
@@ -27,7 +24,7 @@ Said = tuple[object, ...]
 
 
 class TraceError(ValueError):
-    """A file that is no trace; the message is one line that names the file and the line in it."""
+    """The error for an invalid trace file; the message is one line with the file and its line."""
 
 
 class Event(NamedTuple):
@@ -40,7 +37,7 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Verdicts as plain values, which differ where the kinds do (named tuples would not)."""
+    """Return verdicts as plain values; unlike named tuples they are equal only for equal kinds."""
     return tuple((_kind(verdict), *verdict) for verdict in verdicts)
 
 
@@ -96,12 +93,12 @@ class Recorded:
 
 
 def replay(events: Iterable[Event], policy: Policy) -> list[tuple[Said, ...]]:
-    """Tell `policy` the events; its verdicts, one entry per event, to compare with the recorded."""
+    """Pass the events to `policy`; return its verdicts per event, to compare with the record."""
     return [said(getattr(policy, event.name)(event.time_s, *event.told) or ()) for event in events]
 
 
 def write(path: Path, events: Iterable[Event]) -> None:
-    """The events as JSON lines; times and ratios to the last digit."""
+    """Write the events as JSON lines; times and ratios have all their digits."""
     with path.open("w", encoding="utf-8") as file:
         for event in events:
             row = {
@@ -114,7 +111,7 @@ def write(path: Path, events: Iterable[Event]) -> None:
 
 
 def read(path: Path) -> list[Event]:
-    """The events of a file that `write` wrote; raises TraceError for any other."""
+    """Read the events of a file that `write` wrote; raises TraceError for any other."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -1,8 +1,4 @@
-"""A waiting room: so many sessions inside; one comes in when one has gone.
-
-Owns: who is inside, who waits outside.
-Must not know: page types, the gateway, the simulator.
-"""
+"""A waiting room: a limited number of sessions inside; one enters when another has gone."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -16,10 +12,10 @@ _UNBOUNDED = 1 << 62
 
 
 class WaitingRoom(IgnoringPolicy):
-    """Requests of sessions inside are served in turn; others wait until there is room inside.
+    """A policy that serves requests of sessions inside in turn; others wait until there is room.
 
-    Nothing tells that a session has gone but its silence: its place is free `idle_s` after its
-    last answer. A request of no session is its own session, and gone with its answer.
+    Only its silence shows that a session has gone: its place is free `idle_s` after its last
+    answer. A request without a session counts as a separate session that has gone with its answer.
     """
 
     def __init__(self, *, inside: int, idle_s: float) -> None:
@@ -34,7 +30,7 @@ class WaitingRoom(IgnoringPolicy):
 
     @property
     def inside(self) -> int:
-        """Sessions inside."""
+        """The number of sessions inside."""
         return len(self._silent_since_s) + len(self._asking)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
@@ -109,7 +105,7 @@ class WaitingRoom(IgnoringPolicy):
         self._asking[session] -= 1
         if not self._asking[session]:
             del self._asking[session]
-            if session[0] == "s":  # nobody comes back without a name
+            if session[0] == "s":  # a session without a name cannot return
                 self._silent_since_s[session] = time_s
 
     def _forget(self, time_s: float) -> None:
@@ -159,5 +155,5 @@ WAITING_ROOM = Sheet(
 
 
 def waiting_room(*, inside: int, idle_s: float) -> WaitingRoom:
-    """Policy waiting room."""
+    """Return policy waiting room."""
     return WaitingRoom(inside=inside, idle_s=idle_s)
