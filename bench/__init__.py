@@ -1,1 +1,2 @@
-"""Benchmarks: ratios side by side, measured in one run on this machine. Never part of the tests."""
+"""Benchmarks: ratios of costs and rates, measured in one run on this machine. They are
+not tests."""

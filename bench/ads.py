@@ -1,14 +1,17 @@
-"""The ad server's search: what several threads gain, in memory and in PostgreSQL.
+"""The ad server's search: the gain of several threads, in memory and in PostgreSQL.
 
-`make bench-ads`. Parts: which numpy operations let go of the interpreter; the search of one request
-by threads, in memory and in the database; selections per second; a real server's response times
-by level. A PostgreSQL of the bench's own, a seeded inventory. Levels take turns in random order, so
-that what else the machine does hits all alike; gains are of medians, with the quartiles beside
-them, and each table says how much of the CPUs other processes had meanwhile.
+`make bench-ads` has four parts:
 
-Ideal gain: if the whole answer were search, of whole concepts that the threads search in rounds.
+- which numpy operations release the interpreter,
+- the search of one request by threads, in memory and in the database,
+- selections per second,
+- a real server's response times by level.
 
-Owns: the set-up, the measuring, the tables. Must not know: how the search works inside.
+The bench has a separate PostgreSQL with a seeded inventory. Levels take turns in random order, so
+that other work of the machine affects all alike. Gains are of medians, with their quartiles, and
+each table shows the share of the CPUs that other processes had meanwhile.
+
+The ideal gain is that of an answer which is all search, of whole concepts in rounds.
 """
 
 import http.client
@@ -40,9 +43,9 @@ from shop.ads.ledger import Ledger
 PATIENCE_S = 300.0
 SIZE = "468x60"
 CPUS = len(os.sched_getaffinity(0))
-SWITCH_INTERVAL_S = 0.0005  # as the server's (shop/ads/gunicorn_config.py)
+SWITCH_INTERVAL_S = 0.0005  # as in the server (shop/ads/gunicorn_config.py)
 
-# The database gets a table made for the question, with an index that answers it alone.
+# The database gets a table made for this query, with an index that answers it alone.
 TABLE = """
     CREATE UNLOGGED TABLE bench_candidate AS
     SELECT concept_id, size, ads_banner.id AS banner_id, impressions, delivered,
@@ -65,13 +68,13 @@ BUDGET_S = 20.0  # for all rounds of one way to search
 
 
 class Times(NamedTuple):
-    """Of one kind of request, seconds."""
+    """The times of one kind of request, seconds."""
 
     quarter: float
     middle: float
     three_quarters: float
     each: tuple[float, ...] = ()
-    """All of them, in the order in which they were measured."""
+    """All times, in the order in which they were measured."""
 
     @classmethod
     def of(cls, measured: Sequence[float]) -> "Times":
@@ -79,7 +82,10 @@ class Times(NamedTuple):
         return cls(low, middle, high, tuple(measured))
 
     def gain_over(self, alone: "Times") -> Estimate:
-        """By what share of the mean of `alone` these are shorter, round by round; needs rounds."""
+        """Return the gain over `alone` in percent of its mean, round by round.
+
+        Both must have the same number of rounds.
+        """
         pairs = [one - other for one, other in zip(alone.each, self.each, strict=True)]
         found, mean = estimate(pairs), fmean(alone.each)
         half = None if found.half_width is None else 100 * found.half_width / mean
@@ -91,8 +97,11 @@ class Times(NamedTuple):
 
 
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
-    """Each kind `rounds` times, or as often as BUDGET_S allows (at least five times), in random
-    order within a round, after a round to warm up."""
+    """Measure each kind `rounds` times, after a round to warm up.
+
+    The order within a round is random. After BUDGET_S the measurement ends, with at least five
+    rounds.
+    """
     measured: dict[Any, list[float]] = {kind: [] for kind in kinds}
     rng = random.Random(1)
     began = time.perf_counter()
@@ -111,12 +120,12 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 
 
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
-    """How often another thread, which was waiting for it, got the interpreter meanwhile, 0 to 1.
+    """Return the share of calls, 0 to 1, during which a waiting thread got the interpreter.
 
-    The interpreter takes itself away from nobody while this measures, so that the other thread
-    only runs if the operation lets go.
+    The interpreter never switches threads by time during the measurement, so the other thread only
+    runs if the operation releases it.
     """
-    go, gone = threading.Lock(), threading.Lock()  # a Lock wakes without letting go itself
+    go, gone = threading.Lock(), threading.Lock()  # Locks never release it themselves
     go.acquire()
     gone.acquire()
     ran = [0]
@@ -148,7 +157,7 @@ def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
 
 
 def operations(rows: int) -> dict[str, Callable[[], object]]:
-    """Candidates for a search, each on so many rows that it takes milliseconds."""
+    """Return operations for a search, each on enough rows to take milliseconds."""
     rng = np.random.default_rng(1)
     number, other = rng.integers(0, 400, rows, np.int32), np.empty(rows, np.bool_)
     real, out = rng.random(rows), np.empty(rows)
@@ -222,7 +231,7 @@ class World:
         self._threads_session = threading.local()
 
     def session(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        """A session of the database."""
+        """Return a session of the database."""
         return psycopg.connect(
             host="127.0.0.1", port=self.environment["DOORBUSTER_POSTGRES_PORT"],
             user=self.environment["DOORBUSTER_POSTGRES_USER"],
@@ -232,12 +241,13 @@ class World:
         )  # fmt: skip
 
     def in_memory(self, concept: int) -> Any:
-        """As the server does it."""
+        """Return the candidates as the server finds them."""
         wanted = candidates.Wanted(self.size, time.time())
         return candidates.find(self.inventory, self.delivered, wanted, concept)
 
     def in_database(self, concept: int) -> Any:
-        """The same rows and weights, asked for; every thread has a session of its own."""
+        """Return the same rows and weights from the database; every thread has a
+        separate session."""
         session = getattr(self._threads_session, "session", None)
         if session is None:
             session = self._threads_session.session = self.session()
@@ -246,7 +256,7 @@ class World:
         return session.execute(QUERY, parameters, prepare=True, binary=True).fetchall()
 
     def posting_lists(self) -> Callable[[int], Any]:
-        """What an index by concept would make of the search: conditions on its rows alone."""
+        """Return the search with an index by concept: conditions on the concept's rows alone."""
         held = self.inventory
         lists = {
             concept: np.flatnonzero((held.concepts == concept).any(axis=0))
@@ -263,7 +273,7 @@ class World:
 
 
 def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dict[int, Times]]:
-    """Times of a whole request's search, by how it is done and by threads."""
+    """Return the times of a whole request's search, by the way it is done and by threads."""
     kinds: dict[str, Callable[[int], Any]] = {
         "memory": world.in_memory,
         "PostgreSQL": world.in_database,
@@ -292,7 +302,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 
 
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
-    """Pages of three slots per second that so many threads select, each fanned out."""
+    """Return the pages of three slots per second that `threads` threads select, each fanned out."""
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
     request = selection.Request(3, world.size, world.concepts)
@@ -322,7 +332,7 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Response times by level: closed-loop clients, each of all levels in random order."""
+    """Return response times by level: closed-loop clients, each of all levels in random order."""
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
 
@@ -351,7 +361,7 @@ def responses(
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
-    """A row per kind and number of threads; gains against one thread."""
+    """Return a table with a row per kind and number of threads; gains are against one thread."""
     table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
     table.add_column("")
     for heading in ("threads", "ms, median (quartiles)", "gain", "ideal"):
@@ -366,7 +376,7 @@ def gain_table(
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Of a request that is all search, alone on the machine: 0 to 1.
+    """Return the gain, 0 to 1, of a request that is all search, alone on the machine.
 
     A thread searches one whole concept at a time, so the concepts are searched in rounds; threads
     beyond the CPUs share them equally.
@@ -378,7 +388,7 @@ def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
 
 
 def gain_words(by_threads: Mapping[int, Times]) -> str:
-    """A line for each number of threads: the gain, round by round, with its 95 % interval."""
+    """Return a line for each number of threads: the gain, round by round, and its 95 % interval."""
     return "\n".join(
         f"Gain of {threads} threads in memory, %: {measured.gain_over(by_threads[1]).text(1)} "
         f"(95 % interval, {len(measured.each)} rounds)"

@@ -1,7 +1,7 @@
-"""Somebody with a browser at a console with accounts, and a record of every answer.
+"""A person with a browser at a console with accounts, and a record of every answer.
 
-A browser keeps one connection and its cookies, trusts the lab's authority, and sends the CSRF
-token with its forms.
+A browser keeps one connection and its cookies, trusts the lab's authority, and sends the CSRF token
+with its forms.
 """
 
 import threading
@@ -15,7 +15,7 @@ from runtime import certificate_files
 from runtime.settings import Settings
 
 PATIENCE_S = 60.0
-"""A page that takes longer counts as an error."""
+"""Real seconds after which a page counts as an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,20 @@ class Answer:
 
 @dataclass
 class Records:
-    """What students saw; several threads write to it."""
+    """The answers that students got; several threads write to it."""
 
     answers: list[Answer] = field(default_factory=list)
     checks: list[tuple[float, int]] = field(default_factory=list)
     """Seconds and exit status of each check of a policy at a terminal."""
 
     def errors(self) -> list[Answer]:
-        """Answers that no student should see: none in time, a failure of the server, a refusal."""
+        """Return the answers that no student should see: none in time, a server's failure, a
+        refusal."""
         return [one for one in self.answers if one.status == 0 or one.status >= 400]
 
 
 class Person:
-    """Somebody with a browser: one connection, cookies, and a record of every answer."""
+    """A person with a browser: one connection, cookies, and a record of every answer."""
 
     def __init__(self, lab: Settings, name: str, password: str, records: Records) -> None:
         self.name = name
@@ -61,11 +62,11 @@ class Person:
         return Person(self.lab, self.name, "", self._records)
 
     def get(self, page: str, path: str, **more: Any) -> requests.Response | None:
-        """Return a page; None if there was no answer."""
+        """Return a page, or None without an answer."""
         return self._ask(page, "GET", path, **more)
 
     def post(self, page: str, path: str, data: object = None, **more: Any) -> Any:
-        """Send a form with the token that the console gave."""
+        """Send a form with the console's token."""
         token = next(
             (one.value for one in self.session.cookies if one.name.endswith("lab_csrf")), ""
         )
@@ -73,7 +74,8 @@ class Person:
         return self._ask(page, "POST", path, data=data, headers=headers, **more)
 
     def log_in(self) -> None:
-        """Log in; raises RuntimeError if that fails: the rest would then measure nothing."""
+        """Log in; raise RuntimeError if that fails, because the bench would then
+        measure nothing."""
         self.get("log in", "/people/login")
         answer = self.post(
             "log in", "/people/login", {"username": self.name, "password": self._password}

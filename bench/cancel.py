@@ -1,13 +1,10 @@
-"""How long a query outlives its customer: from closing the socket to the query's end.
+"""The time for which a query outlives its customer, from closing the socket to the query's end.
 
-`make bench-cancel`. A real Gunicorn (30 threads, on the shop's CPU), a real PostgreSQL of the
-bench's own, a gateway with 30 workers. Customers leave at the shop itself and at the gateway, in
-turn, so that what else the machine does hits both alike. The page's query holds a lock; who waits
-for that lock is woken by the database itself in the moment the query is gone. Also what the sentry
-costs a request nobody leaves.
-
-Owns: the set-up, the measuring, the tables. Must not know: how the sentry cancels, how the gateway
-hears of it.
+`make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate real
+PostgreSQL, and a gateway with 30 workers. Customers leave at the shop itself and at the gateway in
+turn, so that other work of the machine affects both alike. The page's query holds a lock; a session
+that waits for that lock is woken by the database at the moment the query is gone. The bench also
+measures what the sentry costs a request whose customer stays.
 """
 
 import os
@@ -36,14 +33,14 @@ from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
 THREADS, QUEUED = 30, 20
-PATIENCE_S = 120.0  # on a machine that has much else to do
+PATIENCE_S = 120.0  # seconds, on a machine with much other work
 AIM_P99_MS = 20.0
 ALONE = "one leaves"
 
 # (scene, where the customers leave) → how long the queries lived on, ms
 Rows = dict[tuple[str, str], list[float]]
 
-# Everything goes through the policy, as the shop's pages do.
+# All requests go through the policy, as the shop's pages do.
 _PAGES = """
 [[rule]]
 page = "Br-1"
@@ -53,7 +50,7 @@ path = "/.*"
 
 
 class Bench:
-    """PostgreSQL and the page, running; customers come and leave at one of its doors."""
+    """PostgreSQL and the page, running, with one address at which customers come and leave."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where
@@ -61,14 +58,14 @@ class Bench:
         self._port = port
 
     def session(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        """A session of the database, autocommitting."""
+        """Return a session of the database, autocommitting."""
         return psycopg.connect(
             host="127.0.0.1", port=self._cluster.port, user=self._cluster.user,
             password=self._cluster.password, dbname=self._cluster.database, autocommit=True,
         )  # fmt: skip
 
     def request(self, path: str) -> socket.socket:
-        """A client whose request has been sent."""
+        """Return a client whose request has been sent."""
         client = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S)
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: shop\r\n\r\n".encode())
         return client
@@ -88,9 +85,9 @@ class Observers:
         self._looking = bench.session()
 
     def round(self, first_key: int, queued: int = 0) -> list[float]:
-        """Let one client per session leave at once; answers how long their queries lived on, ms.
+        """Let one client per session leave at once; return how long their queries lived on, ms.
 
-        With them leave so many others who only wait in a queue.
+        `queued` other clients, who only wait in a queue, leave at the same time.
         """
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
@@ -136,7 +133,7 @@ class Observers:
 
 @contextmanager
 def interpreter_busy(bench: Bench, threads: int) -> Iterator[None]:
-    """So many of the server's threads compute all the time."""
+    """Let `threads` of the server's threads compute all the time."""
     over = threading.Event()
 
     def keep_busy() -> None:
@@ -179,7 +176,7 @@ def running(
 def database(
     folder: Path, cpus: tuple[int, ...], configuration: tuple[tuple[str, str], ...] = ()
 ) -> Iterator[postgres.Cluster]:
-    """A PostgreSQL of the bench's own, on these CPUs."""
+    """Run a separate PostgreSQL on these CPUs."""
     run_as = account.for_database()
     (port,) = ports.free(1)
     cluster = postgres.Cluster(
@@ -206,7 +203,10 @@ def database(
 
 @contextmanager
 def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench, Bench]]:
-    """PostgreSQL and a gateway on the first CPUs, Gunicorn on the last; its door and theirs."""
+    """Run PostgreSQL and a gateway on the first CPUs and Gunicorn on the last.
+
+    Yield the bench at the shop's address and the bench at the gateway's.
+    """
     allowed = sorted(os.sched_getaffinity(0))
     others = tuple(allowed[:-1] or allowed)
     port, gateway_port, admin_port = ports.free(3)
@@ -248,18 +248,18 @@ def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench,
 
 
 def accepts(port: int) -> bool:
-    """Whether somebody listens there."""
+    """Return whether a server listens on the port."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def percentile(sorted_values: list[float], ratio: float) -> float:
-    """The least value that so many are not above."""
+    """Return the least value with at least `ratio` of all values at or below it."""
     return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
 
 
 def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]) -> Rows:
-    """Every scene at both doors; `say` is told which."""
+    """Measure every scene at both addresses; `say` gets the name of each."""
     rows: Rows = {}
     with ExitStack() as stack:
 
@@ -305,7 +305,10 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
-    """Where customers leave → p99 of one that leaves an idle shop, ms; whether the aim is met."""
+    """Return the p99 of one customer who leaves an idle shop, ms, and whether it meets the aim.
+
+    The keys are the places where customers leave.
+    """
     return {
         where: (p99_ms, p99_ms <= AIM_P99_MS)
         for (scene, where), values in rows.items()
@@ -328,7 +331,7 @@ def main(rounds: int) -> None:
         with served(folder) as doors:
             rows = measured(doors, rounds, status.update)
     console.print(shown(rows))
-    from bench.watching_cost import costs  # with the page's Django, which measures nobody's leaving
+    from bench.watching_cost import costs  # with the page's Django, where no customer leaves
 
     cost = Table(title="What watching costs, µs")
     cost.add_column("", no_wrap=True)

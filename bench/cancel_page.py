@@ -1,7 +1,4 @@
-"""The Django project that `bench.cancel` leaves: one file, one line of middleware.
-
-Owns: its settings and pages. Must not know: who measures.
-"""
+"""A Django project for `bench.cancel`, whose customers leave: one file, one line of middleware."""
 
 import os
 import sys
@@ -30,18 +27,18 @@ if not settings.configured:
             }
         },
     )
-sys.setswitchinterval(0.0005)  # as the shop has it
+sys.setswitchinterval(0.0005)  # as in the shop
 
 
 def wait(request: HttpRequest, key: int) -> HttpResponse:
-    """A query of five minutes that holds a lock for as long as it runs."""
+    """Run a query of five minutes that holds a lock until it ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s), pg_sleep(300)", (key,))
     return HttpResponse("waited")
 
 
 def burn(request: HttpRequest) -> HttpResponse:
-    """Keeps the interpreter busy for a while."""
+    """Keep the interpreter busy for a while."""
     for _ in range(2_000_000):
         pass
     return HttpResponse("burnt")

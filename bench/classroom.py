@@ -1,16 +1,16 @@
 """Thirty students at once on one console, while a teacher's live runs go on.
 
-    make bench-class                              # two lessons of ten minutes: 35 minutes
-    make bench-class ARGS="--lesson 'a class'"    # without the one in which three more attack
+    make bench-class                                # two lessons of ten minutes: 35 minutes
+    make bench-class ARGS="--lesson 'a class'"      # without the lesson in which three more attack
 
-The command starts an appliance of its own with accounts and classroom mode, in a temporary folder
-and on free ports, and stops it at the end. A student is a thread of this process that behaves as a
-browser does: TLS, cookies, the CSRF token, pauses between pages. The teacher makes live runs with
-the same seeds and the same capacity without the class and with it.
+The command starts a separate appliance with accounts and classroom mode, in a temporary folder and
+on free ports, and stops it at the end. A student is a thread of this process that behaves as a
+browser does: TLS, cookies, the CSRF token, pauses between pages. The teacher's live runs have the
+same seeds and the same capacity without the class and with it.
 
-Printed: times of pages, the longest wait of each student in the queue, memory of all parts, errors,
-and the figures of the live runs with the class beside those without. The exit status is 1 if an aim
-is missed.
+The command prints times of pages, the longest wait of each student in the queue, memory of all
+parts, and errors. It also prints the metrics of the live runs with the class and without. The exit
+status is 1 if an aim is missed.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ out = Console(width=110) if not sys.stdout.isatty() else Console()
 
 
 class Student(Person):
-    """What one student does in ten minutes, in a random order."""
+    """One student's actions during ten minutes, in a random order."""
 
     def __init__(self, *of_person: Any, seed: int) -> None:
         super().__init__(*of_person)
@@ -127,13 +127,14 @@ class Student(Person):
         }
         self.post("predict", "/launch/lifo-pri-simulated/predict", form)
         answer = self.post("launch", "/launch/lifo-pri-simulated/", form)
-        # A launch that is refused leads to the queue instead of a page of its own.
+        # A launch that is refused leads to the queue instead of a separate page.
         if answer is not None and (page := re.search(r"/launches/[0-9a-f]+/$", answer.url)):
             self.get("launch, state", f"{page[0]}state")
 
     def _newest(self) -> str | None:
         answer = self.get("results", "/results/")
-        # A student's own kind: what attackers have imported is shown as damaged, with status 422.
+        # A student's results only: those that attackers imported are shown as damaged, with status
+        # 422.
         ours = r'href="/results/([^/"?]*student[^/"?]*)/"'
         names = [] if answer is None else re.findall(ours, answer.text)
         return self._random.choice(names) if names else None
@@ -176,7 +177,7 @@ def _program(name: str) -> str:
 
 @contextlib.contextmanager
 def class_server(folder: Path) -> Iterator[Settings]:
-    """An appliance with accounts and classroom mode, in this folder, until the block ends."""
+    """Run an appliance with accounts and classroom mode in this folder, until the block ends."""
     names = [
         *("GATEWAY_PORT", "GATEWAY_TLS_PORT", "GATEWAY_ADMIN_PORT", "SHOP_PORT"),
         *("SHOP_CONTROLLER_PORT", "POSTGRES_PORT", "REDIS_PORT", "ADS_PORT", "LAB_PORT"),
@@ -217,7 +218,7 @@ def _runtime(command: str) -> None:
 
 
 def enrol(names: Sequence[str]) -> dict[str, str]:
-    """Make students' accounts; name → password."""
+    """Make students' accounts; return name → password."""
     done = subprocess.run(
         [sys.executable, "-m", "lab.console", "students", "-"],
         cwd=REPOSITORY,
@@ -230,7 +231,7 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 
 
 class MemoryMeter:
-    """Memory of every part of an appliance, looked at every few seconds: highest of each.
+    """The highest memory of every part of an appliance, sampled every few seconds.
 
     Proportional set size, so that pages which several processes share count once. A command that
     the console launched counts with `lab-worker`, whose child it is.
@@ -242,7 +243,7 @@ class MemoryMeter:
         self.most_total_bytes = 0
 
     def run(self, over: threading.Event) -> None:
-        """Sample until then."""
+        """Sample until `over` is set."""
         while not over.wait(MEMORY_EVERY_S):
             total = 0
             for name, state in self._supervisor.states().items():
@@ -253,7 +254,7 @@ class MemoryMeter:
 
 
 def machine() -> str:
-    """What the machine is and how busy it is by itself."""
+    """Return the machine's description and its load without the bench."""
     facts = describe_machine(load())
     busy = psutil.cpu_percent(2.0)
     return f"{facts['cpus']} x {facts['cpu']}, {busy:.0f} % busy, load {os.getloadavg()[0]:.1f}"
@@ -273,7 +274,8 @@ def _pss_bytes(process: int) -> int:
 def in_class(
     people: Sequence[Callable[[threading.Event], None]],
 ) -> Iterator[list[BaseException]]:
-    """All these at once, each in a thread, until the block ends; what a thread ended with."""
+    """Run each function in a thread until the block ends; yield the exceptions that
+    ended threads."""
     over, faults = threading.Event(), list[BaseException]()
 
     def attend(one: Callable[[threading.Event], None]) -> None:
@@ -298,14 +300,14 @@ class Waits:
     """Results of the class's launches."""
 
     longest_s: dict[str, float]
-    """Student → the longest time a launch of theirs waited, real seconds; those who waited at the
-    end included."""
+    """Student → the longest time a launch of theirs waited, real seconds, launches that still wait
+    included."""
     ended: dict[str, int]
     """State → launches."""
 
 
 def waits(lab: Settings, names: Sequence[str], since: datetime) -> Waits:
-    """Read the launches since then from the console's database."""
+    """Return the launches since then, from the console's database."""
     longest: dict[str, float] = defaultdict(float)
     ended: dict[str, int] = defaultdict(int)
     with _console_database(lab) as database:
@@ -327,7 +329,7 @@ def _console_database(lab: Settings) -> contextlib.closing[sqlite3.Connection]:
 
 
 def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)  # as Django writes it
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)  # in Django's form
 
 
 class LiveRuns:
@@ -345,7 +347,7 @@ class LiveRuns:
         ).median_rps
 
     def make(self, kind: str, seeds: Sequence[int]) -> list[tuple[int, console_watched.Row]]:
-        """The seed and the metrics of each run, in the order of the seeds."""
+        """Run the seeds; return the seed and the metrics of each run, in the order of the seeds."""
         rows = []
         for seed in seeds:
             out.print(f"  live run, seed {seed}, {kind}")
@@ -445,7 +447,7 @@ class Lesson:
 
     @contextlib.contextmanager
     def under_way(self) -> Iterator[None]:
-        """Students are there until the block ends."""
+        """Let students attend until the block ends."""
         began_at, began_s = datetime.now(UTC), time.monotonic()
         with in_class([*self._people, self.meter.run]) as self.faults:
             yield

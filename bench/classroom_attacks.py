@@ -1,7 +1,7 @@
-"""What hostile students of a class try: the attacks of a security review, one after the other.
+"""The attacks of a class's hostile students, from a security review, one after the other.
 
-Each attack sends what once took a console's memory, its time or its pages, and expects to be
-refused or bounded. SECURITY.md says what is confined and how.
+Each attack sends a request that once took a console's memory, its time or its pages, and expects a
+refusal or a limit. SECURITY.md explains the limits.
 """
 
 import io
@@ -28,7 +28,7 @@ from lab.files.run_folder import PlannedRun
 from loadgen.attempt_log import SCHEMA
 
 ROWS = 20_000_000
-"""Of the Parquet file that is small on the wire and takes gigabytes when it is read."""
+"""The rows of a Parquet file that is small on the wire and takes gigabytes when it is read."""
 PAUSE_S = 3.0
 CLASS_HAS_LOGGED_IN_S = 45.0
 INNER_HOST = "inner host without a token"
@@ -62,7 +62,7 @@ ATTACKS = (
     "streams",
     "inner_host",
 )
-"""What an attacker tries; each is a method."""
+"""The attacks; each is a method."""
 
 
 class Attacker:
@@ -75,8 +75,8 @@ class Attacker:
     def attend(self, over: threading.Event) -> None:
         """Log in, wait until the class has, and attack.
 
-        All people of this bench come from one address, and share its wrong passwords: who attacks
-        the login first keeps the others out for five minutes (SECURITY.md says so).
+        All people of this bench come from one address, and share its wrong passwords. An attacker
+        who begins with the login keeps the others out for five minutes (SECURITY.md).
         """
         self._person.log_in()
         over.wait(CLASS_HAS_LOGGED_IN_S)
@@ -187,7 +187,7 @@ class Attacker:
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(log_in, names))
 
-    # ---- what is kept, what is held --------------------------------------------------------------
+    # ---- notes, streams, calls -------------------------------------------------------------------
 
     def _notes(self) -> None:
         answer = self._person.get("results", "/results/")
@@ -198,7 +198,7 @@ class Attacker:
                 self._person.post("20 notes of 9 kB", path, {"text": "x" * 9000})
 
     def _streams(self) -> None:
-        """Streams of the watch page that nobody reads."""
+        """Open streams of the watch page and read none of them."""
         with ExitStack() as stack:
             for _ in range(60):
                 began_s = time.perf_counter()
@@ -216,7 +216,7 @@ class Attacker:
             time.sleep(5)
 
     def _inner_host(self) -> None:
-        """Calls of the admin API and the controller by somebody who has a shell and no token."""
+        """Call the admin API and the controller without a token, as a user of the machine could."""
         lab = self._person.lab
         calls: tuple[tuple[str, int, str, dict[str, str]], ...] = (
             ("PUT", lab.gateway_admin_port, "/policy", {"name": "sq"}),
@@ -230,7 +230,8 @@ class Attacker:
 
 
 def broken(answers: Sequence[Answer]) -> list[Answer]:
-    """Answers that show that an attack did harm: a fault of a server, or a call that was let in."""
+    """Return the answers that show harm: a server's fault, or a call without a token that
+    succeeded."""
     return [
         one
         for one in answers
@@ -264,7 +265,7 @@ def _spec(
 
 @cache
 def many_rows() -> bytes:
-    """ROWS equal rows: some hundred kilobytes as a file, gigabytes as a table."""
+    """Return ROWS equal rows: some hundred kilobytes as a file, gigabytes as a table."""
     part = 1_000_000
     columns = {
         "session": pa.array([1] * part, pa.int32()),
@@ -282,7 +283,7 @@ def many_rows() -> bytes:
 
 
 def table(answers: Sequence[Answer]) -> Table:
-    """Results of each attack: how often it was tried, the answers, the longest time."""
+    """Return the results of each attack: the number of tries, the answers, the longest time."""
     found = Table(title="Attacks")
     for number, name in enumerate(("", "n", "answers", "longest, s")):
         found.add_column(name, justify="right" if number in (1, 3) else "left", no_wrap=True)

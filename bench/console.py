@@ -1,9 +1,7 @@
-"""The console while the shop drowns: its pages' times; what being watched costs and changes.
+"""The console while the shop is overloaded: its pages' times, and the cost and effect of viewers.
 
-    make up && make bench-console                            # looks, pages: about three minutes
-    make bench-console ARGS=watched                          # about a quarter of an hour
-
-Owns: the commands, the tables, the verdicts. Must not know: how anything is measured.
+    make up && make bench-console           # looks, pages: about three minutes
+    make bench-console ARGS=watched         # about a quarter of an hour
 """
 
 import os
@@ -30,14 +28,14 @@ from runtime.settings import Settings, load
 
 AIM_P95_MS = 300.0
 CLASS = 60
-"""Viewers of one run at once, as the console is made for."""
+"""The viewers of one run at once for which the console is made."""
 
 out = Console(width=100) if not sys.stdout.isatty() else Console()
 
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
-    """What goes wrong on the appliance is said, without a traceback."""
+    """Report the appliance's faults in one line, without a traceback."""
     try:
         yield
     except (ExperimentError, RuntimeError, requests.RequestException) as fault:
@@ -145,7 +143,7 @@ def _console(lab: Settings) -> tuple[str, int]:
 
 
 def _machine() -> str:
-    """How busy it is by itself, looked at for two seconds."""
+    """Return how busy the machine is without the bench, sampled for two seconds."""
     busy = psutil.cpu_percent(2.0, percpu=True)
     return f"load average {os.getloadavg()[0]:.1f}, CPUs busy {_percents(busy)}"
 

@@ -1,7 +1,4 @@
-"""A class that watches: streams of the console's watch page, read by one thread.
-
-Owns: opening them, reading what comes, closing them. Must not know: what comes.
-"""
+"""A class that watches: streams of the console's watch page, read by one thread."""
 
 import selectors
 import socket
@@ -15,9 +12,9 @@ _LOOK_UP_EVERY_S = 0.2
 
 @contextmanager
 def watching(host: str, port: int, viewers: int) -> Iterator[None]:
-    """So many viewers of the watch page, from the first byte of each until the block ends.
+    """Let `viewers` read the watch page, from the first byte of each until the block ends.
 
-    Raises RuntimeError when a stream ended before that: then nobody watched.
+    Raises RuntimeError when a stream ended before that: the run then had fewer viewers.
     """
     over = threading.Event()
     cut_off: list[str] = []

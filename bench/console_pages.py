@@ -1,7 +1,6 @@
-"""How quickly the console's pages answer while the shop drowns and a class watches.
+"""The times of the console's pages while the shop is overloaded and a class watches.
 
-Owns: a live run at twice the capacity, launched by the console itself; asking for its pages
-meanwhile. Must not know: what is on them.
+The console launches a live run at twice the capacity; the bench requests its pages meanwhile.
 """
 
 import re
@@ -32,12 +31,12 @@ sessions = 100000
 """
 PATIENCE_S = 300.0
 SETTLE_S = 10.0
-"""Of the run, real seconds, before the first page is asked for: the queue is full by then."""
+"""Real seconds of the run before the first page is requested: the queue is full by then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drowning:
-    """How the shop was meanwhile, means of a look a round."""
+    """The state of the shop meanwhile, as means of one sample per round."""
 
     cpu_utilisation_ratio: float
     in_service: float
@@ -45,20 +44,20 @@ class Drowning:
 
 
 class Browser:
-    """Asks the console for pages as a browser does: one connection, cookies, the CSRF token."""
+    """A browser of the console: one connection, cookies, the CSRF token."""
 
     def __init__(self, host: str, port: int) -> None:
         self.origin = f"http://{host}:{port}"
         self._session = requests.Session()
 
     def get(self, path: str) -> str:
-        """The page; raises requests.RequestException for any other answer."""
+        """Return the page; raise requests.RequestException for any other answer."""
         answer = self._session.get(self.origin + path, timeout=PATIENCE_S)
         answer.raise_for_status()
         return answer.text
 
     def post(self, path: str, files: Mapping[str, tuple[str, str]] | None = None) -> str:
-        """Send a form; the address it led to."""
+        """Send a form; return the address to which it led."""
         token = self._session.cookies["lab_csrf"]
         assert token is not None
         answer = self._session.post(
@@ -70,9 +69,9 @@ class Browser:
 
 @contextmanager
 def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
-    """A run at RHO under way, launched by the console; the id of the launch.
+    """Let the console launch a run at RHO; yield the id of the launch.
 
-    Raises RuntimeError when it does not begin. Cancelled when the block ends.
+    Raises RuntimeError when the run does not begin. The launch is cancelled when the block ends.
     """
     browser.get("/")
     address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})
@@ -95,7 +94,7 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 
 
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
-    """Every page of the console by name; those of results of the newest that is whole."""
+    """Return every page of the console by name; pages of results belong to the newest whole one."""
     found = {
         "gallery": "/",
         "launch form": "/launch/lifo-pri/",
@@ -124,7 +123,11 @@ def pages_of(lab: Settings, launch: str) -> dict[str, str]:
 def times_ms(
     browser: Browser, appliance: Appliance, pages: Mapping[str, str], rounds: int
 ) -> tuple[dict[str, list[float]], Drowning]:
-    """ms from asking to the last byte, by page, one after the other; and the shop meanwhile."""
+    """Return the ms from the request to the last byte, by page, and the state of the shop
+    meanwhile.
+
+    The pages are requested one after another.
+    """
     for path in pages.values():
         browser.get(path)  # curves are computed once
     found: dict[str, list[float]] = {name: [] for name in pages}

@@ -1,10 +1,7 @@
-"""What being watched does to a run: the same customers with a class watching and without.
-
-Owns: the pairs of runs, their figures, the differences with their intervals. Must not know: what
-the class sees.
+"""The effect of viewers on a run: the same customers with a watching class and without one.
 
 Both runs of a pair have one seed and one capacity, measured once: they differ in their viewers
-alone. Which of the two comes first alternates.
+alone. The order within a pair alternates.
 """
 
 import statistics
@@ -46,12 +43,12 @@ Row = tuple[float, ...]
 
 
 REPETITIONS = 3
-"""Of a result as people make them: whose interval counts."""
+"""The repetitions of a usual result, whose interval the verdict uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A figure without viewers, with them, and the mean of the differences of its pairs."""
+    """A metric without viewers, with them, and the mean of the differences of its pairs."""
 
     name: str
     unwatched: Estimate
@@ -62,10 +59,10 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """Whether watching changes the figure by less than a result's own interval.
+        """Whether watching changes the metric by less than a result's interval.
 
-        `within` if the whole interval of the difference says so, `beyond` if none of it does;
-        else these pairs cannot tell.
+        It is `within` if the whole interval of the difference is inside, `beyond` if all of it is
+        outside, and `undecided` otherwise.
         """
         most = abs(self.difference.mean) + (self.difference.half_width or 0.0)
         least = abs(self.difference.mean) - (self.difference.half_width or 0.0)
@@ -75,7 +72,7 @@ class Compared:
 
 
 def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]:
-    """Of rows in the order of their seeds."""
+    """Compare rows, which are in the order of their seeds."""
     found = []
     for place, name in enumerate(FIGURES):
         without, with_viewers = ([row[place] for row in rows] for rows in (unwatched, watched))
@@ -99,9 +96,9 @@ def pairs(
     sessions: int,
     say: Callable[[str], None],
 ) -> tuple[list[Row], list[Row]]:
-    """Rows without viewers and with them, by seed. `console`: its host and port.
+    """Return the rows without viewers and with them, by seed. `console` is its host and port.
 
-    Raises ExperimentError, and RuntimeError when a viewer was cut off.
+    Raises ExperimentError, and RuntimeError when the console cut a viewer off.
     """
     spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
     rows: dict[bool, list[Row]] = {False: [], True: []}
@@ -112,7 +109,7 @@ def pairs(
             for is_watched in (False, True) if number % 2 else (True, False):
                 say(f"seed {seed}, {viewers if is_watched else 'no'} viewers")
                 planned = PlannedRun(number, POLICY, rho, seed)
-                # As in a result: the folder of the experiment, of its runs, of this one.
+                # As in a result: the folder of the experiment, of its runs, of this run.
                 experiment = "watched" if is_watched else "unwatched"
                 files = RunFolder(Path(folder) / experiment / "runs" / planned.folder)
                 run = ShopRun.of_spec(spec, POLICY, rho, rps)
@@ -123,14 +120,14 @@ def pairs(
 
 
 def metrics_of(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
-    """The FIGURES of a run that was made."""
+    """Return the FIGURES of a run."""
     attempts = run.attempts()
     outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
     times_s = response_times_s(attempts)
     samples = run.samples()
     busy = samples.column("cpu_utilisation_ratio").to_numpy(zero_copy_only=False)
-    # Samples begin when the run is prepared. How long the load generator takes to start is not the
-    # shop's load, so the first sample that counts is the first with a request in service.
+    # Samples begin when the run is prepared. The start of the load generator is not the shop's
+    # load, so the first sample that counts is the first with a request in service.
     time_s = samples.column("time_s").to_numpy()
     begun = samples.column("in_service").to_numpy() > 0
     began_s = time_s[begun][0] if begun.any() else 0.0

@@ -1,8 +1,6 @@
-"""What a watched run costs the gateway: its CPU time for a look at it, with a queue of requests.
+"""The cost of a watched run for the gateway: its CPU time per sample, with a queue of requests.
 
     make up && make bench-console ARGS=looks
-
-Owns: the queue, the measurement. Must not know: the console.
 """
 
 import socket
@@ -17,11 +15,11 @@ from runtime.settings import load
 CALLS, ROUNDS = 1_000, 5
 CUSTOMERS = 120
 SLOW = 0.1
-"""Paper seconds a real one: the queue stands while it is looked at."""
+"""Paper seconds per real second: the queue hardly moves during the samples."""
 
 
 def main() -> None:
-    """Prints µs of CPU per call, the least of some rounds."""
+    """Print µs of CPU per call, the least of some rounds."""
     lab = load()
     appliance = Appliance(lab)
     scale = appliance.shop.call("GET", "/status")["settings"]["time_scale"]

@@ -1,11 +1,9 @@
-"""Requests/s and p99 of this gateway beside nginx, HAProxy and the bare backend.
+"""Requests/s and p99 of this gateway, compared with nginx, HAProxy and the bare backend.
 
-`make bench-gateway`. One run, one machine: 1 kB GETs over 32 kept connections by wrk. Whoever is
-measured has one CPU of its own; wrk and the backend (nginx serving a file) share the others.
-Repetitions are interleaved in random order, so that what else the machine does hits all alike, and
-ratios are taken within a round.
-
-Owns: the set-up, the measuring, the table. Must not know: anything of the gateway but its command.
+`make bench-gateway`: in one run on one machine, wrk sends 1 kB GETs over 32 kept connections. The
+measured server has one CPU alone; wrk and the backend (nginx serving a file) share the others.
+Repetitions are interleaved in random order, so that other work of the machine affects all alike.
+Ratios are taken within a round.
 """
 
 import os
@@ -40,7 +38,7 @@ START_S = 60.0
 
 @dataclass(frozen=True)
 class Subject:
-    """A server to be measured: its command, given its port and the backend's."""
+    """A server to measure: its command, from its port and the backend's."""
 
     name: str
     command: Callable[["Bench", int], list[str]]
@@ -72,7 +70,7 @@ class Bench:
         return str(path)
 
     def nginx(self, name: str, server: str) -> list[str]:
-        """An nginx of one process with `server` as its only virtual host."""
+        """Return the command of an nginx of one process with `server` as its only virtual host."""
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{name}-{kind};\n"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -137,7 +135,7 @@ SUBJECTS = (
 
 
 def cpus() -> tuple[str, str]:
-    """(the CPU of whoever is measured, those of wrk and the backend)."""
+    """Return the CPU of the measured server, and the CPUs of wrk and the backend."""
     allowed = sorted(os.sched_getaffinity(0))
     others = allowed[:-1] or allowed
     return str(allowed[-1]), ",".join(map(str, others))
@@ -145,7 +143,7 @@ def cpus() -> tuple[str, str]:
 
 @contextmanager
 def running(command: list[str], port: int, on_cpus: str) -> Iterator[psutil.Process]:
-    """The process of `command`, once it accepts connections; ended afterwards."""
+    """Run `command`; yield its process once it accepts connections, and end it afterwards."""
     process = subprocess.Popen(
         ["taskset", "-c", on_cpus, *command],
         cwd=REPOSITORY,
@@ -165,7 +163,7 @@ def running(command: list[str], port: int, on_cpus: str) -> Iterator[psutil.Proc
 
 
 def measure(process: psutil.Process, port: int, seconds: int, on_cpus: str) -> Score:
-    """What wrk makes of the server on `port`."""
+    """Measure the server on `port` with wrk."""
     before, began_s = process.cpu_times(), time.monotonic()
     done = subprocess.run(
         ["taskset", "-c", on_cpus, "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s",
@@ -180,7 +178,7 @@ def measure(process: psutil.Process, port: int, seconds: int, on_cpus: str) -> S
 
 
 def read_wrk(text: str, errors: str = "") -> tuple[float, float]:
-    """(requests/s, p99 in ms); refuses a measurement in which anything failed."""
+    """Return requests/s and p99 in ms; raise ClickException for a measurement with failures."""
     rate = re.search(r"Requests/sec:\s+([0-9.]+)", text)
     p99 = re.search(r"99%\s+([0-9.]+)(us|ms|s)\b", text)
     if rate is None or p99 is None or "Non-2xx" in text or "Socket errors" in text:
@@ -189,7 +187,7 @@ def read_wrk(text: str, errors: str = "") -> tuple[float, float]:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """One row per server: medians, and the ratio to the yardstick within each round."""
+    """Return one row per server: medians, and the ratio to the yardstick within each round."""
     shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for whoever is measured")
     columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
     for column in columns:

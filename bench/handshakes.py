@@ -1,12 +1,9 @@
-"""CPU time of the gateway per TLS connection: full handshake, resumed, and refused before it costs.
+"""CPU time of the gateway per TLS connection: full handshake, resumed, and refused early.
 
-`make bench-handshakes`. One run, one machine: for each key a gateway of its own, and customers who
-connect and leave, one after the other. What is compared is interleaved, and ratios are taken within
-a round. The CPU time is that of the gateway's process, with everything a connection costs there:
-accepting it, the threads, the end.
-
-Owns: the set-up, the measuring, the table. Must not know: anything of the gateway but its command
-and its admin API.
+`make bench-handshakes` uses one machine. For each key it starts a separate gateway, and customers
+connect and leave, one after the other. Versions and kinds are interleaved, and ratios are taken
+within a round. The CPU time is that of the gateway's process, with the whole cost of a connection
+there: accepting it, the threads, the end.
 """
 
 import os
@@ -36,12 +33,12 @@ from runtime.one_line import OneLineCommand
 REPOSITORY = Path(__file__).parents[1]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 KINDS = ("full", "resumed", "refused")
-MOST_RATIO = 0.25  # of a full handshake: what refusing one may cost
-TOO_CHEAP = ("ec-p256", "rsa-2048")  # for experiments; shown, not judged
+MOST_RATIO = 0.25  # the most that a refusal may cost, compared with a full handshake
+TOO_CHEAP = ("ec-p256", "rsa-2048")  # for experiments; shown without a verdict
 LEAST_CPU_S = 0.2  # the kernel counts in hundredths
 START_S = 120.0
 LET_IN = {"name": "none"}
-# Nobody new: a processor so small that it serves no connection, and intervals that are over soon.
+# No new customer gets in: a processor so small that it serves no connection, short intervals.
 REFUSE = {
     "name": "eac",
     "parameters": {"k_apl_s": 0.01, "processors": 1e-6, "cto_s": 1.0, "ctn_s": 10_000.0},
@@ -58,20 +55,20 @@ class Subject:
     authority: Path
 
     def admission(self, choice: Mapping[str, object]) -> None:
-        """Chooses who gets in; and waits until it holds."""
+        """Choose the admission, and wait until it is in force."""
         with JsonClient(hosts.LOOPBACK, self.admin_port, timeout_s=60) as admin:
             admin.call("PUT", "/connection-admission", choice)
-        time.sleep(0.1)  # of the refusing policy's intervals
+        time.sleep(0.1)  # several intervals of the refusing policy
 
     def cpu_s(self) -> float:
-        """CPU time used so far by the gateway's process."""
+        """Return the CPU time used so far by the gateway's process."""
         used = self.process.cpu_times()
         return float(used.user + used.system)
 
 
 @contextmanager
 def gateway(folder: Path) -> Iterator[Subject]:
-    """A gateway with the certificate in this folder."""
+    """Run a gateway with the certificate in this folder."""
     files = CertificateFiles(folder)
     port, admin_port, tls_port, nobody = ports.free(4)
     options = {
@@ -94,7 +91,7 @@ def gateway(folder: Path) -> Iterator[Subject]:
 
 
 class Customer:
-    """Connects by one version of TLS, again and again."""
+    """A customer who connects by one version of TLS, again and again."""
 
     def __init__(self, subject: Subject, version: str) -> None:
         self._address = ("127.0.0.1", subject.port)
@@ -102,7 +99,7 @@ class Customer:
         self._context.minimum_version = self._context.maximum_version = VERSIONS[version]
 
     def connect(self, session: ssl.SSLSession | None = None) -> ssl.SSLSession | None:
-        """One connection, ended at once; the session to resume it by."""
+        """Connect once and leave at once; return the session that can be resumed."""
         with (
             socket.create_connection(self._address) as raw,
             self._context.wrap_socket(raw, server_hostname="localhost", session=session) as sock,
@@ -115,7 +112,7 @@ class Customer:
             return sock.session
 
     def ticket(self) -> ssl.SSLSession:
-        """A session that can be resumed."""
+        """Return a session that can be resumed."""
         with (
             socket.create_connection(self._address) as raw,
             self._context.wrap_socket(raw, server_hostname="localhost") as sock,
@@ -127,7 +124,7 @@ class Customer:
             return session
 
     def refused(self) -> None:
-        """One connection that must not come about."""
+        """Connect once; raise ClickException if the gateway does not refuse."""
         try:
             self.connect()
         except ssl.SSLError as error:
@@ -138,7 +135,7 @@ class Customer:
 
 
 def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
-    """CPU seconds of the gateway per connection of this kind."""
+    """Return the CPU seconds of the gateway per connection of this kind."""
     session = customer.ticket() if kind == "resumed" else None
     if kind == "refused":
         subject.admission(REFUSE)

@@ -1,9 +1,7 @@
-"""How long one answer of a hostile policy can stop the gateway: `python -m bench.own_answers`.
+"""The time for which a hostile policy's answer can stop the gateway: `python -m bench.own_answers`.
 
-Owns: the worst answers that are still read, the table. Must not know: processes, the gateway.
-
-A policy's answer is read in the gateway's event loop. It is bounded by the number of requests that
-it can be about; this measures the CPU of the worst answers within that bound.
+The gateway reads a policy's answer in its event loop. The number of requests that the answer can be
+about limits its size; this bench measures the CPU of the worst answers within that limit.
 """
 
 import time
@@ -23,12 +21,12 @@ _SHAPES: Final = {
     "verdicts": ("[[", '["dispatch",7],', '["dispatch",7]],null]', 3),
     "a text": ('"', "x", '"', 0),
 }
-"""How each begins, what is repeated, how it ends, how many values each repetition has."""
+"""For each shape: its beginning, the repeated part, its end, the values in each repetition."""
 _TIMES: Final = 5
 
 
 def worst_s(requests: int) -> tuple[float, str]:
-    """CPU seconds of the worst answer about this number of requests, and which it is."""
+    """Return the CPU seconds and the name of the worst answer about this number of requests."""
     most = wire.most_about(requests)
     return max(
         (min(_took_s(answer, most) for _ in range(_TIMES)), name) for name, answer in _answers(most)

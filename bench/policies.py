@@ -1,17 +1,16 @@
-"""What a decision costs: microseconds of CPU per event of every policy, at queues of any length.
+"""The cost of a decision: microseconds of CPU per event of every policy, at queues of any length.
 
     make bench-policies
     make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
 
-A round keeps a queue of a given length as it is: a request arrives, a worker becomes free, a
-request in service ends. Lengths are measured side by side in each round; the ratio of the longest
-to the shortest says how a decision grows. Of a policy that turns arrivals away before so many wait
-it is the longest queue that it keeps, and the table says so.
+A round keeps the length of a queue: a request arrives, a worker becomes free, a request in service
+ends. Lengths are measured in turn within each round; the ratio of the longest to the shortest shows
+how the cost of a decision grows. Some policies turn arrivals away before their queue is that long.
+Their longest queue is measured instead, and the table shows it.
 
-The last column is what the policy costs as a shadow: by how much longer an arrival or a completion
-takes the gateway's dispatcher with it beside SQ, at twice what the shop can do, with the shadow's
-world, its load samples and the comparison.
-Owns: the rounds and the table. Must not know: what a policy does.
+The last column is the cost of the policy as a shadow: the additional time of an arrival or a
+completion in the gateway's dispatcher. SQ is in force, at twice the shop's capacity. The cost has
+the shadow's world, its load samples and the comparison.
 """
 
 import statistics
@@ -56,11 +55,11 @@ ROOM: Final[Mapping[str, float]] = {
     "throttle_from": 1_000_000,
     "overloaded_at": 2_000_000,
 }
-"""Parameters that let a queue be as long as it has to be here."""
+"""Parameters that let a queue be as long as the bench needs."""
 
 
 class Queue:
-    """A policy with so many waiting requests, as far as it lets them wait."""
+    """A policy with a given number of waiting requests, as far as it lets them wait."""
 
     def __init__(self, name: str, length: int) -> None:
         self.policy: Policy = create(name, room(name))
@@ -71,7 +70,7 @@ class Queue:
         self.length = len(self.policy.waiting())
 
     def round_us(self) -> float:
-        """Microseconds of CPU per event."""
+        """Return the microseconds of CPU per event."""
         began_s = time.process_time()
         for _ in range(EVENTS):
             self._arrive()
@@ -86,13 +85,14 @@ class Queue:
         self._ids += 1
         self._time_s += 1e-6
         page = PAGES[self._ids % len(PAGES)]
-        # Every second one is new, so that doors and houses have their share.
+        # Every second request is of a new session, so that policies see new and known sessions.
         request = Request(self._ids, page, self._time_s, f"s{self._ids}", self._ids % 2 == 0)
         self.policy.arrival(self._time_s, request)
 
 
 class Busy:
-    """A dispatcher with the policy as its shadow, or none, before a shop that ends in turn."""
+    """A dispatcher, with the policy as its shadow or without one, and a shop that ends requests in
+    turn."""
 
     def __init__(self, name: str | None) -> None:
         self._time_s = 0.0
@@ -106,7 +106,7 @@ class Busy:
         self._ids = 0
 
     def round_us(self) -> float:
-        """Microseconds of CPU per arrival or completion."""
+        """Return the microseconds of CPU per arrival or completion."""
         began_s = time.process_time()
         events = 0
         for _ in range(EVENTS):
@@ -144,7 +144,7 @@ class Busy:
 
 
 def room(name: str) -> dict[str, object]:
-    """Those parameters of ROOM that the policy takes."""
+    """Return the parameters of ROOM that the policy has."""
     taken = {parameter.name for parameter in sheet(name).parameters}
     return {key: value for key, value in ROOM.items() if key in taken}
 

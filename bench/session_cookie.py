@@ -1,9 +1,7 @@
-"""What the session cookie costs the gateway's one thread, in nanoseconds per request.
+"""The cost of the session cookie for the gateway's one thread, in nanoseconds per request.
 
-`python -m bench.session_cookie`. Each line is the least of many short rounds of CPU time: what else
-the machine does can only add to it.
-
-Owns: the cases, the table. Must not know: how a session is recognised.
+`python -m bench.session_cookie` prints the least of many short rounds of CPU time in each line:
+other work of the machine can only add to it.
 """
 
 import secrets
@@ -29,7 +27,7 @@ SHOPS = b"csrftoken=2wGqYRtZ0bX1; sessionid=8hzn3k2m5q7r9t1v4w6y"
 
 
 def request(cookies: bytes = b"") -> RequestHead:
-    """The head of a customer's request."""
+    """Return the head of a customer's request."""
     reader = RequestReader(HeadLimits(), BodyLimits())
     field = b"Cookie: %b\r\n" % cookies if cookies else b""
     reader.receive(
@@ -64,7 +62,7 @@ def passed_on(head: RequestHead) -> Callable[[], bytes]:
 
 
 def cases() -> list[tuple[str, Callable[[], object]]]:
-    """(what is measured, the call)"""
+    """Return the name and the call of each case."""
     without, known = sessions(is_guarded=False), sessions(is_guarded=True)
     stranger, shops = request(), request(SHOPS)
     new = known.of(stranger)
@@ -73,7 +71,7 @@ def cases() -> list[tuple[str, Callable[[], object]]]:
     bearer = request(SHOPS + b"; " + cookie.partition(b";")[0])
     session = known.of(bearer)
     assert not session.is_new
-    # More than are remembered, in turn, so that none is remembered when its turn comes again.
+    # More than the gateway remembers, in turn, so that each is forgotten when its turn comes again.
     forgeries = [request(cookie.partition(b";")[0][:-5] + b"%05d" % n) for n in range(10_000)]
     forged = cycle(forgeries)
     return [

@@ -1,11 +1,9 @@
-"""What a page costs with its session kept in Redis's memory, in an append-only file, in PostgreSQL.
+"""The cost of a page with its session in Redis's memory, in an append-only file, in PostgreSQL.
 
-`make bench-sessions`. Four shops beside each other on a PostgreSQL and two Redis servers of the
-bench's own, with the appliance's configuration. One customer at a time walks through the eight
-pages, in each shop in turn, so that what else the machine does hits all of them alike. Pages have
-no page work (profile `real`). CPU of PostgreSQL and Redis is that of their processes.
-
-Owns: the set-up, the walks, the table. Must not know: how a session is kept.
+`make bench-sessions` starts four shops, a separate PostgreSQL and two Redis servers, with the
+appliance's configuration. One customer at a time walks through the eight pages, in each shop in
+turn, so that other work of the machine affects all of them alike. Pages have no page work (profile
+`real`). CPU of PostgreSQL and Redis is that of their processes.
 """
 
 import os
@@ -38,7 +36,7 @@ STORES = {
     "Django's cached_db": ("django.contrib.sessions.backends.cached_db", IN_MEMORY),
     "shop.sessions": ("shop.sessions", IN_MEMORY),
 }
-"""Name → Django's engine, and which Redis."""
+"""Name → Django's engine, and its Redis."""
 
 
 @dataclass
@@ -62,7 +60,7 @@ class Shop:
 
 
 def cpu_s(process: psutil.Process) -> float:
-    """CPU of the process and its children, those that have ended included."""
+    """Return the CPU of the process and its children, ended ones included."""
     times = [process.cpu_times()]
     times += [child.cpu_times() for child in process.children(recursive=True)]
     own = sum(one.user + one.system for one in times)
@@ -71,7 +69,7 @@ def cpu_s(process: psutil.Process) -> float:
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
-    """The shops, and the processes of PostgreSQL and Redis."""
+    """Run the shops; yield them and the processes of PostgreSQL and Redis."""
     run_as = account.for_database()
     redis_ports = ports.free(2)
     cpus = tuple(os.sched_getaffinity(0))
@@ -131,7 +129,7 @@ def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
 
 
 def listeners(wanted: set[int]) -> set[int]:
-    """The processes that listen on these ports."""
+    """Return the processes that listen on these ports."""
     found = psutil.net_connections("inet")
     pids = {
         one.pid
@@ -155,7 +153,7 @@ def seed() -> None:
 
 
 def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: bool) -> None:
-    """One customer from Br-1 to Tr-4."""
+    """Walk as one customer from Br-1 to Tr-4."""
     from shop.accounts import seeded_username
     from shop.calibration import controller_at
     from shop.walker import Walker
@@ -183,7 +181,8 @@ def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: 
 
 
 def table(shops: list[Shop]) -> Table:
-    """CPU of the shop's thread + waiting for PostgreSQL and Redis, medians of each page."""
+    """Return the CPU of the shop's thread + waiting for PostgreSQL and Redis, medians
+    of each page."""
     drawn = Table("page", *(shop.name for shop in shops))
     for page in PAGES:
         costs = [shop.pages[page] for shop in shops]

@@ -1,15 +1,13 @@
-"""Speed of the simulator: an M/M/1 beside SimPy and Ciw, and the two full models.
+"""Speed of the simulator: an M/M/1 compared with SimPy and Ciw, and the two full models.
 
-`make bench-simulator`. One run, one process, one core: rounds are interleaved in random order, so
-that what else the machine does hits all alike, ratios are taken within a round, and CPU time is
-what is measured. All M/M/1s have ρ = 0.8 and start empty.
+`make bench-simulator` measures CPU time in one process on one core. Rounds are interleaved in
+random order, so that other work of the machine affects all alike, and ratios are taken within a
+round. All M/M/1s have ρ = 0.8 and start empty.
 
-SimPy is there twice. *Textbook* is the shortest M/M/1 that can be written with it: a Resource, two
-draws of `random`, nothing noted but the response time. *Same model* is nearer to what is compared:
-the customers of `loadgen`, draws by address, the policy object in front of the server (but nobody
-who thinks, leaves or retries, no counts and no samples, for which SimPy would need more).
-
-Owns: the subjects, the measuring, the table. Must not know: the simulator's inside.
+SimPy has two rows. *Textbook* is the shortest M/M/1 that can be written with it: a Resource, two
+draws of `random`, a record of the response time only. *Same model* is nearer to Doorbuster's: the
+customers of `loadgen`, draws by address, the policy object in front of the server. Its customers
+never think, leave or retry. It has no counts and no samples, for which SimPy would need more code.
 """
 
 import math
@@ -39,7 +37,7 @@ RHO = 0.8
 YARDSTICK = "M/M/1, SimPy, textbook"
 ENDLESS = 1_000_000
 SIZE = 1.0
-"""The simulations' size, for tests; 1 takes about half a second each."""
+"""The simulations' size, for tests; at 1 each takes about half a second."""
 SINGLE_REQUESTS = SessionModel(
     chain=Chain({}), timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0
 )
@@ -47,7 +45,7 @@ SINGLE_REQUESTS = SessionModel(
 
 @dataclass(frozen=True)
 class Work:
-    """What one simulation did."""
+    """The requests and events of one simulation."""
 
     requests: int
     events: int
@@ -63,7 +61,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Subject:
-    """A simulation to be measured; `run` gets a seed."""
+    """A simulation to measure; `run` gets a seed."""
 
     name: str
     run: Callable[[int], Work]
@@ -197,7 +195,7 @@ def same_model_simpy(seed: int, responses_s: list[float] | None = None) -> Work:
 
 
 def simpy_events(env: simpy.Environment) -> int:
-    """Events scheduled so far: the next number SimPy would give one."""
+    """Return the number of events scheduled so far, SimPy's next event number."""
     return next(env._eid)
 
 
@@ -224,7 +222,7 @@ SUBJECTS = (
 
 
 def measure(subject: Subject, seed: int) -> Score:
-    """One simulation from making its customers to its result."""
+    """Measure one simulation from making its customers to its result."""
     began_s = time.process_time()
     work = subject.run(seed)
     cpu_s = time.process_time() - began_s
@@ -232,7 +230,7 @@ def measure(subject: Subject, seed: int) -> Score:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """One row per subject: medians, and the ratio to the yardstick within each round."""
+    """Return one row per subject: medians, and the ratio to the yardstick within each round."""
     shown = Table(title=f"simulated per second of CPU time; M/M/1 at ρ = {RHO}")
     for column in ("", "requests/s", "events/s", "÷ SimPy, textbook", "least–most"):
         shown.add_column(column, justify="right" if column else "left", no_wrap=True)
@@ -251,7 +249,7 @@ def table(scores: dict[str, list[Score]]) -> Table:
 
 
 def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
-    """Median over the rounds of the ratio of two subjects' requests/s."""
+    """Return the median over the rounds of the ratio of two subjects' requests/s."""
     pairs = zip(scores[one], scores[other], strict=True)
     return median(mine.requests_rps / theirs.requests_rps for mine, theirs in pairs)
 

@@ -1,9 +1,7 @@
-"""The costs that the product ships with, from what this machine has measured: `make bench-speeds`.
+"""The costs that the product ships with, from this machine's measurements: `make bench-speeds`.
 
-Owns: `lab/machine/speeds.json`. Must not know: how a cost is measured.
-
-Run it on an idle machine after `doorbuster estimates --run all`. Kinds of work that were not
-measured here keep the cost that they have.
+The command writes `lab/machine/speeds.json`. Use an idle machine, after `doorbuster estimates --run
+all`. Kinds of work that were not measured here keep their cost.
 """
 
 import json
@@ -52,7 +50,8 @@ def main() -> None:
         raise SystemExit("Nothing was measured here; run `doorbuster estimates --run all` first.")
     calibration_cpu_s = estimates.calibrate()
     shipped = speeds.shipped()
-    # Costs that stay are those of the old reference machine: as slow as this one is.
+    # Costs without a new measurement come from the old reference machine, so they are scaled to
+    # this machine's speed.
     factor = calibration_cpu_s / shipped.calibration_cpu_s
     costs = {
         kind: cost if kind.startswith("live ") else cost * factor

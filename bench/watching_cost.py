@@ -1,7 +1,4 @@
-"""What the sentry costs a request nobody leaves, in µs, without a server.
-
-Owns: the middleware's share of a request, a query, a check. Must not know: how leaving is measured.
-"""
+"""The cost of the sentry for a request whose customer stays, in µs, without a server."""
 
 import socket
 import timeit
@@ -17,7 +14,8 @@ _CALLS, _ROUNDS = 2_000, 15
 
 
 def costs() -> dict[str, float]:
-    """µs that the middleware adds to a request and a query whose client stays, by mode."""
+    """Return the µs that the middleware adds to a request and a query whose client
+    stays, by mode."""
     response = HttpResponse()
     measured = {}
     with socket.create_server(("127.0.0.1", 0)) as listener:
