@@ -2,6 +2,8 @@
 
     make up && make bench-console           # looks, pages: about three minutes
     make bench-console ARGS=watched         # about a quarter of an hour
+
+Both need the running appliance, with nothing else under way.
 """
 
 import os

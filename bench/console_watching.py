@@ -1,6 +1,8 @@
 """The cost of a watched run for the gateway: its CPU time per sample, with a queue of requests.
 
     make up && make bench-console ARGS=looks
+
+The command needs the running appliance.
 """
 
 import socket

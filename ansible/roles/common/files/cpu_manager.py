@@ -1,7 +1,7 @@
-"""Whether a CPU manager really hands out processors: cpu_manager.py SOCKET
+"""A check that a CPU manager really assigns processors: cpu_manager.py SOCKET
 
-Registers an application of one process, asks for one processor and looks where the kernel then
-lets that process run.
+The script registers an application of one process, asks for one processor and checks where the
+kernel then lets that process run.
 """
 
 import json

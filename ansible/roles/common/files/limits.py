@@ -1,8 +1,9 @@
-"""What is in force of the slices of the parts: limits.py PART …  As JSON, by part.
+"""The limits in force for the slices of parts, as JSON by part: limits.py PART …
 
-`quota` is percent of one CPU and `memory` bytes, both null where there is no limit, as systemd says
-(`told`) and as the kernel does (`kept`); `cpus` are those that the part's processes may use,
-`used_s` CPU seconds and `peak` the most bytes since the slice began, cached files among them.
+`quota` is percent of one CPU and `memory` bytes, both null without a limit. Both are there as
+systemd has them (`told`) and as the kernel has them (`kept`). `cpus` are those that the part's
+processes may use, and `used_s` CPU seconds. `peak` is the most bytes since the slice began, cached
+files included.
 """
 
 import json
@@ -22,7 +23,7 @@ def shown(unit):
 
 
 def seconds(text):
-    """systemd writes 1s, 500ms or infinity."""
+    """Return the seconds in a duration of systemd: 1s, 500ms or infinity (None)."""
     for unit, length in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0)):
         if text.endswith(unit) and text != "infinity":
             return float(text.removesuffix(unit)) * length
@@ -43,7 +44,10 @@ def folder(controller, group):
 
 
 def kernel_says(path):
-    """Nothing where there is no such controller: unified groups have cpu only where a quota is."""
+    """Return the text of a controller's file, or nothing without it.
+
+    Unified groups have the controller of CPUs only where a quota is set.
+    """
     try:
         return path.read_text().strip()
     except FileNotFoundError:
@@ -66,7 +70,8 @@ def kept(group):
 
 
 def used_s(group, properties):
-    """The unified hierarchy counts CPU also where another one has the controllers."""
+    """Return the CPU seconds used; the unified hierarchy counts them whichever has the
+    controllers."""
     path = (ROOT if UNIFIED else ROOT / "unified") / group.lstrip("/") / "cpu.stat"
     if path.exists():
         counts = dict(line.split() for line in path.read_text().splitlines())
@@ -87,7 +92,7 @@ def processes(group):
 
 
 def cpus(group):
-    """Those of each process, without the threads that it has bound by itself."""
+    """Return the CPUs of all processes, without threads that a process has bound by itself."""
     found = set()
     for process in processes(group):
         try:
