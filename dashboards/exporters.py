@@ -34,4 +34,4 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
         "prometheus_target_scrape_pool_exceeded_label_limits_total": frozenset(),
     },
 }
-"""By job: the name of each series and its own labels, those that old and new versions have."""
+"""By job: the name of each series and its labels in every version of the exporter."""

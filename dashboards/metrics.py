@@ -1,4 +1,4 @@
-"""Every metric of the project's parts, read from their own collectors.
+"""Every metric of the project's parts, read from their collectors.
 
 `python -m dashboards.metrics PART` prints one part's metrics as JSON. Each part is read in a
 separate process, because a process can belong to one Django project only.
@@ -20,12 +20,12 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 ROOT: Final = Path(__file__).resolve().parent.parent
 PATIENCE_S: Final = 240.0
 LIBRARY: Final = "process"
-"""Not a part: what every process of ours says of itself, by the client library."""
+"""The metrics of every process of the project by the client library; this is not a part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One metric. `labels` are its own, without those of its target."""
+    """One metric. `labels` are without those of its target."""
 
     name: str
     type: str
@@ -34,19 +34,19 @@ class Described:
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The names that are stored: of a histogram three."""
+        """The names that Prometheus stores: three for a histogram, otherwise one."""
         if self.type == "histogram":
             return tuple(f"{self.name}_{kind}" for kind in ("bucket", "sum", "count"))
         return (self.name,)
 
 
 def every() -> dict[str, list[Described]]:
-    """Part → its metrics, in the order of their names."""
+    """Return part → its metrics, in the order of their names."""
     return {part: _asked(part) for part in PARTS}
 
 
 def labels_by_series() -> dict[str, frozenset[str]]:
-    """The name of every series and its own labels; `le` of buckets among them."""
+    """Return the name of every series and its labels; `le` of buckets among them."""
     return {
         series: frozenset(metric.labels) | ({"le"} if series.endswith("_bucket") else set())
         for metrics in every().values()
@@ -56,7 +56,7 @@ def labels_by_series() -> dict[str, frozenset[str]]:
 
 
 def library_series() -> frozenset[str]:
-    """The names of what the client library says of every process."""
+    """Return the names of the client library's metrics of every process."""
     return frozenset(family.name for family in _described(_library()))
 
 
@@ -104,7 +104,7 @@ def _shop() -> Iterable[Metric]:
 def _ads() -> Iterable[Metric]:
     from shop.ads import metrics
 
-    # The library tells labels only of what has been counted.
+    # The library shows a label only after it has counted something.
     metrics.started(threads=1, banners=1)
     metrics.selected(priority=0, slots=1, placed=1, took_s=0.001)
     metrics.clicked()

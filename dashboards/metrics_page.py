@@ -1,4 +1,4 @@
-"""docs/metrics.md, from the collectors themselves: `python -m dashboards.metrics_page`."""
+"""The page docs/metrics.md, written from the collectors: `python -m dashboards.metrics_page`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ UNITS: Final = {
     "attempted": "queries",
     "way": "handshakes",
 }  # fmt: skip
-"""How a name ends → what is counted or measured."""
+"""The ending of a name → its unit."""
 WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 
 _HEAD: Final = """# Metrics
@@ -72,7 +72,7 @@ would delay its loop.""",
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     jobs = {job["job_name"]: job for job in configuration()["scrape_configs"]}
     lines = [_HEAD]
     for part, metrics in every().items():
@@ -90,13 +90,13 @@ def page() -> str:
 
 
 def configuration() -> dict[str, Any]:
-    """prometheus.yml."""
+    """Return the content of prometheus.yml."""
     found: dict[str, Any] = yaml.safe_load((SOURCE / "prometheus.yml").read_text(encoding="utf-8"))
     return found
 
 
 def unit_of(metric: Described) -> str:
-    """What its values are; raises ValueError for a name that does not say."""
+    """Return the unit of the metric's values; raise ValueError for a name without a known unit."""
     name = metric.name.removesuffix("_total")
     if name.endswith(WITHOUT_UNIT):
         return "–"

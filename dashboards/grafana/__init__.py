@@ -1,4 +1,4 @@
 """Grafana's dashboards, written by a program: `python -m dashboards.grafana` (`make dashboards`).
 
-What is committed under `dashboards/` and `provisioning/` is all that Grafana reads.
+Grafana reads only the committed files under `dashboards/` and `provisioning/`.
 """

@@ -21,13 +21,13 @@ _TIMEOUT_S = 30.0
 
 
 class PrometheusError(click.ClickException):
-    """It does not answer, or not this; one line."""
+    """Prometheus does not answer, or not with this; one line."""
 
     exit_code = 2
 
 
 def known(name: str) -> Json:
-    """The dashboard of this name; raises BadParameter."""
+    """Return the dashboard of this name; raise BadParameter."""
     boards = committed()
     if name not in boards:
         raise click.BadParameter(f"{name!r}; allowed: {', '.join(boards)}", param_hint="NAME")
@@ -35,11 +35,11 @@ def known(name: str) -> Json:
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
-    """What Prometheus answers for that time (Unix seconds): a series with at least one value each.
+    """Return Prometheus's answer for that time (Unix seconds): series with at least one value each.
 
     Raises PrometheusError, one line, when it does not answer or refuses the query.
     """
-    # Not more points than Prometheus gives.
+    # Prometheus gives no more points than this.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
     form = {"query": asked.expr, "start": from_s, "end": to_s, "step": step_s}
     request = urllib.request.Request(
@@ -70,8 +70,10 @@ def empty(
     names: Sequence[str] = (),
     application: str = "shop",
 ) -> tuple[list[Asked], int]:
-    """The queries that have no data in that time, and how many were asked; of these dashboards, or
-    of all. Raises as `series_of`."""
+    """Return the queries that have no data in that time, and the number of queries sent.
+
+    Without `names` the queries are those of all dashboards. Raises as `series_of`.
+    """
     queries = [
         asked
         for name, dashboard in committed().items()

@@ -22,7 +22,7 @@ PAGES: Mapping[str, str] = {
     "ads": "#e39cf0",
     "other": SOFT,
 }
-"""`--p0` to `--p7` of the console's style sheet, and what goes beside the policy."""
+"""`--p0` to `--p7` of the console's style sheet, and colours for requests outside the policy."""
 
 OUTCOMES: Mapping[str, str] = {
     "completed": GOOD,

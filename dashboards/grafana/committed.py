@@ -1,4 +1,4 @@
-"""The dashboards as they are committed, and the queries in them."""
+"""The committed dashboards, and the queries in them."""
 
 import json
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ FOLDER = Path(__file__).with_name("dashboards")
 Json = dict[str, Any]
 
 _SCRAPES_IN_A_RATE = 4
-"""What Grafana takes at least for $__rate_interval."""
+"""The least number of scrapes that Grafana takes for $__rate_interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query of Prometheus as Grafana sends it for `application`, zoomed in as far as it goes."""
+    """A query of Prometheus as Grafana sends it for `application`, at the largest zoom."""
 
     dashboard: str
     panel: str
@@ -26,7 +26,7 @@ class Asked:
 
 
 def committed() -> dict[str, Json]:
-    """The dashboards by name."""
+    """Return the dashboards by name."""
     return {
         path.stem: json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(FOLDER.glob("*.json"))
@@ -34,12 +34,12 @@ def committed() -> dict[str, Json]:
 
 
 def panels(dashboard: Json) -> list[Json]:
-    """Those that show something."""
+    """Return the panels that show something."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 
 def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[Asked]:
-    """Every query of Prometheus."""
+    """Yield every query of Prometheus."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if target["datasource"]["type"] != "prometheus":
@@ -51,7 +51,7 @@ def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[As
 
 
 def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
-    """Every query of PostgreSQL: of panels, variables, annotations, with what it is for."""
+    """Yield every query of PostgreSQL, from panels, variables and annotations, with its place."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if "rawSql" in target:

@@ -46,7 +46,7 @@ FROM results.events
 WHERE kind IN ('switched', 'load changed') AND $__timeFilter(at)"""
 
 ZOOM = "?from=${run_from}&to=${run_to}&var-run=${run}&var-application=shop"
-"""After a dashboard's address: the time of the run that is chosen above."""
+"""The end of a dashboard's address: the time of the chosen run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +59,24 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A dashboard: `name` is its file's and, after `doorbuster-`, its uid."""
+    """A dashboard: `name` is the name of its file and, after `doorbuster-`, its uid."""
 
     name: str
     title: str
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """Besides application, run and console; where given, instead of application and run."""
+    """Variables that replace application and run; the console is always there."""
     from_time: str = "now-15m"
     refresh: str = "5s"
 
     @property
     def uid(self) -> str:
-        """By which links find it."""
+        """The id by which links find the dashboard."""
         return uid(self.name)
 
     def as_plain(self) -> Json:
-        """As the JSON that Grafana reads."""
+        """Return the JSON that Grafana reads."""
         register()
         made = (
             dashboard.Dashboard(self.title)
@@ -132,12 +132,12 @@ class Board:
 
 
 def uid(name: str) -> str:
-    """Of the dashboard of this name."""
+    """Return the uid of the dashboard of this name."""
     return f"doorbuster-{name}"
 
 
 def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
-    """A variable whose values the results have."""
+    """Return a variable whose values are in the results."""
     return (
         dashboard.QueryVariable(name)
         .label(label)

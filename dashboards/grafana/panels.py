@@ -1,6 +1,6 @@
-"""Panels: lines over time, single figures, bars, tables, heat maps.
+"""Panels: lines over time, single numbers, bars, tables, heat maps.
 
-Every panel has a unit, and its description says what to look for in a rush.
+Every panel has a unit, and its description explains its behaviour in a rush.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,19 +26,19 @@ from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.queries import Ask, Query
 
 Steps = Sequence[tuple[float | None, str]]
-"""From this value on, this colour; the first value is None."""
+"""From each value on, its colour; the first value is None."""
 
 NEUTRAL: Steps = ((None, ACCENT),)
 BAD_FROM_1: Steps = ((None, GOOD), (1, BAD))
 
 Colours = Mapping[str, str]
 Panel = Any
-"""A builder of the SDK: they have no class in common."""
+"""A builder of the SDK, whose builders have no common class."""
 
 _REF_IDS = "ABCDEFGHIJ"
 
 _HALF = 12
-"""Columns from which on a legend has room beside the lines."""
+"""The least columns with which a legend has room next to the lines."""
 
 
 def lines(
@@ -56,7 +56,7 @@ def lines(
     dashed: Iterable[str] = (),
     limits: Steps | None = None,
 ) -> Panel:
-    """Lines over time; `stacked` they become areas, with `limits` a line is drawn at each."""
+    """Return lines over time; `stacked` makes areas of them, `limits` adds a line at each limit."""
     is_wide = wide >= _HALF
     panel = (
         timeseries.Panel()
@@ -114,7 +114,8 @@ def number(
     digits: int | None = None,
     empty: str = "–",
 ) -> Panel:
-    """The newest value, with its course behind it; `words`: the series' name, as it is now."""
+    """Return the newest value, with its course behind it; `words` shows the series'
+    name instead."""
     if words:
         queries = _now(queries)
     panel = (
@@ -141,7 +142,7 @@ def states(
     wide: int = 12,
     tall: int = 5,
 ) -> Panel:
-    """A band in time per series; `names`: value → (what it is called, colour)."""
+    """Return a band in time per series; `names` maps values to texts and colours."""
     options = {
         value: models.ValueMappingResult(text=text, color=colour, index=place)
         for place, (value, (text, colour)) in enumerate(names.items())
@@ -168,7 +169,7 @@ def bars(
     most: float | None = None,
     limits: Steps = NEUTRAL,
 ) -> Panel:
-    """A bar for each series that there is now."""
+    """Return a bar for each series that exists now."""
     queries = _now(queries)
     panel = (
         bargauge.Panel()
@@ -195,7 +196,7 @@ def columns(
     colours: Colours | None = None,
     most: float | None = None,
 ) -> Panel:
-    """A group of bars for each row of a table, whose name stands in its column `along`."""
+    """Return a group of bars for each row of a table; the column `along` has the row's name."""
     panel = (
         barchart.Panel()
         .x_field(along)
@@ -223,7 +224,7 @@ def rows(
     wide: int = 24,
     tall: int = 9,
 ) -> Panel:
-    """A table. `units`: of columns; `links`: column → (title, address)."""
+    """Return a table; `units` are by column, `links` maps columns to titles and addresses."""
     panel = table.Panel().show_header(True).cell_height(shapes.TableCellHeight.SM)
     for name, unit in units.items():
         panel = panel.override_by_name(name, [models.DynamicConfigValue("unit", unit)])
@@ -239,7 +240,7 @@ def rows(
 
 
 def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall: int = 9) -> Panel:
-    """A histogram over time: the more there were, the brighter."""
+    """Return a histogram over time, brighter for larger counts."""
     panel = (
         heatmap.Panel()
         .calculate(False)
@@ -263,7 +264,7 @@ def _now(queries: Sequence[Query]) -> tuple[Query, ...]:
 
 
 def _newest() -> common.ReduceDataOptions:
-    """Of a series its last value."""
+    """Return the reduction of a series to its last value."""
     return common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False)
 
 
@@ -302,4 +303,4 @@ def _fixed(colour: str) -> models.DynamicConfigValue:
 
 
 BUSY: Steps = ((None, GOOD), (0.8, WARNING), (0.98, BAD))
-"""A ratio that is well below 0.8, and at its end from 0.98 on."""
+"""The colours of a ratio that is good below 0.8 and at its limit from 0.98 on."""

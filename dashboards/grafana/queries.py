@@ -14,25 +14,26 @@ PROMETHEUS = DataSourceRef(type_val="prometheus", uid="doorbuster-prometheus")
 RESULTS = DataSourceRef(type_val=POSTGRESQL, uid="doorbuster-results")
 
 OF_APPLICATION = 'application="$application"'
-"""The selector of what gateway and shop have: the application that is looked at."""
+"""The selector of metrics of gateway and shop: the chosen application."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A query in PromQL. `every_s`: how often its job is scraped; a rate takes four of them."""
+    """A query in PromQL. `every_s` is the interval of its job's scrapes; a rate takes
+    four of them."""
 
     expr: str
     legend: str = ""
     every_s: int = 1
     now: bool = False
-    """Only what there is at the end of the time that is shown, not all series that were in it."""
+    """True for series at the end of the shown time only, not for all series within it."""
     buckets: bool = False
-    """For a heat map."""
+    """True for a heat map."""
 
     source = PROMETHEUS
 
     def built(self, ref_id: str) -> cogbuilder.Builder[cogvariants.Dataquery]:
-        """For a panel."""
+        """Return the query for a panel."""
         query = (
             prometheus.Dataquery()
             .datasource(PROMETHEUS)
@@ -53,12 +54,12 @@ class Select:
 
     sql: str
     over_time: bool = False
-    """Lines over its column `time`, one for each value of its text column."""
+    """True for lines over the column `time`, one for each value of the text column."""
 
     source = RESULTS
 
     def built(self, ref_id: str) -> cogbuilder.Builder[cogvariants.Dataquery]:
-        """For a panel or an annotation."""
+        """Return the query for a panel or an annotation."""
         return SqlQueryBuilder(
             SqlQuery(self.sql, ref_id, RESULTS, "time_series" if self.over_time else "table")
         )
@@ -68,13 +69,13 @@ Query = Ask | Select
 
 
 def rate(metric: str, *labels: str, by: str = "") -> str:
-    """PromQL: per second, summed, by these labels."""
+    """Return PromQL: the sum of rates per second, by these labels."""
     selector = f"{{{','.join(labels)}}}" if labels else ""
     summed = f"sum by ({by})" if by else "sum"
     return f"{summed} (rate({metric}{selector}[$__rate_interval]))"
 
 
 def quantile(share: float, histogram: str, *labels: str, by: str = "") -> str:
-    """PromQL: the quantile of a histogram, by these labels."""
+    """Return PromQL: the quantile of a histogram, by these labels."""
     within = rate(f"{histogram}_bucket", *labels, by=f"le, {by}" if by else "le")
     return f"histogram_quantile({share:g}, {within})"

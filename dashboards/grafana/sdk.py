@@ -19,13 +19,14 @@ POSTGRESQL = "grafana-postgresql-datasource"
 """The data source's type since Grafana 11."""
 
 _IN_A_MENU = ("placement", "inControlsMenu")
-"""Where the SDK would put links and the switches of annotations: they stay in sight."""
+"""The SDK's default for links and the switches of annotations; the dashboards keep them
+in sight."""
 
 
 class SqlQuery(cogvariants.Dataquery):
     """A query of the PostgreSQL data source, written as SQL.
 
-    The answer is a table; with format `time_series` a line for each value of its text column.
+    The answer is a table; with format `time_series` it is a line for each value of its text column.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class SqlQuery(cogvariants.Dataquery):
         self.raw_sql, self.ref_id, self.datasource, self.form = raw_sql, ref_id, datasource, form
 
     def to_json(self) -> dict[str, object]:
-        """As Grafana keeps it."""
+        """Return the query as Grafana keeps it."""
         return {
             "datasource": self.datasource,
             "editorMode": "code",
@@ -46,7 +47,8 @@ class SqlQuery(cogvariants.Dataquery):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """What `to_json` gave; what this class would lose is refused with ValueError."""
+        """Return the query that `to_json` gave; raise ValueError for data that this class would
+        lose."""
         source = DataSourceRef.from_json(data["datasource"])
         found = cls(data["rawSql"], data["refId"], source, data["format"])
         if as_plain(found) != data:
@@ -55,13 +57,13 @@ class SqlQuery(cogvariants.Dataquery):
 
 
 class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
-    """As the SDK wants queries handed over."""
+    """The builder of such a query, in the form that the SDK needs."""
 
     def __init__(self, query: SqlQuery) -> None:
         self._query = query
 
     def build(self) -> SqlQuery:
-        """The query."""
+        """Return the query."""
         return self._query
 
 
@@ -74,12 +76,12 @@ def register() -> None:
 
 
 def as_plain(model: object) -> Any:
-    """A model as plain JSON values, without what Grafana shall not hear of."""
+    """Return a model as plain JSON values, without values that Grafana must not receive."""
     return _without(json.loads(JSONEncoder().encode(model)))
 
 
 def read(plain: dict[str, Any]) -> models.Dashboard:
-    """The SDK's model of a dashboard in JSON."""
+    """Return the SDK's model of a dashboard in JSON."""
     register()
     return models.Dashboard.from_json(plain)
 

@@ -1,4 +1,4 @@
-"""Ad server: how quickly banners are chosen, whether slots are filled, what is not yet reported."""
+"""Ad server: the times of selections, the filled slots, the deliveries not yet reported."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.frame import Board, Part
@@ -13,7 +13,7 @@ BACKLOG: Steps = ((None, GOOD), (10_000, WARNING), (100_000, BAD))
 
 
 def board() -> Board:
-    """The dashboard."""
+    """Return the dashboard."""
     return Board(
         "ads",
         "Ad server",

@@ -10,7 +10,7 @@ ECM = "doorbuster_cpu_manager"
 
 
 def board() -> Board:
-    """The dashboard."""
+    """Return the dashboard."""
     return Board(
         "cpu-manager",
         "CPU manager",

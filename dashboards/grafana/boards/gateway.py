@@ -11,7 +11,7 @@ _SHADOWS = "doorbuster_gateway_shadow_requests_total"
 
 
 def board() -> Board:
-    """The dashboard."""
+    """Return the dashboard."""
     return Board(
         "gateway",
         "Gateway and policies",

@@ -21,7 +21,7 @@ FROM results.runs WHERE experiment = ${experiment:sqlstring} ORDER BY number"""
 
 CHOSEN = """experiment = ${experiment:sqlstring}
   AND title IN (${policy:sqlstring}) AND number::text IN (${runs:sqlstring})"""
-"""The runs that are looked at."""
+"""The runs that the variables select."""
 
 NAME = """title || coalesce(' at ρ = ' || rho, '') AS "policy\""""
 WHOLE = f"""FROM results.runs WHERE state = 'whole' AND {CHOSEN}
@@ -38,7 +38,7 @@ FROM results.runs WHERE {CHOSEN} ORDER BY number"""
 
 
 def board() -> Board:
-    """The dashboard."""
+    """Return the dashboard."""
     return Board(
         "results",
         "Experiment results",

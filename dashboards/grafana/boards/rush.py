@@ -11,7 +11,7 @@ RESPONSE = "doorbuster_gateway_response_paper_seconds"
 
 
 def board() -> Board:
-    """The dashboard."""
+    """Return the dashboard."""
     return Board(
         "rush",
         "Rush at a glance",

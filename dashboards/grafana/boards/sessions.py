@@ -12,7 +12,7 @@ REJECTED = rate(f"{GATE}_rejected_sessions_total", OF)
 
 
 def board() -> Board:
-    """The dashboard."""
+    """Return the dashboard."""
     return Board(
         "sessions",
         "Sessions and admission",

@@ -14,7 +14,7 @@ SENTRY = "doorbuster_shop_sentry"
 
 
 def board() -> Board:
-    """The dashboard."""
+    """Return the dashboard."""
     return Board(
         "shop",
         "Shop and database",
