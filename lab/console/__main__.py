@@ -36,7 +36,7 @@ def prepare(wait_s: float) -> None:
         from lab.database import publishing as results_publishing
         from lab.runner import estimates
 
-        estimates.calibrated(LAB)  # a second, once: the gallery says how long everything takes
+        estimates.calibrated(LAB)  # one second, once: the gallery shows how long each card takes
         results_publishing.prepare(LAB, click.echo, wait_s)
 
 
@@ -52,7 +52,7 @@ def serve() -> None:
 @main.command()
 def work() -> None:
     """Carry out launches."""
-    # Who is started in the background may have it ignored, and would miss its end while it starts.
+    # A background process may ignore SIGINT and would miss a stop during its start.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     _check_limits()
     import django
@@ -107,13 +107,13 @@ def _enrol(make: Callable[[ModuleType], Iterable[tuple[str, str]]]) -> None:
 
 
 def _check_limits() -> None:
-    """Refuse settings of the console that only the console understands."""
+    """Check the settings that only the console understands."""
     with _explained():
         from lab.console.site import allowances  # noqa: F401 - it reads the setting
 
 
 def _make_database() -> None:
-    """The console's own, with the tables of this version; Django is set up after it."""
+    """Make the console's database with the tables of this version; Django starts after it."""
     import django
     from django.core.management import call_command
 
@@ -128,9 +128,9 @@ def _make_database() -> None:
 
 
 def _close(folder: Path, database: Path) -> None:
-    """Make both if they are not there, and keep them from other users, before anything is in them.
+    """Make the folder and the database if they are missing, and deny other users access first.
 
-    SQLite gives the files beside a database the database's mode.
+    SQLite gives the files next to a database the database's mode.
     """
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def _close(folder: Path, database: Path) -> None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """What a person can fix is said in a line, not with a traceback."""
+    """Print an error that the user can fix in one line, not with a traceback."""
     from django.db import Error as DatabaseFault
 
     from lab.errors import ExperimentError

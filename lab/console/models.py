@@ -1,7 +1,7 @@
-"""What the console keeps: launches in their order, and notes on results.
+"""The database of the console: launches in their order, and notes on results.
 
-Results themselves are folders (`lab.results.folder`); what is lost with this database is the order
-of the queue and notes.
+Results themselves are folders (`lab.results.folder`). Without this database only the order of the
+queue and the notes are lost.
 """
 
 import secrets
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 
 class State(models.TextChoices):
-    """Where a launch stands."""
+    """The state of a launch."""
 
     QUEUED = "queued", "waiting"
     RUNNING = "running", "running"
@@ -26,12 +26,12 @@ ENDED = (State.DONE, State.CANCELLED, State.INTERRUPTED, State.FAILED)
 
 
 def new_id() -> str:
-    """Short enough for a link that is read aloud, and not to be guessed by counting."""
+    """Return an id that is short enough to read aloud and that counting cannot guess."""
     return secrets.token_hex(5)
 
 
 class Launch(models.Model):
-    """One experiment that somebody asked for; durations in real seconds."""
+    """One launched experiment; durations in real seconds."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     title = models.CharField(max_length=200)
@@ -68,7 +68,7 @@ class Launch(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether it needs the machine for itself."""
+        """Whether it needs the machine alone."""
         return self.engine == "live"
 
     @property
@@ -80,7 +80,7 @@ MOST_NOTE_CHARACTERS = 10_000
 
 
 class Note(models.Model):
-    """What somebody wrote on a result."""
+    """A user's note on a result."""
 
     result = models.CharField(max_length=200, db_index=True)
     text = models.TextField(max_length=MOST_NOTE_CHARACTERS)

@@ -1,4 +1,4 @@
-"""The experiments of the gallery: what they show, what was published, how long each takes here."""
+"""The experiments of the gallery: their results, the published numbers, and their duration here."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -23,27 +23,27 @@ class Card:
     paper: str
     title: str
     sentence: str
-    """What one will see."""
+    """A sentence that describes what the experiment shows."""
     picture: str
-    """A static file: the result, drawn from the figures of the paper or of a simulation."""
+    """A static file with the result, drawn from the paper's numbers or from a simulation."""
     arguments: tuple[str, ...] = ()
-    """Of `doorbuster`, for reproductions; empty for a spec of this name."""
+    """Arguments of `doorbuster` for reproductions; empty for a spec of this name."""
     engine: str = "simulated"
     pictured: Literal["published", "simulated", "live"] = "published"
     shows: str = (
         "estimated revenue efficiency of each policy; the best that a policy can do that cannot "
         "know who will buy is 1"
     )
-    """What a picture of this project's own shows."""
+    """The content of a picture that shows this project's results."""
 
     @property
     def spec(self) -> Spec | None:
-        """What is run; None for a reproduction."""
+        """The spec of the experiment; None for a reproduction."""
         return None if self.arguments else _shipped(self.name)
 
     @property
     def real_s(self) -> float:
-        """About how long it takes on this machine when nothing else runs."""
+        """The approximate duration on this machine without other load."""
         spec = self.spec
         return expected_real_s(spec) if spec else _command_real_s(self.arguments)
 
@@ -203,12 +203,12 @@ _SHIPPED: tuple[Card, ...] = (
 )
 
 CARDS = tuple(one for one in _SHIPPED if is_offered(one.arguments))
-"""Those whose command is there."""
+"""The cards whose command exists."""
 TODAY_CARDS = tuple(one for one in CARDS if one.paper == TODAY)
 
 
 def card(name: str) -> Card | None:
-    """The one of this name."""
+    """Return the card of this name."""
     return next((one for one in CARDS if one.name == name), None)
 
 
@@ -219,17 +219,17 @@ def _shipped(name: str) -> Spec:
 
 def _command_real_s(arguments: tuple[str, ...]) -> float:
     found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
-    assert found is not None, arguments  # a test holds the gallery against what is known
+    assert found is not None, arguments  # a test compares the gallery with the known policies
     return found.real_s
 
 
 def shipped() -> list[str]:
-    """Names of the specs that come along; a test holds the gallery against them."""
+    """Return the names of the shipped specs; a test compares the gallery with them."""
     return sorted(path.stem for path in SPECS.glob("*.toml"))
 
 
 def launch_of(card: Card, allowance: Allowance) -> Launch:
-    """The launch of a card as it is, not yet in the queue; raises AllowanceError."""
+    """Return the launch of an unchanged card, not yet in the queue; raises AllowanceError."""
     spec = card.spec
     if spec is not None:
         return launch_of_spec(spec, allowance)

@@ -40,17 +40,17 @@ from lab.spec.cases import Case
 from lab.spec.experiment import load_spec
 
 FOLDER = Path(__file__).parent / "static" / "console"
-"""Beside the published ones: one folder per engine."""
+"""The folder next to the published pictures; it has one folder per engine."""
 RUSH_CONDUCT = "stubborn"
 RUSH_POLICIES = ("pass-through", "door-fifo")
 CROWDED = 8
-"""More names than this are written smaller."""
+"""The number of names from which they are written smaller."""
 
 
 def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Path:
     """Write `name`.svg: estimated efficiency of every policy, a bar for each ρ."""
     spec = result.spec()
-    is_board = spec.leaderboard  # on which steps of the ablation are not ranked
+    is_board = spec.leaderboard  # which leaves out the steps of the ablation
     found = [
         (cell, cell.rho, known)
         for cell in read_cells(result)
@@ -110,7 +110,8 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg: a collapse that stays and one that does not, of a report on hysteresis."""
+    """Write `name`.svg: a collapse that lasts and one that does not, from a report on
+    hysteresis."""
     board = load_spec("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {

@@ -1,4 +1,4 @@
-"""Pictures of what was published, for the gallery: drawn from `published.toml`."""
+"""Pictures of published results, for the gallery: drawn from `published.toml`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent / "static" / "console" / "published"
 
 
 def draw_all(folder: Path = FOLDER) -> list[Path]:
-    """Write every picture; the same figures make the same files."""
+    """Write every picture; the same numbers give the same files."""
     folder.mkdir(parents=True, exist_ok=True)
     return [_save(name, folder) for name in _PICTURES]
 
@@ -170,7 +170,7 @@ _NUMBERS = dict.fromkeys(
     ("lifo-pri-confirms", "lifo-pri-in-time", "lifo-pri-fates", "lifo-pri-stages"),
     "24,000 sessions a run",
 )
-"""How much a picture is made of, where the paper says it."""
+"""The number of requests or sessions behind a picture, if the paper states it."""
 
 _PICTURES: Mapping[str, Callable[[Axes, Known], None]] = {
     "lifo-pri-confirms": _confirms,

@@ -34,7 +34,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404
     base = card.spec
     allowance = permissions.allowance_of(request)
-    if base is None:  # a reproduction has nothing to set
+    if base is None:  # a reproduction has no fields
         if request.method == "POST":
             return submit(request, lambda: cards.launch_of(card, allowance))
         return render(request, "console/launch.html", {"card": card})
@@ -60,7 +60,8 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
 @students
 @require_POST
 def predict(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how long the launch in the form will take; the page asks whenever a field changes."""
+    """Show the duration of the launch in the form; the page requests it whenever a field
+    changes."""
     card = cards.card(name)
     base = card.spec if card else None
     if base is None:
@@ -80,7 +81,7 @@ def predict(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def spec_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the spec as a file, which a person can edit and upload."""
+    """Return the spec as a file, to edit and upload."""
     card = cards.card(name)
     spec = card.spec if card else None
     if spec is None:

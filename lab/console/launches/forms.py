@@ -1,7 +1,7 @@
 """The form of a launch: a spec as fields, with the range of each.
 
-`lab.spec.experiment` decides what a spec may say: the same checks hold for a form, a file and the
-command line.
+`lab.spec.experiment` defines a valid spec: the same checks apply to a form, a file and the command
+line.
 """
 
 import re
@@ -47,11 +47,11 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""Where a fault of the spec stands in the form; other keys are called the same."""
+"""Key of the spec → field that shows its fault; other keys have the name of their field."""
 
 
 class LaunchForm(forms.Form):
-    """Fields over a base spec; what has no field stays as it is there."""
+    """Fields over a base spec, which supplies the values without a field."""
 
     title = forms.CharField(max_length=200)
     engine = forms.ChoiceField(
@@ -134,7 +134,8 @@ class LaunchForm(forms.Form):
             ) from None
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
-        """The spec that the fields describe; None if one of them is wrong, which is then said."""
+        """Return the spec that the fields describe; None if a field is wrong, which the form then
+        shows."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -172,8 +173,11 @@ class LaunchForm(forms.Form):
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was chosen of policies; nothing where it is what the spec has: then its own list holds,
-    of which the fields do not know who stands behind which admission, nor labels."""
+    """Return the chosen policies; empty if the choice is that of the spec.
+
+    Then the spec's list is used. It also has labels and the admission of each policy, which the
+    fields lack.
+    """
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
     if all(set(chosen[key]) == set(own[key]) for key in keys):
@@ -182,7 +186,7 @@ def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def initial(spec: Spec) -> dict[str, Any]:
-    """The fields of a spec."""
+    """Return the fields of a spec."""
     return {
         "title": spec.title,
         "engine": spec.engine,
@@ -202,7 +206,7 @@ def initial(spec: Spec) -> dict[str, Any]:
 
 
 def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
-    """The spec in a file that somebody has sent; raises SpecError, a line for each fault."""
+    """Return the spec in an uploaded file; raises SpecError, a line for each fault."""
     name = f"{name:.80}"
     require(allowance, "spec_bytes", len(content))
     try:
@@ -217,7 +221,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 
 
 def _parsed(text: str, name: str) -> Mapping[str, Any]:
-    """The values of a spec, parsed by a process that has little memory and time."""
+    """Return the values of a spec; a process with little memory and time parses them."""
     try:
         plain: Mapping[str, Any] = bounded.call(
             "lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING
@@ -230,7 +234,7 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
-    """Raises SpecError for a path that no form offers, before anything reads from there."""
+    """Raise SpecError for a path that no form offers, before the console reads it."""
     offered = own_policies.own()
     named = named_by(plain)
     for path, _ in named:
@@ -243,6 +247,6 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
 
 
 def _check_room(spec: Spec) -> None:
-    """Raises SpecError where there are too few processors for what shall run at once."""
+    """Raise SpecError if there are too few processors for runs at the same time."""
     if spec.at_once:
         shop_cpus.plan(LAB, len(spec.policy), spec.at_once)

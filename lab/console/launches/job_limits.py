@@ -1,4 +1,4 @@
-"""How much memory and CPU time the processes of one simulated launch may take together."""
+"""The limits on memory and CPU time for all processes of one simulated launch together."""
 
 import contextlib
 import time
@@ -9,14 +9,14 @@ import psutil
 from lab.console.site.allowances import GIB, Allowance, way_out, written
 
 IDLE_TIMES = 10
-"""How many times its CPU time a launch may take in real time: others may need the CPUs."""
+"""Real time of a launch as a multiple of its CPU time: other processes may need the CPUs."""
 
 RESERVED_BYTES = 3 * GIB // 2
-"""What the libraries of a simulation reserve and do not use; about 1.2 GiB was measured."""
+"""Memory that the libraries of a simulation reserve but do not use; about 1.2 GiB was measured."""
 
 
 class JobLimits:
-    """The limits of one launch; ask `exceeded` every now and then."""
+    """The limits of one launch; its worker calls `exceeded` at intervals."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class JobLimits:
         expected_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`expected_s`: CPU seconds that it is expected to take at most."""
+        """Take the largest expected CPU time of the launch, `expected_s`, and its limits."""
         self._allowance = allowance
         self._cpu_s = allowance.job_limit_s(expected_s)
         self._clock = clock
@@ -33,7 +33,7 @@ class JobLimits:
         self._seen: dict[int, float] = {}
 
     def exceeded(self, process: int) -> str:
-        """Why the processes of this one have to end; empty while they may go on."""
+        """Return why this process and its children must end; empty while they may continue."""
         memory_bytes, cpu_s = self._measured(process)
         most_bytes = self._allowance.job_memory_bytes
         if memory_bytes > most_bytes:
@@ -55,13 +55,13 @@ class JobLimits:
         return ""
 
     def out_of_memory(self) -> str:
-        """Why a process got no more memory: it alone reached the bound of all."""
+        """Return why a process got no more memory: it alone reached the bound of all."""
         most = written("job_memory_bytes", self._allowance.job_memory_bytes)
         return self._words("memory", "over the limit", most, "job_memory_bytes")
 
     @property
     def process_bytes(self) -> int:
-        """What one process may reserve; `exceeded` looks too late for one that is fast.
+        """Return the bytes that one process may reserve; `exceeded` is too late for a fast one.
 
         A process reserves more than it uses: RESERVED_BYTES before the first run.
         """
@@ -73,7 +73,7 @@ class JobLimits:
         return f"{said} {way_out(self._allowance, limit, 'launch')}"
 
     def _measured(self, process: int) -> tuple[int, float]:
-        """(resident bytes of all processes, CPU seconds of all, also of those that have ended)."""
+        """Return (resident bytes of all processes, their CPU seconds including ended ones)."""
         memory_bytes = 0
         now: dict[int, float] = {}
         with contextlib.suppress(psutil.Error):

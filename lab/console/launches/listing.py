@@ -1,4 +1,4 @@
-"""What the pages show of launches: the lists of the queue, and the details of one launch."""
+"""The launches as pages show them: the lists of the queue, and the details of one launch."""
 
 from django.http import HttpRequest
 
@@ -8,13 +8,13 @@ from lab.console.models import ENDED, Launch, State
 from lab.console.site import permissions
 
 MOST_ENDED = 30
-"""How many launches that have ended the queue shows."""
+"""The number of ended launches that the queue shows."""
 
 
 def queue_lists() -> dict[str, object]:
-    """Return the launches that run, wait and have ended, as the queue shows them."""
-    # Launches move from list to list meanwhile. Read in this order none is missed, and one that is
-    # found twice stands where it was found last.
+    """Return the running, waiting and ended launches as the queue shows them."""
+    # Launches move from list to list meanwhile. This order misses none, and one that is
+    # found twice appears where it was found last.
     queued = queue.line()
     running = list(Launch.objects.filter(state=State.RUNNING))
     ended = list(Launch.objects.filter(state__in=ENDED).order_by("-ended_at")[:MOST_ENDED])
@@ -35,7 +35,7 @@ def queue_lists() -> dict[str, object]:
 
 
 def launch_details(request: HttpRequest, launch: Launch) -> dict[str, object]:
-    """Return what the page of one launch shows of it to this person."""
+    """Return the details of a launch that its page shows to this person."""
     position, starts_in_s = None, None
     if launch.state == State.QUEUED:
         for number, (one, its_start_s) in enumerate(queue.line(), start=1):

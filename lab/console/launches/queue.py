@@ -1,8 +1,8 @@
-"""The queue of launches: who is next, what stands in whose way, what has died.
+"""The queue of launches: which is next, which must wait, and which has died.
 
-One live launch runs at a time, for two would spoil each other. Simulated ones run next to it, in
-SIMULATED_AT_ONCE places and a quick place that is kept for launches of at most QUICK_S: a short
-launch never waits for a long one to end. People take turns: the person whose launches have used
+One live launch runs at a time, because two would disturb each other. Simulated ones run next to it,
+in SIMULATED_AT_ONCE places and a quick place. The quick place is for launches of at most QUICK_S,
+so a short launch never waits for a long one. People take turns: the person whose launches have used
 the least time lately is next (`in_turn`). `claim` and `starts` follow the same two functions.
 """
 
@@ -24,19 +24,19 @@ from runtime import living
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
-"""Expected real seconds of a launch that may use the quick place."""
+"""The longest expected duration of a launch in the quick place, real seconds."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
-"""Launches that run at the same time: a live one, simulated ones, a quick one."""
+"""Launches at the same time: a live one, simulated ones and a quick one."""
 LATELY_S = 3600.0
-"""Real seconds for which it counts what a person has used."""
+"""Real seconds for which a person's use counts."""
 
 
 class QueueError(ValueError):
-    """A launch cannot be taken on; one line for the person who asked."""
+    """The queue does not accept a launch; the text is one line for its person."""
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
-    """Add a launch. Raises QueueError when too many wait, AllowanceError for one person's."""
+    """Add a launch; raises QueueError if the queue is full, AllowanceError for a person's limit."""
     with transaction.atomic():
         if Launch.objects.filter(state=State.QUEUED).count() >= QUEUED_LAUNCHES:
             raise QueueError(f"{QUEUED_LAUNCHES} launches wait already; cancel some of them first")
@@ -49,21 +49,21 @@ def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
 
 
 def waiting_of(person: str) -> list[Launch]:
-    """Return the launches of this person that wait."""
+    """Return the waiting launches of this person."""
     return list(Launch.objects.filter(by=person, state=State.QUEUED))
 
 
 def used_s(engine: str) -> dict[str, float]:
-    """Real seconds that each person's launches have used on this engine within LATELY_S.
+    """Return the real seconds of each person's launches on this engine within LATELY_S.
 
-    A launch that runs counts with what it is expected to take, so that its person is not next
-    again just because it has only begun.
+    A running launch counts with its expected duration. Otherwise its person would be next again
+    because it has only begun.
     """
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
     found: dict[str, float] = defaultdict(float)
     recent = Launch.objects.filter(Q(ended_at__gt=since) | Q(state=State.RUNNING), engine=engine)
-    used = recent.values_list(  # without the specs: pages ask often
+    used = recent.values_list(  # without the specs: pages call this often
         "by", "state", "expected_s", "began_at", "ended_at"
     )
     for by, state, expected_s, began_at, ended_at in used:
@@ -77,11 +77,11 @@ def used_s(engine: str) -> dict[str, float]:
 
 
 def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]:
-    """The order in which launches that wait on one engine begin.
+    """Return the order in which the waiting launches of one engine begin.
 
-    Launches that a teacher has put before all others come first, one that gives way comes last.
-    Among the others each time the person is next who has used least; what has been given to a
-    person counts as used. A person's own launches keep their order.
+    Launches that a teacher has put first come first, one that gives way comes last. Among the
+    others, the person who has used least is next each time; each turn counts as use. A person's
+    launches keep their order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)
@@ -109,7 +109,7 @@ def _next_for_place(ordered: Sequence[Launch], *, quick: bool) -> Launch | None:
 
 
 def claim() -> Launch | None:
-    """The launch to be carried out next, now running; None if nothing may begin."""
+    """Return the next launch, now running; None if none may begin."""
     with transaction.atomic():
         reap()
         running = list(Launch.objects.filter(state=State.RUNNING))
@@ -143,7 +143,10 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 
 
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
-    """Whether each free place is the quick one. A running launch that can be there is there."""
+    """Return for each free place whether it is the quick one.
+
+    A running launch that fits the quick place is there.
+    """
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)
     return [False] * free + [True] * (not is_quick_taken)
@@ -155,7 +158,7 @@ def _ordered(engine: str) -> list[Launch]:
 
 
 def end(launch: Launch, state: State, reason: str = "") -> None:
-    """It has ended; the first to say so is right."""
+    """Record the end of a launch; only the first call counts."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.RUNNING:
@@ -167,7 +170,7 @@ def end(launch: Launch, state: State, reason: str = "") -> None:
 
 
 def cancel(launch: Launch) -> None:
-    """Nobody wants it any more: it leaves the queue, or whoever carries it out stops it."""
+    """Remove a waiting launch from the queue, or request that a worker stops a running one."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.QUEUED:
@@ -179,7 +182,7 @@ def cancel(launch: Launch) -> None:
 
 
 def move_first(launch: Launch) -> None:
-    """Put a launch before all others that wait: places below 0 come before everybody's turn."""
+    """Put a launch before all others that wait: places below 0 come before all turns."""
     with transaction.atomic():
         first = Launch.objects.filter(state=State.QUEUED).order_by("place").first()
         if first is not None and (first.pk != launch.pk or first.place > 0):
@@ -188,7 +191,7 @@ def move_first(launch: Launch) -> None:
 
 
 def reap() -> None:
-    """Mark what has died in the middle: the process that carried it out is not there any more."""
+    """Mark the running launches whose worker process has died."""
     for launch in Launch.objects.filter(state=State.RUNNING):
         if launch.process is None or not living.lives(launch.process, launch.process_began):
             end(
@@ -199,9 +202,9 @@ def reap() -> None:
 
 
 def line() -> list[tuple[Launch, int | None]]:
-    """What waits, by when it begins, and about when that is in real seconds from now.
+    """Return the waiting launches in their order, with the approximate real seconds to their start.
 
-    The time is None behind a launch of which nobody knows how long it takes.
+    The time is None behind a launch of unknown duration.
     """
     running = list(Launch.objects.filter(state=State.RUNNING))
     found = starts(
@@ -213,14 +216,14 @@ def line() -> list[tuple[Launch, int | None]]:
 
 
 def elapsed_s(one: Launch) -> float:
-    """Return for how many real seconds a launch has been running."""
+    """Return the real seconds since a launch began."""
     return (timezone.now() - one.began_at).total_seconds() if one.began_at else 0.0
 
 
 def left_s(one: Launch) -> float:
-    """Return about how many more real seconds a running launch takes.
+    """Return the approximate real seconds that a running launch still takes.
 
-    The prediction counts less, and the pace until now counts more, the more of the launch is done.
+    The pace so far replaces the prediction gradually, in proportion to the part that is done.
     """
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0
@@ -233,9 +236,9 @@ def starts(
     simulated: Sequence[Launch],
     running: Sequence[tuple[Launch, float]],
 ) -> list[tuple[Launch, float]]:
-    """When each launch that waits begins, real seconds from now, the earliest first.
+    """Return the start of each waiting launch, real seconds from now, the earliest first.
 
-    `live` and `simulated` are in turn; `running`: what runs, and how long each still takes.
+    `live` and `simulated` are in turn; `running` has the running launches and their remaining time.
     """
     found: list[tuple[Launch, float]] = []
     live_s = sum(left_s for one, left_s in running if one.is_live)
@@ -251,7 +254,7 @@ def starts(
     while waiting and places:
         free_s, is_quick = heapq.heappop(places)
         chosen = _next_for_place(waiting, quick=is_quick)
-        if chosen is None:  # the quick place has nothing left to do
+        if chosen is None:  # the quick place is empty for good
             continue
         waiting.remove(chosen)
         found.append((chosen, free_s))

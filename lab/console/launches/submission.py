@@ -1,4 +1,4 @@
-"""A launch on its way into the queue: made of a spec, checked against what its person may have."""
+"""A launch on its way into the queue: made from a spec, and checked against a person's limits."""
 
 from collections.abc import Callable
 
@@ -17,16 +17,16 @@ from lab.runner import estimates
 from lab.spec.experiment import Spec
 
 PROCESSORS = len(LAB.other_cpus)
-"""Processors that a simulated launch uses. The shop's processors are left to live runs."""
+"""Processors of a simulated launch; live runs keep the shop's processors."""
 
 
 def expected_real_s(spec: Spec) -> float:
-    """About how long a launch of this spec takes on this machine; real seconds."""
+    """Return the approximate duration of a launch of this spec on this machine, real seconds."""
     return estimates.of_launch(spec, LAB, processes=PROCESSORS).real_s
 
 
 def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
-    """The launch of a spec, not yet in the queue; raises AllowanceError."""
+    """Return the launch of a spec, not yet in the queue; raises AllowanceError."""
     return Launch(
         title=spec.title,
         engine=spec.engine,
@@ -36,7 +36,7 @@ def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
 
 
 def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
-    """As `expected_real_s`; raises AllowanceError before any run is planned."""
+    """Return `expected_real_s`; raises AllowanceError before any run is planned."""
     require(allowance, "runs_per_launch", spec.number_of_runs)
     expected_s = expected_real_s(spec)
     require(allowance, "expected_s_per_launch", expected_s)
@@ -61,6 +61,6 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
         return redirect("queue")
     try:
         workers.tell()
-    except Exception:  # the launch is kept: the console tells the workers again every two seconds
+    except Exception:  # the launch is kept: the console sends another message every two seconds
         messages.warning(request, "Redis does not answer; the launch begins when it does.")
     return redirect("launch-page", launch.pk)

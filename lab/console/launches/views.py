@@ -20,7 +20,7 @@ from lab.errors import ExperimentError, SpecError
 from lab.results.comparison import ComparisonResult
 
 OVER = 286
-"""Status of htmx: it asks no more."""
+"""The status with which htmx stops polling."""
 
 
 @students
@@ -62,21 +62,21 @@ def again(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def queue(request: HttpRequest) -> HttpResponse:
-    """Show the launches that run, wait and have ended."""
+    """Show the running, waiting and ended launches."""
     return render(request, "console/queue.html", queue_lists())
 
 
 @readers
 @require_GET
 def table(request: HttpRequest) -> HttpResponse:
-    """Show the same lists without a page around them; the page asks every two seconds."""
+    """Show the same lists without a page around them; the page requests them every two seconds."""
     return render(request, "console/queue_table.html", queue_lists())
 
 
 @readers
 @require_GET
 def one(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show one launch; its address stays."""
+    """Show one launch; its address is permanent."""
     return render(
         request,
         "console/launch_page.html",
@@ -87,7 +87,7 @@ def one(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def state(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show its state without a page around it; the page asks every second until it has ended."""
+    """Show its state without a page around it; the page requests it every second until the end."""
     launch = get_object_or_404(Launch, pk=pk)
     return render(
         request,

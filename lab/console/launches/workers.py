@@ -1,7 +1,7 @@
-"""Celery workers carry out launches: each runs `doorbuster` and watches it until it ends.
+"""Celery workers carry out launches: each runs `doorbuster` and observes it until it ends.
 
-A message says only that there may be something to do; the queue decides which launch is next. A
-lost or repeated message does no harm.
+A message only wakes a worker; the queue decides which launch is next. A lost or repeated message
+does no harm.
 """
 
 import contextlib
@@ -37,18 +37,18 @@ QUEUE = "doorbuster-console"
 TASK = "doorbuster.console.next"
 LOOK_EVERY_S = 0.5
 STOP_WITHIN_S = 30.0
-"""So long a command may take to end its load and keep what it has, once it is told to stop."""
+"""Real seconds that a command has to stop its load and keep its results after a stop signal."""
 INTERRUPTED = 130
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
-"""Last words of a command that gets no more memory: from Python, the kernel or the loader."""
+"""Last words of a command that got no more memory: from Python, the kernel or the loader."""
 _COMMAND = "command"
-"""In the folder of a launch while its command runs: which process, begun when."""
+"""A file in the folder of a launch with a running command: its process and its start."""
 _MARKS = FOLDER / "workers"
 """A file for each worker, which touches its file every 2 s while it reaches the broker."""
 _ONLINE_WITHIN_S = 15.0
 """A worker whose file is older is not online."""
 _BROKER_WITHIN_S = 0.3
-"""Prometheus waits for the answer, so a broker that is away must not hold it up."""
+"""Prometheus waits for the answer, so an unreachable broker must not delay it."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -64,7 +64,7 @@ app.conf.update(
 
 
 def tell() -> None:
-    """There may be something to do. Raises what Celery raises when the broker is away."""
+    """Wake the workers. Raises Celery's exception if the broker is away."""
     app.send_task(TASK, retry=False)
 
 
@@ -103,15 +103,15 @@ def _touch_mark(**_: object) -> None:
 
 
 def _remove_marks() -> None:
-    """Remove the file of this worker, and those that killed workers left."""
+    """Remove the file of this worker, and the files of killed workers."""
     for mark in _MARKS.glob("*"):
         if mark == _own_mark() or _is_stale(mark):
             mark.unlink(missing_ok=True)
 
 
-# Celery makes `app.Worker` when it is first asked for.
+# Celery creates `app.Worker` at its first use.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
-    """Ends at SIGQUIT, now: Celery's own way there waits for its pool, sometimes for ever.
+    """A worker that ends at once at SIGQUIT; Celery's own way may wait for its pool for ever.
 
     Commands end with the process that carries them out (`runtime.pinned`), by SIGTERM.
     """
@@ -130,12 +130,12 @@ def _end_now(*_: object) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """A process of the pool ends with a worker that is killed, and its command with it."""
+    """End this process of the pool, and its command, when the worker is killed."""
     processes.end_with_parent(signal.SIGKILL)
 
 
 def serve() -> None:
-    """Work until a signal comes."""
+    """Work until a signal arrives."""
     warnings.filterwarnings("ignore", category=SecurityWarning)  # no message here can be a pickle
     worker_process_init.connect(_end_with_worker)
     heartbeat_sent.connect(_touch_mark)
@@ -162,12 +162,12 @@ def _next() -> None:
 
 
 def folder_of(launch: Launch) -> Path:
-    """Where its spec, its output and its progress are."""
+    """Return the folder of its spec, its output and its progress."""
     return FOLDER / "launches" / launch.pk
 
 
 def carry_out(launch: Launch) -> None:
-    """Run the command of a launch that was claimed, to its end, whatever that is."""
+    """Run the command of a claimed launch to its end, with any outcome."""
     folder = folder_of(launch)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -190,7 +190,7 @@ def carry_out(launch: Launch) -> None:
 
 
 def last_words(log: Path) -> str:
-    """Why a command failed: its own error line, or the end of what it said."""
+    """Return why a command failed: its error line, or the end of its output."""
     lines = log_tail.read(log).strip().splitlines()
     errors = [line for line in lines if line.startswith("Error: ")]
     return (errors[-1].removeprefix("Error: ") if errors else "\n".join(lines[-5:])) or (
@@ -205,7 +205,7 @@ def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str
         spec.write_text(launch.spec, encoding="utf-8")
         arguments = ["run", str(spec), "--fresh", *arguments]
     program = [sys.executable, "-m", "lab.cli.command_line", *arguments]
-    # Simulations get what a live run leaves, so that it measures the same beside them.
+    # Simulations get what a live run leaves free, so its measurements stay the same.
     return pinned.command(
         LAB.other_cpus,
         program,
@@ -217,10 +217,10 @@ def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str
 
 
 def _run(launch: Launch, folder: Path) -> tuple[int, str]:
-    """(Status of the command, the limit that it reached or nothing)."""
+    """Return (status of the command, the limit that it reached or nothing)."""
     limits: JobLimits | None = None
     if not launch.is_live:
-        # The expected seconds pass on all of these processors at once.
+        # All of these processors work for the expected seconds at once.
         expected_s = launch.expected_s * len(LAB.other_cpus)
         limits = JobLimits(permissions.allowance_of_launch(launch), expected_s)
     exceeded = ""
@@ -279,9 +279,9 @@ def _note_progress(launch: Launch, path: Path) -> None:
 
 
 def end_left_overs() -> None:
-    """End commands whose launch has been over for STOP_WITHIN_S: their worker died.
+    """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died.
 
-    They were told when it died; but Python may lose an interrupt, while it imports for one.
+    They received a signal when it died, but Python may lose an interrupt during an import.
     """
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
         launch = Launch.objects.filter(pk=mark.parent.name).first()
@@ -299,9 +299,10 @@ def end_left_overs() -> None:
 
 
 def _end_all(process: int) -> None:
-    """End the command and everything it has started.
+    """End the command and every process that it started.
 
-    At once, and each process by itself: the command's processes may have sessions of their own.
+    Each process ends at once and separately, because the command's processes may have separate
+    sessions.
     """
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(process)

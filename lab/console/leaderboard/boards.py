@@ -16,13 +16,13 @@ SHADES = 10
 
 @dataclass(frozen=True, slots=True)
 class CellShown:
-    """One figure of the table."""
+    """One number of the table."""
 
     text: str
     value: float | None
-    """To sort by."""
+    """The sort key."""
     shade: int
-    """0 to SHADES, by how near to the bound."""
+    """0 to SHADES, in proportion to the share of the bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class RowShown:
 
     title: str
     rank: int | None
-    """None: a step of DOOR's ablation."""
+    """None for a step of DOOR's ablation."""
     cells: tuple[CellShown, ...]
     """A cell per load, and the mean over them."""
     behind: str
-    """What the row lacks to the best, paired by seed; a dash on boards of older versions."""
+    """The paired difference to the best row by seed; a dash on boards of older versions."""
     recovery: CellShown
     """Seconds to recover after a one-minute rush."""
 
@@ -54,12 +54,12 @@ class BoardShown:
     loads: tuple[str, ...]
     rows: tuple[RowShown, ...]
     leaders: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """ρ, who is best, who is level with it."""
+    """ρ, the best policy, and the policies on the same level."""
     ablation: str
 
     @property
     def pictures(self) -> dict[str, bool]:
-        """Which of the board's pictures there are."""
+        """Return which of the board's pictures exist."""
         drawn = set(self.result.figures())
         return {key: key in drawn for key in ("board", "curves", "fairness")}
 
@@ -69,24 +69,25 @@ class BoardShown:
         return self.result.file("report.html") is not None
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
-        """Return the tables that stand under one key of the report."""
+        """Return the tables under one key of the report."""
         return next(
             (one["tables"] for one in self.result.figures_and_tables() if one["key"] == key), []
         )
 
     @property
     def ablation_tables(self) -> list[Mapping[str, Any]]:
-        """What each rule of DOOR brings."""
+        """The gain of each rule of DOOR."""
         return self.tables("ablation")
 
     @property
     def fairness_tables(self) -> list[Mapping[str, Any]]:
-        """Who gets to the end, how soon the others know."""
+        """Completed sessions, and the waits of the others."""
         return self.tables("fairness")
 
 
 def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
-    """Those that can be read: the newest made here first, then imported ones, then references."""
+    """Return the readable boards: the newest made here first, then imported ones, then
+    references."""
     found = [
         board
         for result in results
@@ -99,7 +100,7 @@ def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
 
 
 def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | None:
-    """The newest report of this name that was written here; otherwise the reference."""
+    """Return the newest report of this name that was written here; otherwise the reference."""
     return next(
         (
             result
@@ -114,7 +115,7 @@ def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | N
 
 
 def _board(result: ResultEntry) -> BoardShown | None:
-    """None where its file is damaged, or another program's."""
+    """Return a board; None if its file is damaged or from another program."""
     try:
         plain = read_json(result.path / BOARD_FILE)
         loads = tuple(str(load) for load in plain["loads"])

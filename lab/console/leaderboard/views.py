@@ -1,4 +1,4 @@
-"""The leaderboard: how near each policy comes to the best result that can be reached."""
+"""The leaderboard: each policy's share of the best result that can be reached."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,8 +17,8 @@ from lab.leaderboard import HYSTERESIS, ROBUSTNESS
 def leaderboard(request: HttpRequest) -> HttpResponse:
     """Show the newest board made here, or the one that `?of=` names, and the newest reports.
 
-    The reference stands in for what has not been made here yet. An imported board is shown only
-    where it is named.
+    References replace boards and reports that are missing here. An imported board is shown only if
+    the address names it.
     """
     results = [*result_list.entries(), *result_list.references()]
     found = boards.boards(results)

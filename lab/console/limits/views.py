@@ -1,4 +1,4 @@
-"""The page of limits: what one person may have, and how much of it is used."""
+"""The page of limits: the limits of one person, and how much of them is used."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,7 +15,7 @@ from lab.console.site.settings import LAB
 @readers
 @require_GET
 def limits(request: HttpRequest) -> HttpResponse:
-    """Show the limits of the person who asks."""
+    """Show the limits of the person at the browser."""
     allowance = permissions.allowance_of(request)
     waiting = waiting_of(permissions.name_of(request))
     kept = imports.kept_by(LAB.results_dir, permissions.name_of(request))

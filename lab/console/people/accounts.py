@@ -80,7 +80,7 @@ def names_in(text: str, source: str) -> list[str]:
     """Return the first column of a CSV text, without its head `name` if it has one.
 
     Columns are separated by commas, semicolons or tabs. Raises AccountError, which begins with
-    `source`, if the text cannot be read, is empty, is too long or names somebody twice.
+    `source`, if the text cannot be read, is empty, is too long or repeats a name.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -137,7 +137,8 @@ def decoded(content: bytes, source: str) -> str:
 def enrol(name: str, *, teacher: bool) -> str:
     """Make an account, or give one a new password; return the password.
 
-    A student can become a teacher so, but no teacher a student. Raises AccountError.
+    A student can become a teacher in this way, but a teacher cannot become a student. Raises
+    AccountError.
     """
     password = _new_password()
     with transaction.atomic():
@@ -182,7 +183,8 @@ class _Password:
 
 
 def _new_password() -> _Password:
-    """Three groups of five letters and digits: 74 random bits, and easy to copy from paper."""
+    """Return three groups of five letters and digits: 74 random bits, and easy to copy from
+    paper."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)
     return _Password(text, PasswordHasher().made(text))
@@ -192,7 +194,7 @@ def _set(account: User, password: _Password) -> None:
     is_new = account.pk is None
     account.password = password.hash
     account.save()
-    if not is_new:  # it has no sessions, and a search reads those of everybody
+    if not is_new:  # a new account has no sessions, and a search would read all sessions
         end_sessions(account)
 
 
@@ -211,7 +213,7 @@ def reset_password(account: User) -> str:
 
 
 def disable(account: User) -> None:
-    """End the account's sessions and launches, and let nobody log in with it."""
+    """End the account's sessions and launches, and refuse its logins."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_active=False)
@@ -225,12 +227,12 @@ def enable(account: User) -> None:
 
 
 def make_teacher(account: User) -> None:
-    """Let the account do everything."""
+    """Give the account all permissions."""
     User.objects.filter(pk=account.pk).update(is_staff=True)
 
 
 def make_student(account: User) -> None:
-    """Let the account do what students may; raises AccountError for the last teacher."""
+    """Give the account a student's permissions; raises AccountError for the last teacher."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_staff=False)
@@ -244,7 +246,7 @@ def delete(account: User) -> None:
             end_sessions(account)
             _cancel_launches(account)
             account.delete()
-    except IntegrityError:  # rows of allauth, which knows of them while it is installed only
+    except IntegrityError:  # rows of allauth, which knows of them only while it is installed
         raise AccountError(
             f"{account} signed in with a provider that is switched off; switch it on, "
             "or disable the account."
@@ -259,7 +261,7 @@ CHANGES: dict[str, Callable[[User], object]] = {
     "student": make_student,
     "delete": delete,
 }
-"""What a teacher may do to the account of another person, by the last part of the address."""
+"""The changes that a teacher may apply to another account, by the last part of the address."""
 
 
 def _keep_a_teacher(account: User) -> None:
@@ -275,7 +277,7 @@ def _cancel_launches(account: User) -> None:
 
 
 def end_sessions(account: User) -> None:
-    """Log the account out everywhere: a copy of an old cookie is worth nothing afterwards."""
+    """Log the account out everywhere: copies of old cookies become invalid."""
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for session in store.get_model_class().objects.iterator():
         if session.get_decoded().get(SESSION_KEY) == str(account.pk):

@@ -1,6 +1,5 @@
-"""What a login may cost: attempts are counted before a password is hashed, and few are hashed at
-a time.
-"""
+"""The limits on logins: attempts count before a password is hashed, and few are hashed at a
+time."""
 
 import ipaddress
 import math
@@ -23,13 +22,13 @@ PER_NAME = Limit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
 PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
 """Wrong passwords from one address for all names, names without an account included."""
 MOST_WAITING = 64
-"""Logins that may wait for a place to hash; a whole class that logs in at once waits here."""
+"""Logins that may wait for a hash; a class that logs in at the same time waits here."""
 PATIENCE_S = 20.0
-"""How long a login waits for a place to hash, real seconds."""
+"""The longest wait of a login for a hash, real seconds."""
 
 
 class TooManyError(Exception):
-    """A password is not tried now; `wait_s` whole seconds later it may be."""
+    """A password cannot be tried now; it can after `wait_s` whole seconds."""
 
     def __init__(self, wait_s: int, message: str) -> None:
         super().__init__(message)
@@ -73,10 +72,10 @@ _PLACES = Places(allowances.PASSWORDS_AT_ONCE, most_waiting=MOST_WAITING, patien
 
 
 class PasswordHasher(PBKDF2PasswordHasher):
-    """Django's hasher; whatever asks for a hash waits for one of the few places."""
+    """Django's hasher; every hash waits for one of the few places."""
 
     MADE_ITERATIONS = 10_000
-    """For passwords that `made` hashes."""
+    """Iterations for passwords that `made` hashes."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         with _PLACES:
@@ -85,17 +84,17 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def made(self, password: str) -> str:
         """Return the hash of a generated password of at least 72 random bits.
 
-        Nobody can try that many, however fast, so few iterations are safe. A class of thirty has
-        its accounts within a second, and logs in at the same time within a few.
+        No attacker can try all of them, so few iterations are safe. A class of thirty has its
+        accounts within a second, and logs in at the same time within a few.
         """
         return self.encode(password, self.salt(), self.MADE_ITERATIONS)
 
     def must_update(self, encoded: str) -> bool:
-        """Tell whether the next login hashes this password again: never one that `made` hashed.
+        """Return whether the next login hashes this password again: never one that `made` hashed.
 
-        Otherwise the first logins of a class take a second of CPU each, all at the same time. A
-        wrong password for such an account is therefore refused quickly, which tells that the
-        account exists; names of a class are no secret.
+        Otherwise the first logins of a class take a second of CPU each, all at the same time. So
+        the console refuses a wrong password for such an account quickly, which reveals that the
+        account exists. Names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -103,9 +102,9 @@ class PasswordHasher(PBKDF2PasswordHasher):
 
 
 def network_of(address: str) -> str:
-    """Return what counts as one address: a machine chooses freely within loopback and an IPv6 /64.
+    """Return the network that counts as one address: loopback, or an IPv6 /64.
 
-    Text that is not an address stays as it is.
+    A machine chooses its addresses freely within these. Text that is not an address stays as it is.
     """
     try:
         known = ipaddress.ip_address(address)
@@ -120,7 +119,7 @@ def network_of(address: str) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return what counts as the address that a request comes from."""
+    """Return the address that a request counts for."""
     return network_of(str(request.META.get("REMOTE_ADDR", "")))
 
 
@@ -128,8 +127,8 @@ def address_of(request: HttpRequest) -> str:
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
     """Count an attempt for this name and address before the block, and forget it if it was right.
 
-    The block raises ValidationError when the password is wrong. `name` is as authentication
-    compares it: `UsernameField` has stripped and normalised it. Raises TooManyError.
+    The block raises ValidationError when the password is wrong. `name` has the form that
+    authentication compares: `UsernameField` has stripped and normalised it. Raises TooManyError.
     """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {names.key(name)}"))
@@ -161,13 +160,13 @@ class LoginForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
             return super().clean()
-        assert self.request is not None  # it is the login page's
+        assert self.request is not None  # the login page shows the error
         with counted(self.request, name):
             return super().clean()
 
 
 class ChangeForm(PasswordChangeForm):
-    """The old password and a new one; the old one is counted as a login is."""
+    """The old password and a new one; the old one counts as a login does."""
 
     def __init__(self, request: HttpRequest, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

@@ -9,6 +9,8 @@ def normal(name: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return what is equal for names that differ in capitals, compatibility characters or blanks
-    around them."""
+    """Return a key that is equal for names with other capitals or compatibility characters.
+
+    Blanks around the name do not matter either.
+    """
     return normal(normal(name).casefold()).strip()

@@ -96,13 +96,13 @@ SAID = {
     "student": "{} is a student now.",
     "delete": "{} is deleted. Results and notes of {} stay.",
 }
-"""What a page reports after a change that leads to another page."""
+"""The report of a page after a change that leads to another page."""
 
 
 @teachers
 @require_http_methods(["GET", "POST"])
 def everyone(request: HttpRequest) -> HttpResponse:
-    """Show all accounts; make students of a list of names that is sent."""
+    """Show all accounts; make accounts for students from an uploaded list of names."""
     _require_accounts()
     context: dict[str, object] = {}
     if request.method == "POST":
@@ -121,7 +121,7 @@ def everyone(request: HttpRequest) -> HttpResponse:
 @teachers
 @require_GET
 def person(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show one account, and what a teacher may do to it."""
+    """Show one account, and the changes that a teacher may apply to it."""
     _require_accounts()
     return _person(request, get_object_or_404(User, pk=pk))
 
@@ -129,7 +129,7 @@ def person(request: HttpRequest, pk: int) -> HttpResponse:
 @teachers
 @require_POST
 def change(request: HttpRequest, pk: int, change: str) -> HttpResponse:
-    """Do one of `accounts.CHANGES` to the account of another person."""
+    """Apply one of `accounts.CHANGES` to the account of another person."""
     _require_accounts()
     account = get_object_or_404(User, pk=pk)
     action = accounts.CHANGES.get(change)
@@ -168,13 +168,13 @@ def _person(request: HttpRequest, account: User, status: int = 200, **more: obje
 
 
 def _unkept(response: HttpResponse) -> HttpResponse:
-    """Let no browser keep a page that shows a password once."""
+    """Forbid browsers to keep a page that shows a password once."""
     response["Cache-Control"] = "no-store"
     return response
 
 
 def _sent_names(request: HttpRequest) -> list[str]:
-    """Return the names of the file if one was sent, otherwise those in the text field."""
+    """Return the names of the uploaded file, or those in the text field without a file."""
     sent = request.FILES.get("file")
     if sent is None:
         text = request.POST.get("names", "")

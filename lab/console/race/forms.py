@@ -1,4 +1,4 @@
-"""The form of a new race, and which runs of a result can be raced together."""
+"""The form of a new race, and the runs of a result that can be raced together."""
 
 from collections.abc import Sequence
 
@@ -22,10 +22,10 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Whole runs that had the same customers at the same load, by what they had, for people.
+    """Return complete runs with the same customers at the same load, by a label of both.
 
-    The heaviest load stands first: there policies differ. The lanes are in the order of the spec:
-    the runs were made in a random one. Empty when the plan is damaged.
+    The largest load is first, because policies differ there. The runs of a label are in the order
+    of the spec, because they ran in a random order. Empty when the plan is damaged.
     """
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []
@@ -79,11 +79,11 @@ class RaceForm(forms.Form):
 
     @property
     def most_live(self) -> int:
-        """How many shops at once this machine has processors for; 0: live races are not offered."""
+        """The largest number of shops at once for this machine; 0 offers no live races."""
         return shop_cpus.most_shops(LAB)
 
     def clean(self) -> None:
-        """A live race has no more lanes than there are processors for shops."""
+        """Check that a live race has at most one policy per possible shop."""
         chosen = self.cleaned_data.get("policies", [])
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live
@@ -91,14 +91,14 @@ class RaceForm(forms.Form):
             self.add_error("engine", f"This machine has processors {here} beside everything else.")
 
     def clean_policies(self) -> list[str]:
-        """The choice, if it is neither too few nor too many."""
+        """Return the chosen policies if their number is allowed."""
         chosen: list[str] = self.cleaned_data["policies"]
         if not FEWEST <= len(chosen) <= MOST:
             raise forms.ValidationError(f"{len(chosen)} chosen; choose {FEWEST} to {MOST}.")
         return chosen
 
     def spec(self) -> Spec | None:
-        """The spec of the race; None if a field is wrong, which is then said."""
+        """Return the spec of the race; None if a field is wrong, which the form then shows."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -123,4 +123,4 @@ class RaceForm(forms.Form):
 
 
 BEGINS_WITH = {"policies": ["sq", "8q-lifo-pri"], "rho": 1.4, "sessions": 3000, "seed": 1}
-"""What the form proposes."""
+"""The values that the form suggests."""

@@ -1,4 +1,4 @@
-"""The race: runs over the same customers side by side, drawn in step."""
+"""The race: runs with the same customers side by side, drawn in step."""
 
 from itertools import islice
 from typing import Any
@@ -28,7 +28,7 @@ LISTED = 50
 @students
 @require_http_methods(["GET", "POST"])
 def race(request: HttpRequest) -> HttpResponse:
-    """Show the runs of a result side by side; without a result, a form and what can be raced."""
+    """Show the runs of a result side by side; without a result, a form and the possible races."""
     if request.method == "POST":
         return _begin(request)
     name = request.GET.get("result", "")
@@ -72,16 +72,16 @@ def lane(request: HttpRequest, name: str, run: str) -> HttpResponse:
         raise Http404
     try:
         return JsonResponse(logs.ask(chosen, "lane", run=run))
-    except ExperimentError:  # damaged: there is nothing to show
+    except ExperimentError:  # damaged: nothing to show
         raise Http404 from None
 
 
 @readers
 @require_GET
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show a race that is being made; lead to its lanes once it has ended.
+    """Show a race in progress; lead to its runs once it has ended.
 
-    The page asks every second.
+    The page sends a request every second.
     """
     launch = get_object_or_404(Launch, pk=pk)
     if launch.state == State.DONE and launch.result:

@@ -1,4 +1,4 @@
-"""The code flow with the provider: the way there and back, and the check of what it says.
+"""The code flow with the provider: the redirects, and the check of the provider's answer.
 
 allauth sends state and PKCE. The nonce, the signature, the issuer and the audience of the ID token
 are checked here.
@@ -31,11 +31,11 @@ assert OIDC is not None
 PROVIDER = OIDC
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
 LEEWAY_S = 60
-"""How far the provider's clock may differ, real seconds."""
+"""The largest difference to the provider's clock, real seconds."""
 KNOWN_FOR_S = 600.0
-"""How long the provider's configuration is remembered, real seconds."""
+"""The time for which the provider's configuration is kept, real seconds."""
 BEGINNINGS = Limit(4 * allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
-"""Sign-ins that begin, for each address."""
+"""The limit on new sign-ins for each address."""
 _CHANGED = (AttributeError, KeyError, TypeError, ValueError, RequestException, jwt.PyJWTError)
 """Exceptions for an answer that breaks OpenID Connect, and for a missing answer."""
 
@@ -48,7 +48,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The provider's own configuration, remembered; it must name the issuer of the setting."""
+        """The provider's configuration, kept for a time; it must name the issuer of the setting."""
         at, known = Adapter._known
         if time.monotonic() < at + KNOWN_FOR_S:
             return known
@@ -77,7 +77,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
                 told = self._fetch_user_info(token.token)
                 if told["sub"] != claims["sub"]:
                     raise OAuth2Error("the user info is another person's")
-            # An address is as verified as the source says that has it.
+            # An address is verified only if the source that has it confirms it.
             source = claims if claims.get("email") else told
             person = {**told, **claims, "email": source.get("email")}
             person["email_verified"] = source.get("email_verified") is True
@@ -119,8 +119,8 @@ class _Callback(OAuth2CallbackView):  # type: ignore[misc]  # allauth has no typ
 def begin(request: HttpRequest) -> HttpResponse:
     """Lead to the provider.
 
-    The answer is a page that goes on by itself: the console's Content-Security-Policy forbids a
-    form to lead elsewhere.
+    The answer is a page that continues by itself, because the console's Content-Security-Policy
+    forbids forms that lead elsewhere.
     """
     wait_s = BEGINNINGS.reserve(address_of(request))
     if wait_s:
@@ -152,7 +152,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @everybody
 @require_GET
 def done(request: HttpRequest) -> HttpResponse:
-    """Log in the person with whom the provider sends the browser back."""
+    """Log in the person whom the provider has identified."""
     response: HttpResponse = _Callback.adapter_view(Adapter(request, PROVIDER.id))(request)
     return response
 
@@ -173,7 +173,7 @@ def _json(address: str) -> dict[str, Any]:
 
 
 def _next(request: HttpRequest) -> str | None:
-    """Return where the person wanted to go; None for an address that is not the console's."""
+    """Return the person's destination; None for an address outside the console."""
     wanted = request.POST.get("next", "")
     own = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -19,7 +19,7 @@ logger = logging.getLogger("lab.people")
 
 
 def refused(request: HttpRequest, reason: str, status: int = 403) -> HttpResponse:
-    """Return the page that says why a sign-in has not worked."""
+    """Return the page that explains a failed sign-in."""
     context = {"reason": reason, "provider": OIDC.name if OIDC else ""}
     response = render(request, "console/sign_in_refused.html", context, status=status)
     response["Cache-Control"] = "no-store"
@@ -27,7 +27,7 @@ def refused(request: HttpRequest, reason: str, status: int = 403) -> HttpRespons
 
 
 class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
-    """Answers to what allauth asks at each sign-in."""
+    """The decisions that allauth needs at each sign-in."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         return True
