@@ -50,7 +50,7 @@ def calibrate(url: str | None, controller_url: str | None, rounds: int, time_sca
 @main.command()
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Repetitions.")
 def costs(rounds: int) -> None:
-    """Say what the browsing pages cost PostgreSQL on the catalogue as it is."""
+    """Print PostgreSQL's cost of the browsing pages with the present catalogue."""
     from shop import costs as page_costs
 
     page_costs.run(rounds)

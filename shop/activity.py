@@ -1,8 +1,7 @@
 """The shop's counts since its start, kept without locks.
 
-Owns: busy workers, pages served, their CPU and execution time, orders committed, requests lost to a
-back end that was away.
-Must not know: who asks (the controller), what a page is.
+It counts busy workers, pages served with their CPU and execution time, orders committed, and
+requests lost because a back end was away.
 
 Every thread counts for itself and the reader adds up: thirty threads that share one interpreter
 must not queue for a lock, and `x += 1` on a shared number would lose counts.
@@ -15,9 +14,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class PageCount:
-    """One page type: how often it was served, and what that took in live seconds.
+    """The counts of one page type: pages served, and their seconds (real).
 
-    `own_…` is what the page itself took before page work; `drawn_s` what page work had drawn.
+    `own_…` is the page's own cost before page work; `drawn_s` is the time that page work had drawn.
     """
 
     served: int = 0
@@ -40,7 +39,7 @@ class ThreadActivity:
     lost_to: dict[str, int] = field(default_factory=dict)
 
     def page(self, name: str) -> PageCount:
-        """The count of this page type, starting at nothing."""
+        """Return the count of this page type, which begins at 0."""
         count = self.pages.get(name)
         if count is None:
             count = self.pages[name] = PageCount()
@@ -52,7 +51,7 @@ _local = threading.local()
 
 
 def mine() -> ThreadActivity:
-    """The calling thread's own counts."""
+    """Return the calling thread's counts."""
     try:
         return _local.activity  # type: ignore[no-any-return]
     except AttributeError:
@@ -62,27 +61,27 @@ def mine() -> ThreadActivity:
 
 
 def order_committed() -> None:
-    """Count an order that is in the database for good."""
+    """Count an order that is committed."""
     mine().orders += 1
 
 
 def busy_workers() -> int:
-    """Threads that are working on a request."""
+    """Return the number of threads that are working on a request."""
     return sum(thread.busy for thread in list(_threads))
 
 
 def requests() -> int:
-    """Requests of any kind that the application has been given."""
+    """Return the number of requests of any kind that reached the application."""
     return sum(thread.requests for thread in list(_threads))
 
 
 def orders() -> int:
-    """Orders committed since the shop started."""
+    """Return the orders committed since the shop started."""
     return sum(thread.orders for thread in list(_threads))
 
 
 def pages(names: Iterable[str]) -> dict[str, PageCount]:
-    """The counts of these page types, all threads together."""
+    """Return the counts of these page types, all threads together."""
     totals = {name: PageCount() for name in names}
     for thread in list(_threads):
         for name, count in list(thread.pages.items()):
@@ -98,7 +97,7 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
 
 
 def lost_to() -> dict[str, int]:
-    """Requests that could not be answered, by the back end that was away."""
+    """Return the requests without an answer by the back end that was away."""
     totals: dict[str, int] = {}
     for thread in list(_threads):
         for back_end, count in list(thread.lost_to.items()):

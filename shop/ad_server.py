@@ -1,10 +1,8 @@
-"""One question to the ad server, answered before a deadline or not at all.
+"""One request to the ad server, answered before a deadline or not at all.
 
-Owns: the kept-alive connection of each thread, the deadline, where a name leads. Must not know:
-what is asked.
-
-Sockets and llhttp rather than `http.client`, whose time limit is for each read: an answer that
-drips would hold up a page for as long as it likes.
+Each thread has a kept-alive connection. The module uses sockets and llhttp instead of
+`http.client`, whose time limit is for each read: a slowly dripping answer would hold up a page
+without end.
 """
 
 import contextlib
@@ -22,11 +20,11 @@ ANSWER_BYTES = 64 * 1024
 
 
 class Failed(Exception):  # noqa: N818
-    """The ad server did not answer as it should."""
+    """The error when the ad server does not answer as it should."""
 
 
 class Refused(Exception):  # noqa: N818
-    """The ad server does not take this question, but it lives."""
+    """The error when the ad server refuses this request, although it runs."""
 
 
 class _Answer:
@@ -46,7 +44,7 @@ class _Answer:
 
 
 class _Whereabouts:
-    """Where a name leads. A side thread asks: a name server may take longer than a page waits."""
+    """The address of a host name; a side thread looks it up, as a name server may be slow."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -57,14 +55,14 @@ class _Whereabouts:
         self._is_name = self._address is None
 
     def address(self) -> str:
-        """The address last found. Raises Failed while there is none."""
+        """Return the address last found. Raises Failed while there is none."""
         if self._address is None:
             self.look_up()
             raise Failed(f"no address of {self._host} is known yet")
         return self._address
 
     def look_up(self) -> None:
-        """Ask anew, unless that is under way; does not wait."""
+        """Look the address up again, unless that is under way; does not wait."""
         if self._is_name and self._is_asking.acquire(blocking=False):
             threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
 
@@ -73,13 +71,13 @@ class _Whereabouts:
             found = socket.getaddrinfo(self._host, None, type=socket.SOCK_STREAM)
             self._address = str(found[0][4][0])
         except (OSError, UnicodeError):
-            pass  # whoever asks next has it looked up again
+            pass  # the next call has it looked up again
         finally:
             self._is_asking.release()
 
 
 class AdServer:
-    """Asks one ad server; the deadline is live time, whatever the time scale."""
+    """A client of one ad server; the deadline is real time, whatever the time scale."""
 
     def __init__(self, port: int, deadline_s: float = DEADLINE_S, host: str = "127.0.0.1") -> None:
         self.port = port
@@ -89,17 +87,17 @@ class AdServer:
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
-        """The body of a 200. Raises Failed or Refused before the deadline is over by much."""
+        """Return the body of a 200. Raises Failed or Refused, at the deadline or shortly after."""
         deadline_s = time.monotonic() + self.deadline_s
         question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")
-        # Taken away until the answer is complete: what is left half-way is never used again.
+        # Removed until the answer is complete: a half-read connection is never used again.
         kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
         try:
             if kept is not None:
                 try:
                     return self._exchange(kept, question, deadline_s)
                 except _Closed:
-                    kept.close()  # meanwhile, as servers do: once more on a new one
+                    kept.close()  # servers close idle connections: try once more on a new one
             kept = self._connect(deadline_s)
             kept.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return self._exchange(kept, question, deadline_s)
@@ -110,7 +108,7 @@ class AdServer:
                 kept.close()
 
     def close(self) -> None:
-        """Give up this thread's connection."""
+        """Close this thread's connection."""
         kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
         if kept is not None:
             kept.close()
@@ -120,7 +118,7 @@ class AdServer:
         try:
             return socket.create_connection((address, self.port), _left(deadline_s))
         except OSError:
-            self._whereabouts.look_up()  # it may have moved
+            self._whereabouts.look_up()  # its address may have changed
             raise
 
     def _exchange(self, connection: socket.socket, question: bytes, deadline_s: float) -> bytes:
@@ -149,7 +147,7 @@ class AdServer:
 
 
 class _Closed(ConnectionError):  # noqa: N818
-    """The ad server closed the connection before it had answered."""
+    """The error when the ad server closed the connection before it had answered."""
 
 
 def _left(deadline_s: float) -> float:

@@ -1,6 +1,4 @@
-"""How long each thread has waited for PostgreSQL and Redis.
-
-Owns: the clock around their answers. Must not know: pages, what was asked.
+"""The time that each thread has waited for PostgreSQL and Redis.
 
 Waiting is wall time less the thread's own CPU. Among thirty threads it includes the wait for the
 interpreter that follows an answer; the rest of a page's waits for the interpreter are not in it.
@@ -24,12 +22,12 @@ _local = _Local()
 
 
 def waited_s() -> float:
-    """Seconds this thread has waited since it began."""
+    """Return the seconds this thread has waited since it began."""
     return _local.waited_s
 
 
 def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-    """What `ask` answers; the time it waits is counted, also if it raises."""
+    """Return the result of `ask`; the time it waits is counted, even if it raises."""
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     try:
         return ask(*arguments, **more)
@@ -44,13 +42,13 @@ class _Connection(redis.Connection):
 
 
 class RedisPool(redis.ConnectionPool):
-    """Django's `pool_class`: connections whose waits are counted."""
+    """A `pool_class` for Django: connections whose waits are counted."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(connection_class=_Connection, redis_connect_func=_connected, **options)
 
 
 def _connected(connection: redis.Connection) -> None:
-    """What redis-py calls instead of its own when it has opened a connection."""
+    """Set up a new connection in place of redis-py's own step, and look at the memory."""
     connection.on_connect()
     memory.look(connection)

@@ -1,10 +1,6 @@
-"""The banner of a page: what is asked of the ad server, and when it is left alone.
+"""The banner of a page: the request to the ad server, and the pauses after failures.
 
-Owns: the question, what counts as a banner, the setting `ads`. Must not know: how banners are
-chosen, what else is on a page.
-
-A page is never worse for its banner than by the deadline (`ad_server`): whatever goes wrong, the
-slot stays empty.
+A banner delays a page at most by the deadline (`ad_server`): after any fault the slot stays empty.
 """
 
 import json
@@ -29,8 +25,8 @@ from shop.page_types import PAGE_TYPE_BY_URL_NAME
 from shop.slots import PUBLISHER, SIZES
 
 FAILURES_IN_A_ROW = 3
-PAUSE_S = 1.0  # and then one page asks, until the ad server answers again
-MOST_CONCEPTS = 10  # as many as the paper asks for
+PAUSE_S = 1.0  # then one page tries, until the ad server answers again
+MOST_CONCEPTS = 10  # as many as in the paper
 LOW, HIGH = 0, 1  # priorities
 
 _logger = logging.getLogger(__name__)
@@ -39,7 +35,7 @@ _CLICK = re.compile(r"/ads/click/[0-9]{1,18}(\?page=[0-9]{1,18})?")
 
 
 class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the controller reads it
-    """A value that the setting `ads` cannot have; says what it may be."""
+    """The error for a value that the setting `ads` cannot have; it names the allowed values."""
 
     def __init__(self, allowed: str) -> None:
         super().__init__(f"ads: must be {allowed}")
@@ -58,7 +54,7 @@ class Banner:
 
 
 def read(body: bytes) -> Banner | None:
-    """The banner in an answer, None if there was none to place. Raises Failed."""
+    """Return the banner in an answer, None if there was none to place. Raises Failed."""
     try:
         placed = json.loads(body)["banners"]
         if placed == []:
@@ -78,7 +74,7 @@ def read(body: bytes) -> Banner | None:
 
 
 class Patience:
-    """Whether the ad server is worth asking: after failures in a row, once a pause. Thread-safe."""
+    """The patience with the ad server: after failures, one try per pause. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -87,7 +83,7 @@ class Patience:
         self._asks_again_s = 0.0
 
     def may_ask(self) -> bool:
-        """True to everybody while all is well, during failure to one page a pause."""
+        """Return True for every page, or during a failure for one page per pause."""
         if self._failures < FAILURES_IN_A_ROW:
             return True
         with self._lock:
@@ -98,14 +94,14 @@ class Patience:
             return True
 
     def answered(self) -> bool:
-        """It lives. True if it had been given up."""
+        """Record an answer. True if the server had been given up."""
         with self._lock:
             given_up = self._failures >= FAILURES_IN_A_ROW
             self._failures = 0
             return given_up
 
     def failed(self) -> bool:
-        """It did not answer, or not in time, or nonsense. True if it is now given up."""
+        """Record a missing, late or invalid answer. True if the server is now given up."""
         with self._lock:
             self._failures += 1
             self._asks_again_s = self._clock() + PAUSE_S
@@ -113,7 +109,7 @@ class Patience:
 
 
 class Banners:
-    """The banners of this shop: off without an ad server, or when the controller says so."""
+    """The banners of this shop: off without an ad server, or by the controller's setting."""
 
     def __init__(self, server: AdServer | None, patience: Patience) -> None:
         self.wanted = server is not None
@@ -129,7 +125,7 @@ class Banners:
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
     ) -> Banner | None:
-        """A banner of that size about some of these concepts, or None. Never raises.
+        """Return a banner of that size about some of these concepts, or None. Never raises.
 
         It is counted on `page`, if it is for one of the eight.
         """
@@ -157,7 +153,7 @@ class Banners:
 
 
 def _some(concepts: Iterable[str]) -> list[str]:
-    """At most MOST_CONCEPTS different ones; of all shelves if there are none."""
+    """Return at most MOST_CONCEPTS different concepts; if none are given, random shelves."""
     given = list(dict.fromkeys(concepts))
     if not given:
         given = random.sample([shelf.slug for shelf in SHELVES], MOST_CONCEPTS)
@@ -165,7 +161,7 @@ def _some(concepts: Iterable[str]) -> list[str]:
 
 
 class Slot:
-    """The slot of one page, as its template reads it; nothing is asked before that.
+    """The slot of one page, as its template reads it; the ad server gets no request before that.
 
     `concepts` is called when banners are wanted: the shelves of the page's books, by default any.
     """
@@ -183,19 +179,19 @@ class Slot:
 
     @cached_property
     def banner(self) -> Banner | None:
-        """What stands in it; None leaves it empty."""
+        """The banner in the slot; None leaves it empty."""
         page = _page_type(self._request)
         priority = _priority(self._request, page)
         return banners.choose(self.size, self._concepts(), priority, page)
 
     @property
     def size(self) -> str:
-        """As the ad server names it."""
+        """The size, by the ad server's name."""
         return SIZES[self.device]
 
     @property
     def device(self) -> str:
-        """`phone` for a browser that says it is on one, else `desk`."""
+        """`phone` for a browser that identifies itself as mobile, otherwise `desk`."""
         return "phone" if "Mobi" in self._request.headers.get("User-Agent", "") else "desk"
 
 
@@ -205,7 +201,7 @@ def _page_type(request: HttpRequest) -> PageType | None:
 
 
 def _priority(request: HttpRequest, page: PageType | None) -> int:
-    """High for who is buying and for customers of the shop's own."""
+    """Return high priority for customers who are buying or signed in, otherwise low."""
     buying = page is not None and page.name.startswith("Tr-")
     user: Any = getattr(request, "user", None)
     return HIGH if buying or (user is not None and user.is_authenticated) else LOW

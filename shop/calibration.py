@@ -1,11 +1,9 @@
-"""Shows that the pages of an idle shop cost what the paper's pages cost.
+"""The calibration: it shows that the pages of an idle shop cost the same as the paper's pages.
 
-Owns: the walks, the comparison with Table 2, the verdict. Must not know: how page work is done.
-
-Execution time is what the controller counted for the one request made between two of its answers.
-Draws are uniform within ± 50 %, so a mean of n of them strays by 29 % / √n by chance alone. What is
-judged is therefore the mean of (measured - drawn), which chance does not touch: what page
-work promised against what the request took. The plain mean stands beside it.
+Execution time is the controller's count for the one request made between two of its answers. Draws
+are uniform within ± 50 %, so a mean of n of them strays by 29 % / √n by chance alone. The verdict
+therefore uses the mean of (measured - drawn), which chance does not affect: it compares the time
+that page work drew with the time that the request took. The table also has the plain mean.
 """
 
 import http.client
@@ -41,7 +39,7 @@ _WORDS = ("winter", "history", "garden", "letters", "murder", "a year", "queues"
 
 
 class Request(NamedTuple):
-    """One page, in live seconds."""
+    """The measurements of one page, in real seconds."""
 
     execution_s: float
     drawn_s: float
@@ -53,7 +51,7 @@ class Request(NamedTuple):
 
 
 class PageResult(NamedTuple):
-    """A line of the table, in live seconds; `deviation_ratio` is what is judged."""
+    """A line of the table, in real seconds; the verdict uses `deviation_ratio`."""
 
     page: str
     published_s: float
@@ -72,7 +70,7 @@ class PageResult(NamedTuple):
 
 
 def summarised(page: str, published_s: float, scale: float, seen: list[Request]) -> PageResult:
-    """The line of one page type from at least two of its requests."""
+    """Return the line of one page type from at least two of its requests."""
     wanted_s = published_s / scale
     executions = [request.execution_s for request in seen]
     return PageResult(
@@ -90,12 +88,12 @@ def summarised(page: str, published_s: float, scale: float, seen: list[Request])
 
 
 def controller_at(url: str) -> JsonClient:
-    """A client of the shop's controller."""
+    """Return a client of the shop's controller."""
     return JsonClient.at(url, timeout_s=_CALL_TIMEOUT_S, token=settings.INNER_TOKEN)
 
 
 def run(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> int:
-    """Calibrate a running shop or one of its own; answers the exit status."""
+    """Calibrate a running shop, or one that it starts; return the exit status."""
     if rounds < 2:
         raise click.BadParameter("must be at least 2, or there is no mean", param_hint="--rounds")
     try:
@@ -117,7 +115,7 @@ def _controller_url() -> str:
 
 @contextmanager
 def _own_shop() -> Iterator[tuple[str, str]]:
-    """A shop on free ports beside whatever runs, ended afterwards."""
+    """Start a shop on free ports, and end it afterwards."""
     port, controller_port = ports.free(2)
     environment = os.environ | {
         "DOORBUSTER_INNER_HOST": "127.0.0.1",
@@ -177,7 +175,7 @@ def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float)
 
 
 def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Request]:
-    """One walk through the eight pages; what each took by the controller's count."""
+    """Walk once through the eight pages; return the cost of each by the controller's count."""
     visits: dict[str, Request] = {}
     before = controller.call("GET", "/status")["pages"]
     with Walker(url) as walker:
@@ -205,7 +203,7 @@ def _book_on_sale(rng: random.Random) -> int:
 
 
 def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
-    """CPU of the process per request beyond what the page's own thread used inside Django."""
+    """Return the process's CPU per request beyond the page's own thread inside Django."""
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")

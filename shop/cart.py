@@ -1,7 +1,4 @@
-"""The cart: which books a visitor has put aside, kept in their session.
-
-Owns: the shape of the cart in the session and its limits. Must not know: pages, orders.
-"""
+"""The cart: the books that a visitor has put aside, kept in their session."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +16,7 @@ Quantities = dict[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CartLine:
-    """A book and how many copies of it somebody wants."""
+    """A book and the number of copies in the cart."""
 
     book: Book
     quantity: int
@@ -38,12 +35,12 @@ class CartLine:
 
 
 def quantities(session: SessionBase) -> Quantities:
-    """Book id → copies in the cart."""
+    """Return the copies in the cart by book id."""
     return {int(book): copies for book, copies in session.get(_KEY, {}).items()}
 
 
 def copies(session: SessionBase) -> int:
-    """How many copies are in the cart altogether."""
+    """Return the number of copies in the cart."""
     return sum(session.get(_KEY, {}).values())
 
 
@@ -53,22 +50,22 @@ def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
 
 
 def take_out(session: SessionBase, bought: Quantities) -> None:
-    """Take these copies out of the cart, as it is now: another page may have changed it since."""
+    """Take these copies out of the stored cart: another page may have changed it since."""
     stored = type(session)(session.session_key)
     put(session, {book: n - bought.get(book, 0) for book, n in quantities(stored).items()})
 
 
 def lines(wanted: Quantities) -> list[CartLine]:
-    """The books behind the quantities, those that still exist, in the order they were added."""
+    """Return the lines of the cart for books that still exist, in the order they were added."""
     found = Book.objects.listed().in_bulk(list(wanted))
     return [CartLine(found[id], number) for id, number in wanted.items() if id in found]
 
 
 def total_cents(cart_lines: Iterable[CartLine]) -> int:
-    """The total of the lines."""
+    """Return the total of the lines."""
     return sum(line.total_cents for line in cart_lines)
 
 
 def total(cart_lines: Iterable[CartLine]) -> str:
-    """For people: what the lines cost together."""
+    """Return the total of the lines as text for people."""
     return money(total_cents(cart_lines))

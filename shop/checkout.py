@@ -1,7 +1,6 @@
-"""Placing an order: once per idempotency key, wholly or not at all, never more than is there.
+"""The placing of an order: once per idempotency key, wholly or not at all, within the stock.
 
-Owns: the transaction that turns a cart into an order and takes the stock.
-Must not know: pages, forms, sessions.
+One transaction turns a cart into an order and takes the copies from the stock.
 """
 
 import uuid
@@ -15,7 +14,7 @@ from shop.models import Book, Customer, Order, OrderLine
 
 
 class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a fault
-    """Nothing was ordered: of these titles fewer copies are left than were wanted."""
+    """The error when nothing was ordered: too few copies of these titles are left."""
 
     def __init__(self, left: Mapping[str, int]) -> None:
         super().__init__(
@@ -24,30 +23,30 @@ class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a faul
             )
         )
         self.left = left
-        """Title → copies that are left."""
+        """The copies that are left, by title."""
 
 
 class NoLongerSold(Exception):  # noqa: N818
-    """Nothing was ordered: the shop has given up some of the titles since they were wanted."""
+    """The error when nothing was ordered: the shop no longer sells some of the titles."""
 
     def __init__(self, gone: frozenset[int], left: tuple[str, ...]) -> None:
         super().__init__(f"{len(gone)} of {len(gone) + len(left)} titles")
         self.gone = gone
-        """Their ids; nobody knows their titles any more."""
+        """The ids of the titles that are no longer sold."""
         self.left = left
         """The titles that are still sold."""
 
 
 class AnotherTotal(Exception):  # noqa: N818
-    """Nothing was ordered: the books no longer cost what the customer has seen."""
+    """The error when nothing was ordered: the total differs from the one the customer has seen."""
 
 
 class NothingToOrder(Exception):  # noqa: N818
-    """Nothing was ordered: no copies of any book on sale were asked for."""
+    """The error when nothing was ordered: no wanted book is on sale."""
 
 
 def find_order(customer: Customer, key: uuid.UUID) -> Order | None:
-    """The order this customer has already placed with this key."""
+    """Return the order this customer has already placed with this key."""
     return Order.objects.filter(customer=customer, idempotency_key=key).first()
 
 
@@ -60,10 +59,10 @@ def place_order(
 ) -> Order:
     """Return the order for this key, placed now unless it already was.
 
-    `total_cents` is what the customer has seen that it costs, if they have.
+    `total_cents` is the total that the customer has seen, if any.
 
     The key is locked first: a second submission waits there until the first is over, and then finds
-    its order. It neither runs into the unique key, which PostgreSQL logs as an error, nor takes a
+    its order. It neither violates the unique key, which PostgreSQL logs as an error, nor takes a
     number that no order gets. Books are locked in the order of their ids, so two orders of the same
     books cannot wait for each other.
 
@@ -90,14 +89,14 @@ def place_order(
 
 
 def _lock(key: uuid.UUID) -> None:
-    """Wait until no other transaction has this key, which is then ours until the commit."""
+    """Lock this key until the commit; wait while another transaction has it."""
     with connection.cursor() as cursor:
         # Half of the key is enough: two keys that share it only wait for each other.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [(key.int >> 64) - 2**63])
 
 
 def _books_to_sell(wanted: Quantities) -> list[Book]:
-    """Every book wanted, locked, with enough copies of each."""
+    """Return every wanted book, locked, with enough copies of each."""
     books = list(
         Book.objects.select_for_update()
         .only("title", "stock", "price_cents")

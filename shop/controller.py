@@ -1,11 +1,9 @@
-"""The shop's controller: says how loaded the shop is and takes the run's settings.
+"""The shop's controller: it reports the shop's load and takes the run's settings.
 
-Owns: the calls of docs/controller-api.md, on a port of its own.
-Must not know: who asks, what a policy is.
-
-It runs in threads beside the workers and must answer while all of them want the interpreter. Each
-connection has a thread that sleeps in `recv` and sends each answer in one piece, so that an answer
-costs one wait for the interpreter and no more.
+It serves the calls of docs/controller-api.md on a separate port. It runs in threads next to the
+workers and must answer while all of them want the interpreter. Each connection has a thread that
+sleeps in `recv` and sends each answer in one piece, so that an answer costs a single wait for the
+interpreter.
 """
 
 import contextlib
@@ -43,7 +41,7 @@ from shop.redis_memory import memory
 CONNECTIONS = 32
 IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
-"""For a connection on which no call has been accepted yet, from its beginning."""
+"""Real seconds, from its beginning, of a connection on which no call has been accepted yet."""
 _BODY_BYTES = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -51,7 +49,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Answer(NamedTuple):
-    """What is sent back."""
+    """The answer to a call."""
 
     status: int
     body: bytes
@@ -59,7 +57,7 @@ class Answer(NamedTuple):
 
 
 class PortTaken(OSError):  # noqa: N818
-    """Somebody else listens where the controller should."""
+    """The error when another process listens on the controller's port."""
 
 
 def _json(value: object, status: int = 200) -> Answer:
@@ -80,7 +78,7 @@ def _status(body: bytes) -> Answer:
         {
             "time_s": time.monotonic(),
             "cpu_s": time.process_time(),
-            # One interpreter cannot use more than one, however many it may run on.
+            # One interpreter cannot use more than one CPU, however many it may run on.
             "cpus": 1,
             "workers": _workers(),
             "busy_workers": activity.busy_workers(),
@@ -126,10 +124,10 @@ def _settings_json() -> dict[str, object]:
 
 
 def _read(body: bytes) -> object:
-    """The JSON in the body. Raises CallError."""
+    """Return the JSON in the body. Raises CallError."""
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):  # the latter if it is nested too deeply to be read
+    except (ValueError, RecursionError):  # RecursionError: it is nested too deeply to be read
         raise CallError("body: must be a JSON object", "body", "a JSON object") from None
 
 
@@ -144,7 +142,7 @@ def _put_settings(body: bytes) -> Answer:
     if wanted.sentry is not None:
         sentry.set_mode(wanted.sentry)
     of_page_work = wanted.model_dump(include=_OF_PAGE_WORK, exclude_unset=True)
-    if of_page_work:  # else the draws would start again
+    if of_page_work:  # otherwise the draws would start again
         page_work.work.configure(replace(page_work.work.settings, **of_page_work))
     return _json(_settings_json())
 
@@ -187,7 +185,7 @@ _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
 
 
 _OPEN = tuple(call.path for call in controller_calls.CALLS if call.is_open)
-"""Calls that need no token: for health checks and Prometheus."""
+"""The calls that need no token: health checks and Prometheus use them."""
 
 
 def _has_token(given: str) -> bool:
@@ -200,14 +198,14 @@ def _has_token(given: str) -> bool:
 
 
 def _names() -> frozenset[str]:
-    """By which it may be called: a web page whose name has been rebound has another."""
+    """Return the host names that a caller may use; a web page with a rebound name has another."""
     from django.conf import settings
 
     return frozenset((*_LOOPBACK, settings.INNER_HOST, settings.SHOP_HOST)) - {"0.0.0.0", "::"}
 
 
 def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
-    """The answer to one request; never raises."""
+    """Return the answer to one request; never raises."""
     if hosts.host_of(headers.get("host", "")) not in _names():
         return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
     if "origin" in headers:
@@ -226,7 +224,7 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
             return _refused(405, f"{path} takes {', '.join(methods)}")
         known_paths = ", ".join(f"{known} {known_path}" for known, known_path in _CALLS)
         return _refused(404, f"no such call; there are {known_paths}")
-    close_old_connections()  # as Django does before each request: the database may have died since
+    close_old_connections()  # as Django does before each request: the database may have died
     try:
         return call(body)
     except CallError as refused:
@@ -248,7 +246,7 @@ class _Places:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Give a place to this connection; False if all callers of the others are known."""
+        """Give a place to this connection; False if a call was accepted on every other one."""
         with self._lock:
             if len(self._open) >= CONNECTIONS:
                 oldest = next((one for one in self._open if one.may_give_way), None)
@@ -266,7 +264,7 @@ class _Places:
 
 
 class _Connection:
-    """One client that keeps its connection; also what httptools reports to."""
+    """One client that keeps its connection; httptools also reports to it."""
 
     def __init__(self, client: socket.socket) -> None:
         self._client = client
@@ -278,7 +276,7 @@ class _Connection:
 
     @property
     def may_give_way(self) -> bool:
-        """Whether another connection may have this one's place."""
+        """Whether another connection may take this connection's place."""
         return not self._is_known and not self._is_answering
 
     def cut_off(self) -> None:
@@ -307,7 +305,7 @@ class _Connection:
         self._keep = self._parser.should_keep_alive()
 
     def serve(self) -> None:
-        """Answer until the client goes or is silent for too long."""
+        """Answer until the client closes the connection or is silent for too long."""
         with self._client as client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while True:
@@ -321,8 +319,8 @@ class _Connection:
                 try:
                     self._parser.feed_data(data)
                 except httptools.HttpParserUpgrade:
-                    # Nothing is upgraded; the answer is the usual one, and what follows is not
-                    # read. Of a request that offers to, the parser leaves out the body.
+                    # The controller never upgrades; the answer is the usual one, and later bytes
+                    # are not read. If a request offers an upgrade, the parser leaves out its body.
                     if self._offers_with_body():
                         reply = _refused(400, "Upgrade: must be absent if there is a body")
                         self._send(reply, keep=False)
@@ -336,7 +334,7 @@ class _Connection:
                     return
 
     def _patience_s(self) -> float:
-        """How long the next bytes may take: bytes alone do not prolong the first call's time."""
+        """Return the time for the next bytes; bytes alone do not prolong the first call's time."""
         if self._is_known:
             return IDLE_S
         return max(0.001, self._until_s - time.monotonic())
@@ -372,7 +370,7 @@ class _Connection:
 
 
 def start(port: int, host: str = "127.0.0.1") -> int:
-    """Listen on `port` (0 for any) of `host` and serve from side threads; answers the port.
+    """Listen on `port` (0 for any) of `host` and serve from side threads; return the port.
 
     Raises PortTaken with the fix when the port is not free.
     """

@@ -1,7 +1,4 @@
-"""The calls of the shop's controller, their forms, and the OpenAPI document of both.
-
-Owns: names, types, bounds and meanings of fields. Must not know: how the controller does a call.
-"""
+"""The calls of the shop's controller, their forms, and the OpenAPI document of both."""
 
 from functools import cache
 from typing import Annotated, Any, Final, Literal

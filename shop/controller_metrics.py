@@ -1,6 +1,6 @@
 """The controller's counts as Prometheus metrics, and the database's count of the orders.
 
-Owns: metric names (`doorbuster_shop_<what>_<unit>`). Must not know: HTTP.
+Names have the form `doorbuster_shop_<what>_<unit>`.
 """
 
 import time
@@ -20,20 +20,20 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def orders_in_database() -> dict[str, int | float]:
-    """Orders, copies sold and revenue in the shop's currency, seeded accounts and people alike."""
+    """Return orders, copies sold and revenue in the shop's currency, of all accounts."""
     sold = OrderLine.objects.aggregate(copies=Sum("quantity"))["copies"] or 0
     cents = Order.objects.aggregate(cents=Sum("total_cents"))["cents"] or 0
     return {"orders": Order.objects.count(), "books_sold": sold, "revenue": cents / 100}
 
 
 def exposition() -> bytes:
-    """All metrics in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     return generate_latest(registry)
 
 
 class _Shop(Collector):
     def collect(self) -> Iterator[Metric]:
-        """Read everything afresh; nothing is kept between scrapes."""
+        """Read every count for this scrape; nothing is kept between scrapes."""
         yield CounterMetricFamily(
             "doorbuster_shop_cpu_seconds", "CPU used by the shop's process.", time.process_time()
         )
@@ -54,7 +54,7 @@ class _Shop(Collector):
             "Paper seconds in a live second.",
             page_work.work.settings.time_scale,
         )
-        # A database that is full of queries would hold up the scrape; /status asks it once.
+        # A busy database would hold up the scrape; /status queries it once.
         yield GaugeMetricFamily(
             "doorbuster_shop_books", "Books in the catalogue.", stocking.known_size()
         )

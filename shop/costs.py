@@ -1,7 +1,6 @@
 """PostgreSQL's cost of the four browsing pages with the present catalogue.
 
-Owns: which pages are asked for, reading the backend's clock. Must not know: who else visits; the
-pages are made in this process, one after the other.
+The pages are made in this process, one after the other; the clock is that of the backend.
 """
 
 import random
@@ -18,7 +17,7 @@ from rich.table import Table
 from shop import page_work, sentry, stocking
 from shop.catalogue.shelves import SHELVES
 
-# What the load generator's customers search for; a test compares.
+# The search words of the load generator's customers; a test compares them.
 SEARCH_WORDS = (
     "detective", "history", "letters", "night", "photograph", "secret", "spring", "stolen",
     "story", "street",
@@ -27,7 +26,7 @@ _CPU_CLOCK = 2  # CPUCLOCK_SCHED of Linux' clock ids for other processes
 
 
 def run(rounds: int) -> None:
-    """Print the table. Raises ClickException if the database cannot be asked or is elsewhere."""
+    """Print the table. Raises ClickException if the database is away or on another machine."""
     sentry.set_mode(sentry.MODES[0])
     page_work.work.configure(page_work.PageWorkSettings(profile="real"))
     try:

@@ -47,7 +47,7 @@ def _schema(text: str) -> str:
 
 
 class Environment(SettingsModel):
-    """What the shop reads; its other settings are Django's, in `shop.settings`."""
+    """The settings that the shop reads; its other settings are Django's, in `shop.settings`."""
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",

@@ -1,7 +1,4 @@
-"""The forms of the shop: what is accepted, and what is said when it is not.
-
-Owns: field names, limits, messages. Must not know: what happens with accepted input.
-"""
+"""The forms of the shop: fields, limits, and messages for input that is not accepted."""
 
 import re
 from datetime import date
@@ -40,14 +37,14 @@ def _password(label: str, autocomplete: str) -> forms.CharField:
 
 
 class LoginForm(forms.Form):
-    """Name and password of the customer (Tr-1)."""
+    """The form with name and password of the customer (Tr-1)."""
 
     username = _text("User name", 40, "username")
     password = _password("Password", "current-password")
 
 
 class SignUpForm(forms.Form):
-    """A new account."""
+    """The form for a new account."""
 
     username = _text("User name", 40, "username", min_length=3, validators=[_VALID_USERNAME])
     full_name = _text("Full name", 80, "name")
@@ -76,7 +73,7 @@ class SignUpForm(forms.Form):
 
 
 class AddressForm(forms.Form):
-    """Where it goes (Tr-2)."""
+    """The form for the delivery address (Tr-2)."""
 
     full_name = _text("Full name", 80, "name")
     street = _text("Street and number", 120, "street-address")
@@ -98,7 +95,7 @@ class AddressForm(forms.Form):
 
 
 class PaymentForm(forms.Form):
-    """How it is paid (Tr-3). A toy: nothing is charged and nothing of it is kept."""
+    """The form for the payment (Tr-3). A toy: nothing is charged or kept."""
 
     idempotency_key = forms.UUIDField(
         widget=forms.HiddenInput,
@@ -146,7 +143,7 @@ class PaymentForm(forms.Form):
 
 
 class CopiesForm(forms.Form):
-    """How many copies of a book belong in the cart."""
+    """The form for the number of copies of a book in the cart."""
 
     book = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
     quantity = forms.IntegerField(
@@ -163,13 +160,13 @@ class CopiesForm(forms.Form):
 
 
 class BuyForm(forms.Form):
-    """Which book *Buy* carries into the checkout (Br-4)."""
+    """The form of *Buy*: the book that goes into the checkout (Br-4)."""
 
     book = forms.IntegerField(min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
 
 class SearchForm(forms.Form):
-    """The words of a search."""
+    """The form with the words of a search."""
 
     q = forms.CharField(
         label="Search",

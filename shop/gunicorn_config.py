@@ -1,6 +1,6 @@
 """Gunicorn's configuration: one process, DOORBUSTER_SHOP_WORKERS threads, kept-alive connections.
 
-Owns: how the shop is served. The controller starts in the worker process, beside its threads.
+The controller starts in the worker process, next to its threads.
 """
 
 import signal
@@ -21,29 +21,30 @@ threads = settings.SHOP_WORKERS
 worker_connections = 1000
 backlog = 512
 keepalive = 75
-timeout = 120  # the main thread gives a sign of life; a saturated shop is slow, not dead
+timeout = 120  # the main thread sends heartbeats; a saturated shop is slow, not dead
 graceful_timeout = 10
 loglevel = "warning"
 forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
-# What the gateway lets through is read: it has such limits of its own and says what exceeds them,
-# Gunicorn has a bare 400. The gateway adds five fields; 8190 is the most that Gunicorn takes.
+# Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
+# the exceeded one, while Gunicorn only answers a bare 400. The gateway adds five fields; 8190 is
+# the most that Gunicorn takes.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
 
-# How long a thread keeps the interpreter while others want it: the quantum of processor sharing.
+# The time a thread keeps the interpreter while others want it: the quantum of processor sharing.
 SWITCH_INTERVAL_S = 0.0005
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Called in the worker process when it begins: it dies with a master that is killed."""
+    """Let the worker process die with a master that is killed; called when the process begins."""
     serving.end_with_master(worker, signal.SIGKILL)
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Called in the worker process before it serves."""
+    """Start the controller; called in the worker process before it serves."""
     from shop import controller
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)

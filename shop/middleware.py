@@ -1,4 +1,4 @@
-"""The shop's own middleware: page work around the eight pages, and what a browser may load."""
+"""The shop's middleware: page work around the eight pages, and the resources a browser may load."""
 
 from collections.abc import Callable
 
@@ -14,12 +14,12 @@ _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self'; style-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-# What shows a page. A redirect, a wrong address or a crash is answered without page work.
+# Statuses that show a page. A redirect, a wrong address or a crash is answered without page work.
 _STATUSES_WITH_WORK = frozenset((200, 409, 422))
 
 
 class PageWorkMiddleware:
-    """Outermost: measures what a page itself cost and makes up the rest of its execution time."""
+    """The outermost middleware: it measures a page's cost and spends its remaining time."""
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response
@@ -44,7 +44,7 @@ class PageWorkMiddleware:
 
 
 class ContentSecurityMiddleware:
-    """Pages load nothing but the shop's own styles and pictures."""
+    """The header by which pages load only the shop's styles and pictures."""
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response
@@ -56,7 +56,7 @@ class ContentSecurityMiddleware:
 
 
 class VisitMiddleware:
-    """A visit begins with the first of the eight pages: from then on the session has a cookie."""
+    """The begin of a visit with one of the eight pages: the session then has a cookie."""
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response

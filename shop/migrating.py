@@ -1,6 +1,6 @@
 """The tables of the shop and of the ad server, each in a schema of PostgreSQL.
 
-Owns: making a schema and its tables, and refusing tables that this version cannot use.
+It creates a schema and its tables, and refuses tables that this version cannot use.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from django.db.migrations.executor import MigrationExecutor
 
 
 class OldTablesError(click.ClickException):
-    """An earlier version made the tables, and no migration leads from them to this one."""
+    """The error for tables of an earlier version from which no migration leads to this one."""
 
 
 def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
-    """Apply migrations that the schema has not seen; makes the schema if there is none.
+    """Apply migrations that the schema has not seen; create the schema if there is none.
 
     Raises OldTablesError.
     """
@@ -31,7 +31,10 @@ def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
 
 
 def _check_columns(schema: str) -> None:
-    """Version 0.2.0 began with new migrations, so names alone do not tell old tables from new."""
+    """Raise OldTablesError if a column is missing.
+
+    Version 0.2.0 began with new migrations, so their names do not distinguish old tables from new.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, column_name FROM information_schema.columns "

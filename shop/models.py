@@ -1,7 +1,6 @@
 """The shop's tables: books on shelves, customers, orders.
 
-Owns: the tables and the rules the database itself must hold (stock never negative, one order per
-idempotency key). Must not know: pages, sessions, page work.
+The database itself enforces two rules: stock is never negative, and a key has one order.
 """
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -39,7 +38,7 @@ class Category(models.Model):
 
 
 class Author(models.Model):
-    """Someone who writes."""
+    """An author of books."""
 
     name = models.CharField(max_length=80, unique=True)
 
@@ -51,17 +50,17 @@ class Author(models.Model):
 
 
 class BookQuerySet(models.QuerySet["Book"]):
-    """Ways to fetch books without carrying columns that a page does not show."""
+    """Queries for books without columns that a page does not show."""
 
     def listed(self) -> "BookQuerySet":
-        """Just what a listing shows of a book."""
+        """Return books with only the columns of a listing."""
         return self.select_related("author").only(
             "title", "author__name", "price_cents", "stock", "rating", "published"
         )
 
 
 class Book(models.Model):
-    """A book as it is sold here."""
+    """A book that the shop sells."""
 
     class Binding(models.TextChoices):
         PAPERBACK = "paperback", "Paperback"
@@ -114,20 +113,20 @@ class Book(models.Model):
 
     @property
     def price(self) -> str:
-        """For people: `€12.90`."""
+        """The price as text, such as `€12.90`."""
         return money(self.price_cents)
 
 
 def money(cents: int) -> str:
-    """`1290` → `€12.90`."""
+    """Return `€12.90` for `1290`."""
     return f"€{cents // 100:,}.{cents % 100:02d}"
 
 
 class CustomerManager(BaseUserManager["Customer"]):
-    """Makes accounts."""
+    """A factory of accounts."""
 
     def create_user(self, username: str, email: str, password: str, full_name: str) -> "Customer":
-        """A customer with this password; raises IntegrityError if the name is taken."""
+        """Return a new customer with this password; raises IntegrityError if the name is taken."""
         customer = self.model(username=username, email=email, full_name=full_name)
         customer.set_password(password)
         customer.save(using=self._db)
@@ -135,14 +134,14 @@ class CustomerManager(BaseUserManager["Customer"]):
 
 
 class Customer(AbstractBaseUser):
-    """Someone with an account. `is_seeded` marks those that came with the shop."""
+    """A person with an account. `is_seeded` marks the accounts that came with the shop."""
 
     username = models.CharField(max_length=40, unique=True)
     email = models.EmailField()
     full_name = models.CharField(max_length=80)
     is_active = models.BooleanField(default=True)
     is_seeded = models.BooleanField(default=False)
-    last_login = None  # nobody asks for it, and it would cost every login an UPDATE
+    last_login = None  # not needed, and it would cost every login an UPDATE
 
     USERNAME_FIELD = "username"
     EMAIL_FIELD = "email"
@@ -177,7 +176,7 @@ class Order(models.Model):
 
     @property
     def number(self) -> str:
-        """For people: `DB-000042`."""
+        """The order's number as text, such as `DB-000042`."""
         return f"DB-{self.pk:06d}"
 
     @property
@@ -186,7 +185,7 @@ class Order(models.Model):
 
 
 class OrderLine(models.Model):
-    """So many copies of a book at the price of that moment."""
+    """The copies of one book in an order, at the price of that moment."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")
     book = models.ForeignKey(Book, on_delete=models.PROTECT, related_name="+")

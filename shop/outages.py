@@ -1,7 +1,7 @@
-"""When what is behind the shop is away: PostgreSQL or Redis cannot be reached, or broke off.
+"""Outages of back ends: PostgreSQL or Redis cannot be reached, or closed the connection.
 
-Owns: telling these faults from the shop's own, counting the requests they cost, saying them in the
-log in one line. Must not know: pages, what a visitor is told.
+It separates these faults from the shop's own, counts the requests they cost, and writes each into
+the log in one line.
 """
 
 import logging
@@ -15,7 +15,7 @@ from shop import activity
 POSTGRES, REDIS = "postgres", "redis"
 BACK_ENDS = (POSTGRES, REDIS)
 
-# SQLSTATEs of a server that ends, has crashed, is starting, or takes nobody more.
+# SQLSTATEs of a server that ends, has crashed, is starting, or accepts no more connections.
 _AWAY = ("57P01", "57P02", "57P03", "53300")
 _CONNECTION_CLASS = "08"
 # Its disk is full, or it follows another server.
@@ -23,15 +23,15 @@ _REDIS_TAKES_NOTHING = ("MISCONF", "READONLY", "You can't write against a read o
 
 
 def away(fault: BaseException | None) -> str | None:
-    """Which back end is away, if that is what the fault means; None if it means something else."""
+    """Return the back end that is away, if the fault means that; otherwise None."""
     if isinstance(fault, redis.ConnectionError | redis.TimeoutError | redis.OutOfMemoryError):
         return REDIS
     if isinstance(fault, redis.ResponseError) and str(fault).startswith(_REDIS_TAKES_NOTHING):
         return REDIS
-    if isinstance(fault, InterfaceError):  # the driver's own: its connection is closed
+    if isinstance(fault, InterfaceError):  # the driver's error: its connection is closed
         return POSTGRES
     if isinstance(fault, OperationalError):
-        # None: no server has said it. A query that was cancelled has a state of its own.
+        # None: the error is not from a server. A cancelled query has a separate SQLSTATE.
         sqlstate = getattr(fault.__cause__, "sqlstate", None)
         if sqlstate is None or sqlstate in _AWAY or sqlstate.startswith(_CONNECTION_CLASS):
             return POSTGRES
@@ -39,19 +39,19 @@ def away(fault: BaseException | None) -> str | None:
 
 
 def count(back_end: str) -> None:
-    """A request could not be answered because that back end was away."""
+    """Count a request without an answer because that back end was away."""
     lost = activity.mine().lost_to
     lost[back_end] = lost.get(back_end, 0) + 1
 
 
 def counts() -> dict[str, int]:
-    """Requests since the shop started that could not be answered, by the back end away."""
+    """Return the requests without an answer since the shop started, by the back end away."""
     lost = activity.lost_to()
     return {back_end: lost.get(back_end, 0) for back_end in BACK_ENDS}
 
 
 class InOneLine(logging.Filter):
-    """Hundreds of requests meet the same outage: each is a line in the log, without a traceback."""
+    """A filter that logs an outage, which may meet hundreds of requests, without tracebacks."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fault = record.exc_info[1] if record.exc_info else None

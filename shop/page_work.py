@@ -1,34 +1,31 @@
-"""Page work: makes a page of the shop cost what the papers' pages cost.
-
-Owns: how much execution time a request of one of the eight pages gets, and spending it.
-Must not know: what is on a page, who asks for it, the gateway.
+"""Page work: it makes a page of the shop cost the same as the papers' pages.
 
 A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
-(LIFO-Pri, Table 2) divided by the time scale. BUSY_RATIO of it is CPU, really burnt by the thread
-that serves the page and measured with the thread's own CPU clock, so that a page under contention
-takes longer but costs the same. The rest is waiting for the database (`pg_sleep` on the
-page's own connection, which the database can cancel). Busy and waiting periods are interleaved, as
-in section 3.2.2 of the paper. That is profile `paper`.
+(LIFO-Pri, Table 2) divided by the time scale. BUSY_RATIO of it is CPU. The thread that serves the
+page really burns it, measured with its CPU clock, so that a page under contention takes longer but
+costs the same. The rest is waiting for the database (`pg_sleep` on the page's connection, which the
+database can cancel). Busy and waiting periods are interleaved, as in section 3.2.2 of the paper.
+That is profile `paper`.
 
 Under profile `cpu` every page is the CPU-intensive one of the paper's section 3.1 (Table 1, Figs. 3
-to 5): CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way, and no waiting but what
-the page's own queries take. The paper prints neither mean nor distribution: at the load
-its drop rate implies (ρ = 1.15), this mean and near-constant times give its Table 1, and
-exponential times do not.
+to 5). It takes CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way; the only waits
+are those of the page's queries. The paper prints neither mean nor distribution: at the load its
+drop rate implies (ρ = 1.15), this mean and near-constant times give its Table 1, and exponential
+times do not.
 
-What the page itself cost counts towards what was drawn:
+The page's own cost counts towards the draw:
 
-- its own CPU, and CPU_OUTSIDE_S for what Gunicorn spends on a request outside the application;
-- its own waiting for PostgreSQL and Redis: wall time less CPU. That is back-end time only while
-  the request is alone in the shop; among others it is mostly the queue for the interpreter, and
-  counting that would make the promised waits vanish under load. So how long a page type waits is
-  learnt from requests that were alone, and a request among others counts that much at most.
+- its own CPU, and CPU_OUTSIDE_S for Gunicorn's CPU on a request outside the application;
+- its own waiting for PostgreSQL and Redis: wall time less CPU. That is back-end time only while the
+  request is alone in the shop; among others it is mostly the queue for the interpreter, and
+  counting that would make the promised waits vanish under load. So the wait of a page type is
+  learnt from requests that were alone, and a request among others counts at most that wait.
 
-A page that cost more than its draw, or less because a wait is rounded to the database's whole
-milliseconds, carries the difference to the next request of its type, so that the means hold.
+A page may cost more than its draw, or less because a wait is rounded to the database's whole
+milliseconds. The next request of its type gets the difference, so that the means hold.
 
-A page whose customer has left ends within the next slice, if the sentry is set to cancel; it is not
-counted as served, and what it was to make up for is left to the next one.
+If the sentry is set to cancel, a page whose customer has left ends within the next slice. It is not
+counted as served, and the next page of its type makes up the difference.
 """
 
 import random
@@ -52,9 +49,9 @@ CPU_INTENSIVE_S = 0.300  # paper seconds a page, profile `cpu`
 SPREAD = 0.5  # execution times are uniform within mean ± 50 %
 SLICES = 4  # pairs of a busy and a waiting period
 
-# Measured by `python -m shop calibrate` on an idle shop, which prints it.
+# `python -m shop calibrate` measures it on an idle shop, and prints it.
 CPU_OUTSIDE_S = 0.0004
-# What a page or a sleep waits beyond what was asked for, until it has once been seen alone.
+# The wait of a page or a sleep above its target, until one has been seen alone.
 UNLEARNT_WAIT_S = 0.001
 _LEARNING_RATIO = 0.1
 
@@ -64,7 +61,10 @@ _SPIN = range(400)
 
 @dataclass(frozen=True, slots=True)
 class PageWorkSettings:
-    """`profile` is `paper` or `cpu` (as above), or `real` (only what the page itself costs)."""
+    """The settings of page work.
+
+    `profile` is `paper` or `cpu` (see above), or `real` (only the page's own cost).
+    """
 
     profile: Profile = "paper"
     time_scale: float = 10.0
@@ -82,7 +82,7 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """Draws what each request shall cost, and carries over what it did cost. Thread-safe."""
+    """The budget of requests: it draws their cost, and carries differences over. Thread-safe."""
 
     def __init__(self, settings: PageWorkSettings) -> None:
         self._profile = settings.profile
@@ -92,7 +92,7 @@ class Budget:
         self._overdrawn = {page.name: NOTHING for page in PAGE_TYPES}
 
     def draw(self, page: PageType) -> Share:
-        """What the next request of this type shall cost: a fresh draw."""
+        """Return a fresh draw for the next request of this type."""
         with self._lock:
             factor = self._rng.uniform(1 - SPREAD, 1 + SPREAD)
         factor /= self._time_scale
@@ -102,14 +102,14 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """What requests of this type spent beyond their draws; the caller has to make it up."""
+        """Return the excess of earlier requests of this type, which the caller must make up."""
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = NOTHING
         return over
 
     def settle(self, page: PageType, wanted: Share, spent: Share) -> None:
-        """Carry the difference between what was wanted and what was spent to the next request."""
+        """Carry the difference between wanted and spent to the next request."""
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = Share(
@@ -119,7 +119,7 @@ class Budget:
 
 
 class Stopwatch:
-    """A request's cost to its thread since the stopwatch was made."""
+    """A request's cost to its thread since the stopwatch was created."""
 
     __slots__ = ("_started_cpu_s", "_started_s", "_waited_before_s", "queries")
 
@@ -139,12 +139,12 @@ class Stopwatch:
 
     @property
     def waited_s(self) -> float:
-        """Of `wall_s`: waiting for Redis, and within `counting_queries` for PostgreSQL."""
+        """The waiting within `wall_s`: for Redis, and in `counting_queries` for PostgreSQL."""
         return back_end.waited_s() - self._waited_before_s
 
     @contextmanager
     def counting_queries(self) -> Iterator[None]:
-        """Count the queries made within, and the waiting for them."""
+        """Count the queries made within the block, and the waiting for them."""
         with connection.execute_wrapper(self._query):
             yield
 
@@ -154,13 +154,13 @@ class Stopwatch:
 
 
 class IdleWaits:
-    """How long something waits for the back end when nobody else is in the shop."""
+    """The time that an object waits for the back end when its request is alone in the shop."""
 
     def __init__(self) -> None:
         self._mean_s: dict[str, float] = {}
 
     def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
-        """The part of `waited_s` that was the back end's; learns from it if it was alone."""
+        """Return the back end's part of `waited_s`; learn from it if the request was alone."""
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)
         if not alone:
@@ -172,18 +172,18 @@ class IdleWaits:
 
 
 class PageWork:
-    """The work of all pages, as it is set at the moment."""
+    """The work of all pages, with its present settings."""
 
     def __init__(self) -> None:
         self._idle_waits = IdleWaits()
         self.configure(PageWorkSettings())
 
     def configure(self, settings: PageWorkSettings) -> None:
-        """From the next request on; the draws start anew from the seed, nothing is carried over."""
+        """Use these settings from the next request on; the draws start again from the seed."""
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:
-        """Learn anew how long an idle page waits: pages are made in another way from now on."""
+        """Learn again how long an idle page waits, as pages are made in another way from now on."""
         self._idle_waits = IdleWaits()
 
     @property
@@ -191,9 +191,9 @@ class PageWork:
         return self._current[0]
 
     def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
-        """Spend what is left of the execution time of a page that has been made, and count it.
+        """Spend the rest of the execution time of a page that has been made, and count it.
 
-        `alone` says that no other request was in the shop while the page was made.
+        `alone` is whether no other request was in the shop while the page was made.
         """
         settings, budget = self._current
         own_cpu_s, own_wait_s = stopwatch.cpu_s, stopwatch.waited_s
@@ -231,7 +231,7 @@ class PageWork:
     ) -> float:
         """Burn CPU until the stopwatch has seen `busy_until_s` of it, and wait in between.
 
-        Answers how long the back end has been waited for, in seconds of the budget.
+        Returns the time waited for the back end, in seconds of the budget.
         """
         busy_from_s = stopwatch.cpu_s
         busy_s = max(0.0, busy_until_s - busy_from_s)
@@ -248,7 +248,7 @@ class PageWork:
 def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
     """Use CPU in Python, which shares the interpreter as the making of a page does.
 
-    Raises ClientGone when there is nobody left to do it for.
+    Raises ClientGone when the request's client has left.
     """
     while stopwatch.cpu_s < until_cpu_s:
         sentry.check()
@@ -257,12 +257,12 @@ def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
 
 
 def whole_milliseconds(duration_s: float) -> float:
-    """Rounded to what `pg_sleep` can do: it wakes up at whole milliseconds only."""
+    """Return the duration rounded for `pg_sleep`, which wakes up at whole milliseconds only."""
     return max(0, round(duration_s / _MILLISECOND_S)) * _MILLISECOND_S
 
 
 def wait(duration_s: float) -> float:
-    """Let the database sleep on this thread's connection; answers the time less the CPU it took."""
+    """Let the database sleep on this thread's connection; return the time less the CPU it took."""
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(%s)", (duration_s,))

@@ -1,7 +1,4 @@
-"""Brings everything the shop needs before it can be served up to date.
-
-Owns: the order of migrating, seeding and collecting static files. Must not know: pages.
-"""
+"""The preparation of the shop: it brings everything up to date before the shop is served."""
 
 import hashlib
 from pathlib import Path
@@ -18,7 +15,7 @@ _MARK = ".source"
 
 
 def prepare(progress: Progress) -> None:
-    """Migrate, seed, collect static files, end old sessions; does only what has not been done."""
+    """Migrate, seed, collect static files and end old sessions, as far as necessary."""
     migrating.migrate(settings.SHOP_SCHEMA, "Migrating the database", progress)
     SessionStore.clear_expired()
     if not seeding.seed(settings.CATALOGUE_BOOKS, progress):

@@ -1,11 +1,9 @@
-"""A purchase on its way to becoming an order: what is bought, under which key, by whom, where to.
+"""A purchase that may become an order: its books, its key, its customer and address.
 
-Owns: the purchase's form in the session and, signed, in the checkout's pages. Must not know: pages,
-stock, how an order is placed.
-
-Every form of the checkout carries its own purchase, so that a browser may have several of them open
-at once and a lost session costs a customer nothing but the way back. The session keeps the purchase
-that was touched last, for a page that is asked for without a form.
+The session keeps it, and the checkout's pages carry it, signed. Every form of the checkout carries
+its own purchase, so that a browser may have several of them open at once. A lost session then costs
+a customer only the way back. The session keeps the purchase that was used last, for a page that is
+requested without a form.
 """
 
 import uuid
@@ -19,11 +17,11 @@ from shop.cart import Quantities
 
 _SALT = "shop.checkout.purchase"
 MAX_AGE_S = 24 * 3600
-"""How long a form of the checkout may be sent."""
+"""Seconds for which a form of the checkout may be sent."""
 
 
 class Unreadable(Exception):  # noqa: N818 -- a fact about a form, not a fault
-    """The form's purchase is too old, or this shop has not signed it."""
+    """The error for a form whose purchase is too old, or not signed by this shop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +38,20 @@ class Purchase:
     """The total that the page with this form showed."""
 
     def for_customer(self, customer: int) -> Self:
-        """The same books for this customer; the address of another one is left out."""
+        """Return the same purchase for this customer, without the address of another one."""
         if self.customer == customer:
             return self
         return replace(self, customer=customer, address=None)
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
-        """This one, with the address that the session has kept of it if it has none."""
+        """Return this purchase; if it has no address, with the one that the session has kept."""
         if self.address or kept is None:
             return self
         is_same = (kept.key, kept.customer) == (self.key, self.customer)
         return replace(self, address=kept.address) if is_same else self
 
     def kept(self) -> dict[str, Any]:
-        """The purchase as the session keeps it."""
+        """Return the purchase as the session keeps it."""
         state = {
             "wanted": {str(book): copies for book, copies in self.wanted.items()},
             "key": str(self.key),
@@ -64,21 +62,21 @@ class Purchase:
         return {name: value for name, value in state.items() if value is not None}
 
     def signed(self) -> str:
-        """The purchase as a form carries it."""
+        """Return the purchase as a form carries it."""
         return signing.dumps(self.kept(), salt=_SALT)
 
     def link(self) -> str:
-        """What an address of the shop carries: all but where it goes, which belongs in no log."""
+        """Return the purchase for a URL, without the address, which must not be in a log."""
         return replace(self, address=None).signed()
 
 
 def begun(wanted: Quantities) -> Purchase:
-    """A new purchase, under a new key."""
+    """Return a new purchase, under a new key."""
     return Purchase(wanted, uuid.uuid4())
 
 
 def from_kept(state: Mapping[str, Any]) -> Purchase | None:
-    """What the session has kept, also that of an older shop; None if it has kept none."""
+    """Return the session's purchase, also that of an older shop; None if it has kept none."""
     if not state.get("wanted"):
         return None
     customer = state.get("customer")
@@ -92,7 +90,7 @@ def from_kept(state: Mapping[str, Any]) -> Purchase | None:
 
 
 def from_signed(text: str) -> Purchase:
-    """What a form has carried. Raises Unreadable."""
+    """Return the purchase that a form has carried. Raises Unreadable."""
     try:
         purchase = from_kept(signing.loads(text, salt=_SALT, max_age=MAX_AGE_S))
     except signing.BadSignature:

@@ -1,8 +1,7 @@
-"""Whether Redis still has what was written to it.
+"""The check whether Redis still has the data that was written to it.
 
-Owns: a mark in that memory, looked for whenever a connection is made anew, which a Redis that died
-forces on every thread. Must not know: sessions. A Redis that is back within a moment has cost no
-request, and has forgotten everything all the same.
+A mark in Redis is looked for whenever a connection is made again; a Redis that died forces every
+thread to do so. A Redis that is back within a moment costs no request, but its data is lost.
 """
 
 import secrets
@@ -15,7 +14,7 @@ _MARK: Final = "doorbuster:memory"
 
 
 class Memory:
-    """How often what was in Redis has gone, since the first look."""
+    """The number of times that Redis has lost its data, since the first look."""
 
     def __init__(self) -> None:
         self._mark: bytes | None = None
@@ -23,7 +22,7 @@ class Memory:
         self.losses = 0
 
     def look(self, connection: redis.Connection) -> None:
-        """On a connection that has just been made; raises what Redis does."""
+        """Look for the mark on a connection that has just been made; raises errors of Redis."""
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")
         connection.read_response()

@@ -1,7 +1,6 @@
-"""Takes back what the seeded accounts have bought, as if they had never been there.
+"""The return of the seeded accounts' purchases, as if they had never been made.
 
-Owns: whose orders may be removed, and putting their copies back in stock. Must not know: pages,
-why they are taken back. Orders of people who signed up are theirs.
+Orders of people who signed up stay.
 """
 
 from django.db import connection, transaction
@@ -20,12 +19,12 @@ _WITH_BOOKS_BEYOND = """
 
 
 def take_back(beyond: int | None = None) -> int:
-    """Remove the seeded accounts' orders, their copies back in stock; answers how many there were.
+    """Remove the seeded accounts' orders, with their copies back in stock; return their number.
 
-    With `beyond` only orders that name a book of a higher id.
+    With `beyond` it removes only orders that name a book of a higher id.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        # Nobody may take stock while it is put back; people may go on looking.
+        # Stock must not be taken while copies are put back; people may continue to browse.
         cursor.execute("LOCK TABLE shop_order, shop_orderline, shop_book IN EXCLUSIVE MODE")
         cursor.execute(
             "CREATE TEMPORARY TABLE returned ON COMMIT DROP AS "

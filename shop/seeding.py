@@ -1,7 +1,4 @@
-"""Fills the shop: shelves, books, accounts.
-
-Owns: what a seeded shop is, and when it has to be made anew. Must not know: pages.
-"""
+"""The seeding of the shop: shelves, books, accounts."""
 
 import hashlib
 import inspect
@@ -17,7 +14,7 @@ from shop.stocking import Progress
 
 
 def fingerprint() -> str:
-    """Changes when the catalogue or the accounts would come out differently."""
+    """Return a digest that changes when the catalogue or the accounts would be different."""
     digest = hashlib.sha256()
     for module in (book_making, shelf_words, accounts, searching):
         digest.update(inspect.getsource(module).encode())
@@ -25,10 +22,10 @@ def fingerprint() -> str:
 
 
 def seed(count: int, progress: Progress) -> bool:
-    """Fill the shop with `count` books unless it already is as it should be.
+    """Fill the shop with `count` books unless it is up to date; return whether anything was done.
 
-    Answers whether anything was done. Another number of books keeps accounts and orders as
-    `stocking.resize` does; other books, or other words to find them by, mean a new shop.
+    Another number of books keeps accounts and orders as `stocking.resize` does. Other books, or
+    other words to find them by, mean a new shop.
     """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():
@@ -43,7 +40,7 @@ def seed(count: int, progress: Progress) -> bool:
 
 
 def _empty() -> None:
-    """Also orders of people: the books they bought are about to be other books."""
+    """Empty the shop, including people's orders: the books they bought become other books."""
     tables = ", ".join(
         model._meta.db_table for model in (OrderLine, Order, Book, Author, Category, SeedState)
     )

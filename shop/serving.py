@@ -1,8 +1,4 @@
-"""Starts Gunicorn on the CPUs that belong to the shop.
-
-Owns: CPU affinity, the replacement of this process by Gunicorn, the end of Gunicorn's workers with
-their master. Must not know: pages.
-"""
+"""The start of Gunicorn on the shop's CPUs, and the end of its workers with their master."""
 
 import os
 import signal
@@ -20,7 +16,7 @@ from shop import settings
 def end_with_master(worker: Worker, sign: signal.Signals) -> None:
     """Let the kernel send `sign` to this worker process when its master is killed.
 
-    Without it the worker serves on for seconds, on the ports that the next master needs.
+    Without it the worker continues for seconds, on the ports that the next master needs.
     """
     processes.end_with_parent(sign)
     if worker.ppid != os.getppid():  # it was killed before
@@ -28,7 +24,7 @@ def end_with_master(worker: Worker, sign: signal.Signals) -> None:
 
 
 def check_inner_host() -> None:
-    """Raises click's error if nothing can listen on the inner host; Gunicorn would try for long."""
+    """Raise click's error if nothing can listen on the inner host; Gunicorn would retry long."""
     host = settings.INNER_HOST
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -42,7 +38,7 @@ def check_inner_host() -> None:
 
 
 def check_inner_token() -> None:
-    """Raise click's error if the controller must ask for a token that it does not have."""
+    """Raise click's error if the controller requires a token that is not set."""
     if settings.INNER_TOKEN_REQUIRED and not settings.INNER_TOKEN:
         raise click.ClickException(
             "DOORBUSTER_INNER_TOKEN_REQUIRED=1 needs DOORBUSTER_INNER_TOKEN; `make up` generates "
@@ -51,7 +47,7 @@ def check_inner_token() -> None:
 
 
 def serve() -> None:
-    """Never returns: the process becomes Gunicorn's."""
+    """Replace this process by Gunicorn; never returns."""
     check_inner_token()
     try:
         os.sched_setaffinity(0, settings.SHOP_CPUS)

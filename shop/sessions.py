@@ -1,14 +1,12 @@
 """Sessions: kept in PostgreSQL, next to the orders, and read from Redis.
 
-Owns: where a session is kept and read. Must not know: what is in it, except for the bare visit.
+PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. A session with only a
+visit is in Redis alone, because most sessions never hold more. Redis may be away or lose all data
+at any time: the shop then reads from PostgreSQL.
 
-PostgreSQL has what a customer would miss: cart, sign-in, purchase. A session that holds a visit and
-nothing more is in Redis alone, because most sessions never hold more. Redis may be away or forget
-everything at any time: the shop then reads from PostgreSQL.
-
-Redis must not answer with what is out of date either, for example a sign-in that has been ended.
-Each entry carries an epoch. The shop begins a new epoch whenever it could not tell Redis of a
-change, and trusts no entry of an earlier one. Only the shop, one process, writes to it.
+Redis must not return outdated data either, for example a sign-in that has been ended. Each entry
+carries an epoch. The shop begins a new epoch whenever it could not send a change to Redis, and
+trusts no entry of an earlier one. Only the shop, one process, writes to it.
 """
 
 import logging
@@ -29,7 +27,7 @@ from shop import outages
 _logger = logging.getLogger(__name__)
 
 _ASK_AGAIN_S = 1.0
-"""After a fault Redis is left alone for this long, so that not every page waits for it."""
+"""Real seconds without calls of Redis after a fault, so that not every page waits for it."""
 _VISIT = frozenset({"visit"})
 
 _UPDATE = "UPDATE django_session SET session_data = %s, expire_date = %s WHERE session_key = %s"
@@ -60,15 +58,15 @@ class _Cache:
         return _Entry(*found) if found else None
 
     def set(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store what is now in PostgreSQL."""
+        """Store data that is now in PostgreSQL."""
         self._tell("set", _name(key), (self.epoch, data), age_s)
 
     def add(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store what was read from PostgreSQL, unless Redis has got something newer since."""
+        """Store data that was read from PostgreSQL, unless Redis has got newer data since."""
         self._ask("add", _name(key), (self.epoch, data), age_s)
 
     def delete(self, key: str) -> None:
-        """Forget the session."""
+        """Remove the session."""
         self._tell("delete", _name(key))
 
     def _tell(self, *command: Any) -> None:
@@ -76,7 +74,7 @@ class _Cache:
             self.epoch = secrets.token_hex(8)
 
     def _ask(self, command: str, *arguments: Any) -> Any:
-        """The answer, or `_AWAY`."""
+        """Return the answer, or `_AWAY`."""
         if time.monotonic() < self._away_until_s:
             return _AWAY
         try:
@@ -101,7 +99,7 @@ _cache = _Cache()
 
 
 def absences() -> int:
-    """How often Redis did not answer, since the shop started."""
+    """Return the times that Redis did not answer, since the shop started."""
     return _cache.absences
 
 
@@ -110,12 +108,12 @@ class SessionStore(db.SessionStore):
 
     _is_in_database = False
     _replaced: str | None = None
-    """The key of the row that ends when this one is first written."""
+    """The key of the row that is deleted when this one is first written."""
 
     def load(self) -> dict[str, Any]:
         """Return the session's data; if there is no session, return no data and forget the key."""
         key = self.session_key
-        assert key is not None  # else Django does not call it
+        assert key is not None  # otherwise Django does not call it
         entry = _cache.get(key)
         if entry is not None and entry.epoch == _cache.epoch:
             data = entry.data
@@ -131,7 +129,7 @@ class SessionStore(db.SessionStore):
         self.modified = True
 
     def cycle_key(self) -> None:
-        """Go on under a new key; the row of the old one ends in the moment the new one is written.
+        """Continue under a new key; the write of the new row also deletes the old one.
 
         So a sign-in whose page fails has lost nothing.
         """
@@ -143,7 +141,7 @@ class SessionStore(db.SessionStore):
             self._replaced = key
 
     def save(self, must_create: bool = False) -> None:
-        """Write it. Raises UpdateError if it was ended elsewhere since it was read."""
+        """Write the session. Raises UpdateError if it was ended elsewhere since it was read."""
         data: dict[str, Any] = self._get_session(  # type: ignore[attr-defined] # Django's
             no_load=must_create
         )
@@ -155,7 +153,7 @@ class SessionStore(db.SessionStore):
         _cache.set(self.session_key, data, self.get_expiry_age())
 
     def delete(self, session_key: str | None = None) -> None:
-        """End it, or the session of another key."""
+        """End this session, or the session of another key."""
         key = session_key or self.session_key
         if key is not None:
             self.model.objects.filter(session_key=key).delete()
@@ -201,7 +199,7 @@ def _name(key: str) -> str:
 
 
 def _matters(data: dict[str, Any]) -> bool:
-    """Whether a customer would miss it."""
+    """Return whether a customer would miss the data."""
     return not data.keys() <= _VISIT
 
 

@@ -1,4 +1,4 @@
-"""Django settings of the bookshop, with what `shop.environment` reads (docs/settings.md).
+"""Django settings of the bookshop, with the settings of `shop.environment` (docs/settings.md).
 
 Defaults are those of a bare `django-admin`; the runtime passes every variable.
 """
@@ -26,7 +26,7 @@ STATE_DIR = _READ.state_dir
 INNER_HOST = _READ.inner_host
 SHOP_HOST = _READ.shop_host
 ADS_HOST = _READ.ads_host
-# Whose word on a customer's address and scheme counts: whoever can reach the inner host.
+# Proxies whose headers for a customer's address and scheme count: all that reach the inner host.
 FORWARDED_ALLOW_IPS = "127.0.0.1,::1" if hosts.is_loopback(INNER_HOST) else "*"
 
 INNER_TOKEN = _READ.inner_token
@@ -41,8 +41,8 @@ CATALOGUE_BOOKS = _READ.catalogue_books
 
 SECRET_KEY = _READ.secret_key
 DEBUG = False
-# Only the lab's own machines reach the inner host; what stands in front of the shop answers for its
-# name, and a class may call the machine what it likes.
+# Only the lab's machines reach the inner host; the proxy in front of the shop checks names, and a
+# class may give the machine any name.
 ALLOWED_HOSTS = ["*"]
 USE_X_FORWARDED_HOST = True
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -81,7 +81,7 @@ DATABASES = {
         "USER": _READ.postgres_user,
         "PASSWORD": _READ.postgres_password,
         "NAME": _READ.postgres_db,
-        # Gunicorn's threads live as long as the process, so each keeps a connection of its own:
+        # Gunicorn's threads live as long as the process, so each keeps a separate connection:
         # docs/decisions/0005-shop-database-connections.md.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
@@ -118,7 +118,7 @@ CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "shop.views.errors.form_expired"
 
-# What abandonment does is an experiment's choice; the controller changes it: docs/sentry.md.
+# The abandonment is an experiment's choice; the controller changes it: docs/sentry.md.
 SENTRY_MODE = "watch"
 SENTRY_DATABASE_CHECK_S = 1
 
@@ -187,7 +187,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "shop": {"level": "INFO"},
-        # A mistyped address or a refused form is the visitor's business, not the log's.
+        # A mistyped address or a refused form does not belong in the log.
         "django.request": {"level": "ERROR"},
         "django.security.csrf": {"level": "ERROR"},
     },

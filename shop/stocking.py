@@ -1,8 +1,4 @@
-"""How many books the shop has: puts them on the shelves and takes them off again.
-
-Owns: growing and shrinking the catalogue of a shop that may be open. Must not know: pages, and how
-a book is put together.
-"""
+"""The size of the catalogue: it puts books on the shelves of an open shop and takes them off."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +19,9 @@ _size: int | None = None
 
 
 def size() -> int:
-    """How many books the shop is stocked with; asks the database once. 0 before it is seeded.
+    """Return the number of books in stock; it queries the database once. 0 before the seeding.
 
-    Books beyond that which people have bought are still there, but are not counted.
+    Books beyond that number which people have bought still exist, but are not counted.
     """
     global _size
     if _size is None:
@@ -34,16 +30,16 @@ def size() -> int:
 
 
 def known_size() -> int | None:
-    """As `size`, but the database is not asked; None before it was."""
+    """Return `size` without a query; None before the first one."""
     return _size
 
 
 def resize(count: int, progress: Progress) -> bool:
-    """Let the shop have its first `count` books; answers whether anything had to be done.
+    """Let the shop have its first `count` books; return whether anything had to be done.
 
-    Accounts and people's orders stay. Of the books that go, those that somebody who signed up has
-    bought stay on their shelves; orders of seeded accounts that name one that goes are taken back.
-    Pages are served meanwhile. Whoever comes second waits for the first.
+    Accounts and people's orders stay. A book beyond `count` stays if a person who signed up has
+    bought it; the seeded accounts' orders of such books are taken back. Pages are served meanwhile.
+    A second call waits for the first.
     """
     global _size
     with transaction.atomic():
@@ -59,21 +55,21 @@ def resize(count: int, progress: Progress) -> bool:
     if count != before:
         progress("Tidying up the tables")
         with connection.cursor() as cursor:
-            # Pages are quick only while the planner knows the shop and dead rows are out of sight.
+            # Pages are quick only while the planner knows the shop and dead rows are gone.
             cursor.execute("VACUUM (ANALYZE)")
     _size = count
     return count != before
 
 
 def _put(after: int, last: int, progress: Progress) -> None:
-    """The books with the ids `after` + 1 … `last`."""
+    """Add the books with the ids `after` + 1 … `last`."""
     for batch in _batches(islice(books(count=last), after, None)):
         progress(f"Putting books on the shelves: {batch[-1].id:,} of {last:,}")
         _insert(batch)
 
 
 def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
-    """Each is made while the database is busy with the one before."""
+    """Iterate over batches; each is made while the database is busy with the one before."""
     with ThreadPoolExecutor(1, thread_name_prefix="printer") as printer:
         coming = printer.submit(lambda: list(islice(new, _BATCH)))
         while batch := coming.result():
@@ -96,7 +92,7 @@ def _insert(batch: list[NewBook]) -> None:
             "INSERT INTO shop_author (name) SELECT DISTINCT author FROM new_book ORDER BY author "
             "ON CONFLICT (name) DO NOTHING"
         )
-        # Found by words at once: to fill that column later would write every row twice.
+        # The search column is filled at once: to fill it later would write every row twice.
         cursor.execute(
             f"""
             INSERT INTO shop_book ({columns}, category_id, author_id, search)
@@ -113,7 +109,7 @@ def _insert(batch: list[NewBook]) -> None:
 
 
 def _take_off(last: int) -> None:
-    """The books with ids beyond `last`, but for those that people have bought."""
+    """Delete the books with ids beyond `last`, except those that people have bought."""
     returns.take_back(beyond=last)
     with connection.cursor() as cursor:
         cursor.execute(

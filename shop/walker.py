@@ -1,7 +1,6 @@
 """Walks through the shop from the home page to a confirmed order, as a browser would.
 
-Owns: cookies, forms with their hidden fields, the eight requests in their order.
-Must not know: what the requests are for (calibration, tests).
+It handles cookies, forms with their hidden fields, and the eight requests in their order.
 """
 
 import http.client
@@ -34,11 +33,11 @@ _TIMEOUT_S = 60
 
 
 class WalkFailed(Exception):  # noqa: N818
-    """A page did not come as it should; the message says which and how."""
+    """The error when a page did not come as it should; the message names the page and the fault."""
 
 
 class Visit(NamedTuple):
-    """One page: its type, the answer, and how long the customer waited for it (live seconds)."""
+    """One page: its type, the answer, and the customer's wait for it (real seconds)."""
 
     page: str
     status: int
@@ -68,7 +67,7 @@ class _Forms(HTMLParser):
 
 
 def form(html: str, action: str) -> Form:
-    """The first form of the page that is sent to `action`. Raises WalkFailed."""
+    """Return the first form of the page that is sent to `action`. Raises WalkFailed."""
     parser = _Forms()
     parser.feed(html)
     for found in parser.forms:
@@ -78,9 +77,9 @@ def form(html: str, action: str) -> Form:
 
 
 class Walker:
-    """A customer with cookies of their own and one kept-alive connection.
+    """A customer with separate cookies and one kept-alive connection.
 
-    `tls`: whom an https URL's server has to be vouched for by; the system's authorities if None.
+    `tls` has the authorities that must certify an https URL's server; the system's if None.
     """
 
     def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
@@ -102,10 +101,10 @@ class Walker:
         self._connection.close()
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
-        """GET, or POST if there are fields: status, body, seconds. Raises OSError."""
+        """Send GET, or POST if there are fields; return status, body, seconds. Raises OSError."""
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:
-            headers["Referer"] = self._page  # without it no form is taken over https
+            headers["Referer"] = self._page  # without it the shop refuses forms over https
         if fields is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         started_s = time.perf_counter()
@@ -125,7 +124,7 @@ class Walker:
         return response.status, html, response_s
 
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
-        """Br-1 … Tr-4: look at a shelf, search, buy `book`. Raises WalkFailed or OSError."""
+        """Visit Br-1 … Tr-4: look at a shelf, search, buy `book`. Raises WalkFailed or OSError."""
         filled = {
             "Tr-1": {},
             "Tr-2": {"username": username, "password": SEEDED_PASSWORD},

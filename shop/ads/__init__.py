@@ -1,4 +1,4 @@
 """The ad server: contracts, slots, banners drawn by roulette (docs/ads.md).
 
-A Django project of its own, served by a process of its own. Source: ad_server.txt, section IV.
+It is a separate Django project, served by a separate process. Source: ad_server.txt, section IV.
 """

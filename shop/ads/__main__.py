@@ -55,7 +55,7 @@ def serve() -> None:
 
 
 def _await_database() -> None:
-    """Return when PostgreSQL accepts a connection; print a line when it is away and when back."""
+    """Return when PostgreSQL accepts a connection; print when it is away and when it is back."""
     from django.db import OperationalError, connection
 
     try:

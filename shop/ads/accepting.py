@@ -1,7 +1,4 @@
-"""Takes a contract on, wholly or not at all.
-
-Owns: making a banner and its contract of what was asked for. Must not know: HTTP.
-"""
+"""The acceptance of a contract, wholly or not at all: it stores a banner and its contract."""
 
 from typing import Any
 
@@ -15,13 +12,13 @@ from shop.ads.schemas import NewContract
 
 
 def accept(wanted: NewContract) -> Contract:
-    """The contract, stored. Raises CallError or NoCapacity, then nothing has been stored."""
+    """Return the stored contract. CallError and NoCapacity mean that nothing has been stored."""
     if wanted.ends <= wanted.starts:
         raise CallError("ends: is not after starts", "ends", "a time later than starts")
     if wanted.ends <= timezone.now():
         raise CallError("ends: has passed", "ends", "a time in the future")
     with transaction.atomic():
-        # First, for an advertiser may say that its banners do not go together.
+        # First, as an advertiser may exclude its own banners from one page.
         advertiser, _ = Advertiser.objects.get_or_create(name=wanted.advertiser)
         concepts = _known(
             Concept.objects.filter(word__in=wanted.banner.concepts),
@@ -75,7 +72,7 @@ def _clean(banner: Banner, prefix: str) -> None:
 
 
 def _known(found: Any, key: str, wanted: list[Any], field: str) -> list[Any]:
-    """The objects of these keys. Raises CallError if one of them is not there."""
+    """Return the objects of these keys. Raises CallError if one of them does not exist."""
     by_key = {getattr(one, key): one for one in found}
     for value in wanted:
         if value not in by_key:

@@ -1,7 +1,4 @@
-"""The ad server in Django's admin.
-
-Owns: lists and forms for people. Must not know: how banners are chosen.
-"""
+"""The ad server in Django's admin: lists and forms."""
 
 from typing import Any
 
@@ -45,7 +42,7 @@ class ConceptAdmin(admin.ModelAdmin):
 
 @admin.register(Advertiser, Publisher)
 class NamedAdmin(admin.ModelAdmin):
-    """Who is only a name here."""
+    """Advertisers and publishers, which have only a name here."""
 
     search_fields = ("name",)
 
@@ -83,7 +80,7 @@ class PageAdmin(admin.ModelAdmin):
 
 
 class BannerForm(forms.ModelForm):
-    """A banner has no more concepts than the inventory has columns for."""
+    """The form of a banner, which has at most as many concepts as the inventory has columns."""
 
     def clean_concepts(self) -> Any:
         concepts = self.cleaned_data["concepts"]
@@ -96,7 +93,7 @@ class BannerForm(forms.ModelForm):
 
 @admin.register(Banner)
 class BannerAdmin(admin.ModelAdmin):
-    """What is shown. Size and concepts are what a contract's capacity was verified for."""
+    """Banners. A contract's capacity was verified for their size and concepts."""
 
     form = BannerForm
     list_display = ("id", "headline", "size", "advertiser")
@@ -135,11 +132,11 @@ class ContractAdmin(admin.ModelAdmin):
         return self.readonly_fields if obj is None else ("banner", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # what was delivered stays on the books; see the action
+        return False  # the record of deliveries stays; see the action
 
     def save_model(self, request: HttpRequest, obj: Contract, form: Any, change: bool) -> None:
         if "ends" in form.changed_data:
-            obj.renews = False  # then it is meant
+            obj.renews = False  # an explicit end stops the renewal
         super().save_model(request, obj, form, change)
 
     @admin.action(description="End now")
@@ -174,7 +171,7 @@ class ContractAdmin(admin.ModelAdmin):
 
 
 class _Counted(admin.ModelAdmin):
-    """What the servers write and people read."""
+    """Counts that the servers write and people only read."""
 
     show_full_result_count = False
 
@@ -203,7 +200,7 @@ class ServerAdmin(_Counted):
 
 
 def _placement(page: Page) -> Placement:
-    """What was reported of the page, by now perhaps nothing."""
+    """Return the counts reported of the page, which may not exist yet."""
     return page.placement if hasattr(page, "placement") else Placement(page=page)
 
 

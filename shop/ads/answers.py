@@ -10,7 +10,7 @@ _Query = TypeVar("_Query", bound=Query)
 
 
 def refusal(status: int, error: str, **more: Any) -> HttpResponse:
-    """Return the answer that says why a call was not done."""
+    """Return an answer with the reason why a call was not done."""
     return JsonResponse({"error": error, **more}, status=status)
 
 

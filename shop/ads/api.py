@@ -1,8 +1,4 @@
-"""The management of contracts and publishers over HTTP.
-
-Owns: requests and answers of these calls. Must not know: what a contract needs, how banners are
-chosen.
-"""
+"""The management of contracts and publishers over HTTP."""
 
 from typing import Any
 
@@ -35,7 +31,7 @@ class _ManagementApi(NinjaAPI):
     def validation_error_from_error_contexts(  # type: ignore[override]
         self, error_contexts: list[ValidationErrorContext[Any]]
     ) -> CallError:
-        """One sentence about the first fault. A call takes one form: its only parameter."""
+        """Return one sentence about the first fault. A call takes one form: its only parameter."""
         first = error_contexts[0]
         (form,) = (field.annotation for field in first.model.model_fields.values())
         assert form is not None

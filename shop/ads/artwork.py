@@ -1,7 +1,4 @@
-"""Draws a banner as SVG, the same one every time.
-
-Owns: the designs. Must not know: the database, requests.
-"""
+"""Banners drawn as SVG; a banner always looks the same."""
 
 import random
 from html import escape
@@ -10,7 +7,7 @@ from shop.ads.sizes import SIZES
 
 DESIGN_VERSION = "b1"
 
-# Ground, ink, accent, ink on the accent: both inks read at 4.5:1 or better.
+# Ground, ink, accent, ink on the accent: both inks have a contrast of 4.5:1 or better.
 _PALETTES = (
     ("#14213d", "#f8f4e9", "#fca311", "#14213d"),
     ("#f4ecdc", "#2b2118", "#a23b27", "#ffffff"),
@@ -23,7 +20,7 @@ _PALETTES = (
 )
 _SERIF = "Georgia,'Times New Roman',serif"
 _SANS = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
-# How wide letters of these faces are at most, in font sizes: text is made to fit.
+# The most that letters of these faces are wide, in font sizes: text is shrunk to fit.
 _WIDE, _NARROW, _CAPITAL, _USUAL = 1.05, 0.38, 0.8, 0.62
 # Bold serifs are wider: DejaVu's, where a machine has no other.
 _BOLD_SERIF = 1.13
@@ -31,7 +28,7 @@ _CALL = "Have a look"
 
 
 def banner_svg(banner_id: int, size: str, headline: str, text: str, advertiser: str) -> str:
-    """The banner as a whole SVG document with a title for those who cannot see it."""
+    """Return the banner as a whole SVG document with a title for people who cannot see it."""
     width, height = SIZES[size]
     rng = random.Random(f"{DESIGN_VERSION} {advertiser} {banner_id}")
     ground, ink, accent, accent_ink = rng.choice(_PALETTES)
@@ -48,7 +45,7 @@ def banner_svg(banner_id: int, size: str, headline: str, text: str, advertiser: 
 
 
 def wording(headline: str, text: str, advertiser: str) -> str:
-    """All that the banner says, in sentences; `text` may be empty."""
+    """Return the banner's words in sentences; `text` may be empty."""
     said = (part for part in (headline, text, advertiser) if part)
     return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in said)
 
@@ -65,7 +62,7 @@ def _wide(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """An emblem, two lines of words, and a button if there is room."""
+    """Return an emblem, two lines of words, and a button if there is room."""
     ink, accent, accent_ink = colours
     margin = height * 0.2
     button = 0.0 if width < 5 * height else height * 1.75
@@ -92,7 +89,7 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Emblem, words below it (in a column: above), the button at the foot."""
+    """Return an emblem, words below it (in a column: above), and the button at the foot."""
     ink, accent, accent_ink = colours
     narrow = min(width, height)
     is_column = height > 2 * width
@@ -134,7 +131,7 @@ def _line(
     serif: bool = False,
     faded: bool = False,
 ) -> str:
-    """One line of text, made smaller if it were wider than `room`."""
+    """Return one line of text, shrunk if it would be wider than `room`."""
     wide = _width(words) * (_BOLD_SERIF if serif else 1.0)
     size = min(size, room / max(1.0, wide))
     face = f'{_SERIF}" font-weight="700' if serif else _SANS
@@ -157,7 +154,7 @@ def _button(x: float, y: float, wide: float, tall: float, accent: str, ink: str)
 
 
 def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) -> str:
-    """A book, a sun or a wave: something to look at."""
+    """Return a decorative book, sun or wave."""
     kind = rng.randrange(3)
     ring = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{accent}" fill-opacity=".18"/>'
@@ -189,7 +186,7 @@ def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) 
 
 
 def _width(text: str) -> float:
-    """At most, in font sizes."""
+    """Return the most that the text is wide, in font sizes."""
     return sum(
         _WIDE if letter in "MWmw@%—" or letter > "\u024f"  # not Latin: ideographs are squares
         else _NARROW if letter in "ijl.,:;'’!|ftr ()[]"
@@ -199,7 +196,7 @@ def _width(text: str) -> float:
 
 
 def _broken(text: str, room: float, size: float) -> list[str]:
-    """The words in lines of at most `room`, as far as single words are shorter."""
+    """Return the words in lines of at most `room`, as far as single words are shorter."""
     lines: list[str] = []
     for word in text.split():
         if lines and _width(f"{lines[-1]} {word}") * size <= room:

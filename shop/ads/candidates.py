@@ -1,10 +1,8 @@
-"""Which banners may be placed for a concept: the search that priority is about.
+"""The candidates for a concept: the search whose speed depends on the priority.
 
-Owns: the conditions a candidate fulfils, as scans over the inventory's columns. Must not know: who
-asks, with how many threads (`fan_out`), what becomes of the candidates (`placing`).
+A scan over the inventory's columns is a handful of numpy operations. Each releases the interpreter
+while it runs, so that two threads search two concepts at the same time (docs/decisions/0012).
 
-A scan is a handful of numpy operations over whole columns. Each lets go of the interpreter while
-it runs, so that two threads search two concepts at the same time (docs/decisions/0012).
 Source: ad_server.txt, section IV.A ("banners that fulfill all requirements associated with the
 request") and Fig. 4, lines 3 to 7.
 """
@@ -30,8 +28,11 @@ class Wanted:
 
 
 class _Scratch(threading.local):
-    """Each thread's own memory for one block: to ask the system for it would cost more than the
-    search, and threads would wait for each other there. 16 bytes a row, as far as they are used."""
+    """Each thread's memory for one block, 16 bytes a row.
+
+    Allocating it for each search would cost more than the search, and threads would wait for each
+    other in the allocator. The system provides only the pages that are used.
+    """
 
     def __init__(self) -> None:
         self.which = np.empty((MOST_CONCEPTS, BLOCK_ROWS), np.bool_)
@@ -46,10 +47,10 @@ _scratch = _Scratch()
 def find(
     inventory: Inventory, delivered: npt.NDArray[np.float64], wanted: Wanted, concept: int
 ) -> Rows:
-    """The rows, ascending, of banners with this concept and of the size wanted that are due.
+    """Return the rows, ascending, of due banners with this concept and the wanted size.
 
     A banner is due while fewer impressions have been delivered than an even delivery over its
-    contract's time would have by now: the pace. `delivered` has the shape (rows,).
+    contract's time would have delivered by now. `delivered` has the shape (rows,).
     """
     found = []
     blocks = -(-len(inventory) // BLOCK_ROWS)
@@ -86,9 +87,9 @@ def _in_block(
 
 
 def common(found: list[Rows], rows: int) -> Rows:
-    """The common list: every candidate once, ascending, in whatever order they were found.
+    """Return the common list: every candidate once, ascending, for any order of the results.
 
-    `rows` is the inventory's: to mark them in a column is quicker than to sort what was found.
+    `rows` is the inventory's number of rows: marking them in a column is quicker than sorting.
     """
     marked = np.zeros(rows, np.bool_)
     for candidates in found:

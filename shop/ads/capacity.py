@@ -1,19 +1,18 @@
-"""Whether there are impressions left for a contract.
+"""The check of capacity: whether enough impressions are left for a contract.
 
-Owns: what the slots are expected to show and what other contracts hold of it. Must not know: how
-contracts come in (`views`, `admin`).
+- Capacity is the forecast, over the contract's time, of all slots that can show the banner. Such a
+  slot has its size and a concept in common.
+- Held are the missing impressions of every other contract that can be shown in one of these slots.
+  They are spread evenly over its remaining time; the part within the contract's time counts. A
+  contract that renews itself continues at its rate.
 
-Capacity is the forecast of all slots that can show the banner (its size, and a concept in common)
-over the contract's time. Held is what every other contract still lacks that can be shown in one of
-these slots, spread evenly over the time it has left, as far as that falls into the contract's time;
-a contract that renews itself goes on at its rate.
-Each of them is counted in full, although it may have other slots too: so the check may refuse what
-could be placed. And it may accept what cannot:
+Each other contract counts in full, although it may have other slots too. So the check may refuse a
+contract that could be placed. It may also accept one that cannot:
 
-- What another contract holds is an average over its time, but its beginning may be taken already.
-  One slot of 10 views a day; days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25: each
-  finds room beside those before it, and together they want 125 of 100.
-- Two slots of one size on a page count twice, also for a banner that stands at most once on a page.
+- Another contract holds an average over its time, but its beginning may be taken already. Take one
+  slot of 10 views a day: days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25. Each fits
+  together with the earlier ones, but together they want 125 of 100.
+- Two slots of one size on a page count twice, also for a banner that may be at most once on a page.
 """
 
 from dataclasses import dataclass
@@ -40,7 +39,7 @@ class Contract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Impressions."""
+    """Impressions: wanted, forecast, and held by other contracts."""
 
     wanted: int
     forecast: int
@@ -60,7 +59,7 @@ class Capacity:
 
 
 class NoCapacity(ValidationError):  # noqa: N818
-    """A contract for more than is left."""
+    """The error for a contract for more impressions than are left."""
 
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(
@@ -81,7 +80,7 @@ def check(contract: Contract) -> None:
 
 
 def of(contract: Contract) -> Capacity:
-    """What is wanted, forecast and held, without the contract itself."""
+    """Return the wanted, forecast and held impressions, without the contract itself."""
     now = timezone.now()
     delivered = 0
     if contract.pk is not None:

@@ -15,7 +15,7 @@ __all__ = ["Configuration", "SettingsError", "read"]
 
 
 def _levels(value: Any) -> Any:
-    """`0=1,1=4`: level 0 has one thread, level 1 has four."""
+    """Read `0=1,1=4`: level 0 has one thread, level 1 has four."""
     if not isinstance(value, str):
         return value
     try:

@@ -1,8 +1,4 @@
-"""Whether banners are drawn as often as their weights say: many draws, and a chi-squared test.
-
-Owns: the groups, the statistic, the draws from a running server. Must not know: how banners are
-drawn.
-"""
+"""The fairness of the draws: many draws, and a chi-squared test against the weights."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,14 +10,14 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
 }  # fmt: skip
-"""Degrees of freedom → the value that chi-squared exceeds by chance in 5 % of all tests."""
+"""The value that chi-squared exceeds by chance in 5 % of all tests, by degrees of freedom."""
 MOST_GROUPS = max(CRITICAL) + 1
 PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some of the candidates, how often they are expected in all draws and how often they came."""
+    """A group of candidates, with their expected and real number of draws."""
 
     banners: int
     weight: int
@@ -30,7 +26,7 @@ class Group:
 
     @property
     def term(self) -> float:
-        """Its part of chi-squared."""
+        """The group's part of chi-squared."""
         return (self.drawn - self.expected) ** 2 / self.expected
 
 
@@ -40,7 +36,7 @@ def groups_of(
     """Sort candidates by weight and divide them into groups of about the same expected count.
 
     `weights` and `drawn` are by banner; a banner without a weight is left out. `equal` expects all
-    banners equally often, whatever their weights. Fewer groups where there are fewer banners.
+    banners equally often, whatever their weights. If there are few banners, there are fewer groups.
     """
     order = sorted(weights, key=lambda id: (-weights[id], id))
     share = {id: 1 if equal else weights[id] for id in order}
@@ -71,7 +67,7 @@ def chi_squared(groups: Sequence[Group]) -> float:
 def draw(
     host: str, port: int, size: str, concepts: str, draws: int
 ) -> tuple[dict[int, int], Counter[int]]:
-    """Ask the running server for the candidates, then draw `draws` times for a page of one slot.
+    """Request the candidates of the running server, then draw `draws` times for a page of one slot.
 
     Returns weight and draws by banner. Raises ServerError.
     """
@@ -94,4 +90,4 @@ def draw(
 
 
 class ServerError(Exception):
-    """The server did not answer or refused; the text says what to do."""
+    """The error when the server does not answer or refuses; the text includes how to fix it."""

@@ -1,6 +1,5 @@
-"""Priority by threads: a request's concepts are searched by as many threads as its level has.
+"""Priority by threads: the threads of a request's level search its concepts.
 
-Owns: the levels and the threads. Must not know: what a search is, who is of which level.
 Source: ad_server.txt, section IV.B: one concept per thread at a time, low priority one thread.
 """
 
@@ -16,7 +15,7 @@ Found = TypeVar("Found")
 
 
 def check_levels(levels: Mapping[int, int]) -> None:
-    """Raises ValueError unless levels are numbered from 0 and have 1 to MOST_THREADS threads."""
+    """Raise ValueError unless levels are numbered from 0 and have 1 to MOST_THREADS threads."""
     if not levels or sorted(levels) != list(range(len(levels))):
         raise ValueError("priority levels are numbered 0, 1, 2 … without gaps")
     if not all(1 <= threads <= MOST_THREADS for threads in levels.values()):
@@ -24,11 +23,11 @@ def check_levels(levels: Mapping[int, int]) -> None:
 
 
 class FanOut:
-    """Searches with the threads of a level; shared by the server's threads.
+    """A search with the threads of a level; the server's threads share it.
 
-    `levels` maps a priority level to its number of threads, the one that asks included: {0: 1,
-    1: 4} is the paper's low and high priority. `requests` may search at once with all their
-    threads; a helper that a busy pool does not give costs the request nothing but its help.
+    `levels` maps a priority level to its number of threads, the calling thread included: {0: 1, 1:
+    4} is the paper's low and high priority. `requests` may search at once with all their threads;
+    without a free helper a request searches alone.
     """
 
     def __init__(self, levels: Mapping[int, int], requests: int) -> None:
@@ -40,7 +39,7 @@ class FanOut:
     def search(
         self, level: int, concepts: Sequence[Concept], find: Callable[[Concept], Found]
     ) -> list[Found]:
-        """What `find` answers for each concept, in no particular order. KeyError: no such level."""
+        """Return the results of `find` by concept, unordered. KeyError: there is no such level."""
         threads = min(self.levels[level], len(concepts))
         if threads <= 1:
             return [find(concept) for concept in concepts]
@@ -59,7 +58,7 @@ class FanOut:
         try:
             work()
         finally:
-            left.clear()  # after a failure, too, nobody goes on for an answer that nobody gets
+            left.clear()  # after a failure, no thread continues for an unused answer
             started = [helper for helper in helpers if not helper.cancel()]
         for helper in started:
             helper.result()

@@ -1,11 +1,10 @@
-"""The writer thread: reports to the database what was delivered, and learns what others did.
+"""The writer thread: it reports deliveries to the database, and reads those of other processes.
 
-Owns: the exchange, one transaction per flush interval; the hour when contracts are renewed. Must
-not know: how banners are chosen.
+There is one transaction per flush interval. The thread also renews contracts from time to time.
 
-A report is added once or not at all. Its number is written in the same transaction as its counts;
-when the answer to a commit is lost, the number says whether it took place, and the same report is
-either left out or sent again.
+A report is added once or not at all. Its number is written in the same transaction as its counts.
+If the answer to a commit is lost, the number shows whether it took place; the same report is then
+left out or sent again.
 """
 
 import logging
@@ -26,14 +25,14 @@ _logger = logging.getLogger(__name__)
 
 
 FORGOTTEN_AFTER = timedelta(days=1)
-"""The row in `ads_server` of a process that has not reported for this long is removed."""
+"""Time without reports after which the row of a process in `ads_server` is removed."""
 
 
 def forget_silent(now: datetime) -> int:
-    """Remove the rows of processes that have long been silent; return how many these were.
+    """Remove the rows of processes that have not reported for long; return their number.
 
-    Nearly all of them have ended. One that only had nothing to report gets another row with its
-    next report. Raises DatabaseError.
+    Nearly all of them have ended. A process that only had nothing to report gets another row with
+    its next report. Raises DatabaseError.
     """
     silent = Server.objects.filter(started__lt=now - FORGOTTEN_AFTER).exclude(
         reported__gte=now - FORGOTTEN_AFTER
@@ -42,7 +41,7 @@ def forget_silent(now: datetime) -> int:
 
 
 class Writer:
-    """Reports for one process. `exchange` is called by one thread at a time."""
+    """The reports of one process; one thread at a time calls `exchange`."""
 
     def __init__(self, ledger: Ledger, names: Names, revision: int) -> None:
         self.ledger = ledger
@@ -62,7 +61,7 @@ class Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Report what is left, then end."""
+        """Report the remaining counts, then end."""
         self._stopping.set()
         self.ledger.hurry.set()
         if self._thread is not None:
@@ -72,7 +71,7 @@ class Writer:
         while not self._stopping.is_set():
             self.ledger.hurry.wait(interval_s)
             if not self._try() and not self._stopping.is_set():
-                self._stopping.wait(interval_s)  # the database is away: no hurry helps
+                self._stopping.wait(interval_s)  # the database is away: hurrying does not help
         self._try()
         self._try()  # the first may have repeated an older report
         connection.close()
@@ -93,11 +92,11 @@ class Writer:
                 renewing.renew(timezone.now())
                 forget_silent(timezone.now())
                 self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
-        except Exception:  # this thread must live: without reports no banner is placed for long
+        except Exception:  # this thread must live: without reports the banners soon stop
             self.failures += 1
             if self.failures == 1:
                 _logger.exception("Deliveries are not reported; they are kept and sent again")
-            connection.close()  # whatever it was, the next try has a connection of its own
+            connection.close()  # after any fault the next try uses a new connection
             return False
         if self.failures:
             _logger.warning("Deliveries are reported again")
@@ -105,7 +104,7 @@ class Writer:
         return True
 
     def exchange(self) -> None:
-        """Report, if there is anything to report, and learn. Raises DatabaseError."""
+        """Report the new counts, if any, and read the others' changes. Raises DatabaseError."""
         report = self.ledger.report()
         with transaction.atomic():
             if report is not None:
@@ -123,13 +122,13 @@ class Writer:
 
     def _add(self, report: Report) -> None:
         revision = next_revision()
-        # Never remembered: the row goes again when the report that brought it is rolled back.
-        # A row that was forgotten had the report before this one: that one was acknowledged.
+        # Not kept in memory: a rollback of the report also removes the row. A removed row had the
+        # report before this one, which was acknowledged.
         server, _ = Server.objects.select_for_update().get_or_create(
             id=self._server, defaults={"sequence": report.number - 1}
         )
         if server.sequence == report.number:
-            return  # it was added; only the word of it was lost
+            return  # it was added; only the answer was lost
         if server.sequence != report.number - 1:
             raise RuntimeError(f"report {report.number} follows {server.sequence}")
         with connection.cursor() as cursor:

@@ -1,6 +1,6 @@
 """Gunicorn's configuration of the ad server: DOORBUSTER_ADS_PROCESSES processes with threads.
 
-Owns: how the ad server is served. Each worker process loads the inventory before it takes requests.
+Each worker process loads the inventory before it takes requests.
 """
 
 import contextlib
@@ -35,14 +35,16 @@ loglevel = "warning"
 forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
-# What the gateway lets through is read: it has such limits of its own and says what exceeds them,
-# Gunicorn has a bare 400. The gateway adds five fields; 8190 is the most that Gunicorn takes.
+# Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
+# the exceeded one, while Gunicorn only answers a bare 400. The gateway adds five fields; 8190 is
+# the most that Gunicorn takes.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
 
-# How long a thread keeps the interpreter while others want it. A search gives it back after every
-# operation and has to get it again: with Python's 5 ms that would take longer than the search.
+# The time that a thread keeps the interpreter while others want it. A search releases it after
+# every operation and then needs it again: Python's default of 5 ms would take longer than the
+# search.
 SWITCH_INTERVAL_S = 0.0005
 
 
@@ -50,7 +52,7 @@ _COUNTS_OF = "doorbuster-counts-"
 
 
 def _counts_folder() -> str:
-    """A new one, named after this process; those of processes that were killed are removed."""
+    """Create a folder named after this process; remove those of processes that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_COUNTS_OF}*"):
         process = folder.name.removeprefix(_COUNTS_OF).partition("-")[0]
         if process.isdigit() and not Path("/proc", process).exists() and _is_ours(folder):
@@ -64,23 +66,23 @@ def _is_ours(folder: Path) -> bool:
     return False
 
 
-# Where the worker processes count together (shop/ads/metrics.py); they inherit it.
+# The folder in which the worker processes count together (shop/ads/metrics.py); they inherit it.
 _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""Gunicorn's workers leave it alone, so before `post_worker_init` it ends the process at once."""
+"""The signal for a dead master; until `post_worker_init` it ends the process at once."""
 LAST_REPORT_WITHIN_S = 5
 """Real seconds a worker has for its last report when its master was killed."""
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Called in the worker process when it begins: it ends with a master that is killed."""
+    """Let the worker process end with a master that is killed; called when the process begins."""
     serving.end_with_master(worker, MASTER_DIED)
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Called in the worker process before it serves."""
+    """Start the ad server; called in the worker process before it serves."""
     from django.db import DatabaseError
 
     from shop.ads import server
@@ -99,7 +101,7 @@ def post_worker_init(worker: Worker) -> None:
 
 
 def _end_without_master(worker: Worker) -> None:
-    """Leave the port to the next master at once, report what was delivered, and end."""
+    """Leave the port to the next master at once, report the deliveries, and end."""
     from shop.ads import server
 
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process
@@ -112,20 +114,20 @@ def _end_without_master(worker: Worker) -> None:
 
 
 def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Called in the worker process when it has answered its last request."""
+    """Stop the ad server; called in the worker process after its last answer."""
     from shop.ads import server
 
-    with contextlib.suppress(server.NotStarted):  # it did not get that far
+    with contextlib.suppress(server.NotStarted):  # it may not have started yet
         server.running().stop()
 
 
 def child_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Called in the master process: what the worker has counted stays, its gauges go."""
+    """Keep the worker's counts and remove its gauges; called in the master process."""
     from prometheus_client import multiprocess
 
     multiprocess.mark_process_dead(worker.pid)
 
 
 def on_exit(arbiter: Arbiter) -> None:
-    """Called in the master process at its end."""
+    """Remove the folder of counts; called in the master process at its end."""
     shutil.rmtree(_COUNTS, ignore_errors=True)

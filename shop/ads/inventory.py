@@ -1,9 +1,6 @@
 """The contracted banners, in arrays: one row each, one column per property.
 
-Owns: the columns, and how banners are added and changed. Must not know: the database, how many
-impressions have been delivered (`counts`), how rows are searched (`candidates`).
-
-A banner keeps its row for as long as the process lives, so whatever counts per row need not move.
+A banner keeps its row for as long as the process lives, so that counts per row need not move.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,10 +19,10 @@ Column = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """What a contract says of its banner. Times are seconds since the epoch.
+    """The properties of a contracted banner. Times are seconds since the epoch.
 
-    `not_beside_banners` and `not_beside_advertisers` must not stand on the same page; it is enough
-    that one of two banners says so.
+    `not_beside_banners` and `not_beside_advertisers` must not be on the same page; it is enough
+    that one of two banners excludes the other.
     """
 
     id: int
@@ -37,7 +34,7 @@ class Banner:
     ends_s: float
     not_beside_banners: frozenset[int] = frozenset()
     not_beside_advertisers: frozenset[int] = frozenset()
-    alt: str = ""  # what it says, for who does not see it
+    alt: str = ""  # its words, for people who cannot see it
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +54,7 @@ class Inventory:
     ends_s: Column
     rate_per_s: Column
     alt: Column
-    not_beside_banners: Mapping[int, frozenset[int]]  # by row, of those who name any
+    not_beside_banners: Mapping[int, frozenset[int]]  # by row, of those that exclude any
     not_beside_advertisers: Mapping[int, frozenset[int]]
     row_of: Mapping[int, int]  # by banner id
 
@@ -65,7 +62,7 @@ class Inventory:
         return len(self.id)
 
     def compatible(self, one: int, other: int) -> bool:
-        """Whether the banners of two rows may stand on one page."""
+        """Return whether the banners of two rows may be on one page."""
         return not (self._refuses(one, other) or self._refuses(other, one))
 
     def _refuses(self, one: int, other: int) -> bool:
@@ -76,7 +73,7 @@ class Inventory:
         )
 
     def changed(self, banners: Sequence[Banner]) -> "Inventory":
-        """These banners instead of those with the same ids; new ones get rows at the end."""
+        """Return an inventory with these banners replaced, or added in rows at the end."""
         row_of = dict(self.row_of)
         for banner in banners:
             row_of.setdefault(banner.id, len(row_of))
@@ -116,7 +113,7 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Rows in the order given. Raises ValueError for a banner that no row can hold."""
+    """Return an inventory with rows in this order. Raises ValueError for an impossible banner."""
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
     for row, banner in enumerate(banners):
@@ -158,9 +155,9 @@ def of_columns(
     not_beside_advertisers: Mapping[int, frozenset[int]],
     alt: Sequence[str] = (),
 ) -> Inventory:
-    """As `of`, from columns; without `alt` banners say nothing.
+    """Return an inventory from columns; without `alt` banners have no words.
 
-    Raises ValueError if a banner is there twice or ends too early.
+    Raises ValueError if a banner occurs twice or ends too early.
     """
     row_of = {banner: row for row, banner in enumerate(id.tolist())}
     if len(row_of) != len(id):

@@ -1,15 +1,13 @@
-"""What has been delivered, as far as this process knows, and what it has yet to report.
+"""The deliveries that this process knows of, and those that it has yet to report.
 
-Owns: the counts in memory and the rule that bounds over-delivery. Must not know: the database
-(`flushing` reports to it), how banners are chosen.
+`delivered` is the total that all processes had reported at this process's last report, plus its own
+deliveries since. No banner gets more than `block` impressions that this process has not yet
+reported. So P processes deliver at most P × block − 1 impressions of a banner beyond its contract.
+The report that completes the contract carries at most `block`, of which one was owed; each of the
+other P − 1 processes learns of it at its next report.
 
-`delivered` is the total that all processes had reported when this one last did, and what this one
-has delivered since. No banner gets more than `block` impressions that this process has not yet
-reported. So P processes deliver at most P × block − 1 impressions of a banner beyond its contract:
-the report that completes the contract carries at most `block`, of which one was owed, and each of
-the other P − 1 processes learns of it when it next reports. A process that dies takes at most
-`block` unreported impressions of a banner with it, which are delivered again. A single process
-over-delivers nothing.
+A process that dies loses at most `block` unreported impressions of a banner, which are delivered
+again. A single process never over-delivers.
 """
 
 import threading
@@ -26,7 +24,7 @@ Totals = npt.NDArray[np.float64]
 
 
 class Count(NamedTuple):
-    """Of one banner, or of one publisher's page."""
+    """Impressions and clicks of one banner, or of one publisher's page."""
 
     impressions: int
     clicks: int
@@ -34,10 +32,10 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is to be added to the database's counts; never empty, once per number.
+    """The counts to add to the database; never empty, once per number.
 
-    `counts` is by banner id, `pages` by page id: of the same impressions those whose request named
-    its page.
+    `counts` is by banner id. `pages` is by page id and has the same impressions, as far as their
+    request named its page.
     """
 
     number: int
@@ -46,15 +44,17 @@ class Report:
 
 
 class View(NamedTuple):
-    """An inventory and its rows' delivered impressions. Read without a lock: counts grow under
-    the reader's eyes, `Ledger.take` has the last word."""
+    """An inventory and its rows' delivered impressions, read without a lock.
+
+    Counts grow while a reader uses them; `Ledger.take` decides.
+    """
 
     inventory: Inventory
     delivered: Totals
 
 
 class Ledger:
-    """Counts of one process; used by all its threads."""
+    """The counts of one process, shared by all its threads."""
 
     def __init__(self, inventory: Inventory, delivered: Totals, block: int) -> None:
         if block < 1:
@@ -72,8 +72,10 @@ class Ledger:
         """Set when half a block of some banner is unreported."""
 
     def take(self, row: int, page: int | None = None) -> bool:
-        """Book one impression of a row, on that page; False if none is left or the block is used
-        up."""
+        """Book one impression of a row, on that page; False if there is none left.
+
+        It is also False if the block is used up.
+        """
         with self._lock:
             inventory, delivered = self.view
             mine = self._impressions.get(row, 0)
@@ -99,7 +101,7 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """The unreported counts, the same until they are acknowledged; None if there are none."""
+        """Return the unreported counts, the same until they are acknowledged; None without any."""
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):
@@ -120,14 +122,14 @@ class Ledger:
             return self._report
 
     def unreported(self) -> int:
-        """Impressions that the database does not have yet."""
+        """Return the impressions that the database does not have yet."""
         with self._lock:
             return sum(self._impressions.values()) + sum(self._reported.values())
 
     def learn(
         self, acknowledged: Report | None, banners: list[Banner], totals: Mapping[int, int]
     ) -> None:
-        """Take over what the database says after a report.
+        """Take over the database's state after a report.
 
         `banners` are new or changed, `totals` the reported impressions by banner id, of at least
         every new banner and every banner in the acknowledged report.

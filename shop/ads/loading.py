@@ -1,7 +1,4 @@
-"""Reads contracted banners from the database into memory.
-
-Owns: the queries. Must not know: threads, reports.
-"""
+"""The queries that read contracted banners from the database into memory."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -61,7 +58,7 @@ class Loaded:
 
 
 def everything() -> Loaded:
-    """To be called in a transaction that sees one state of the database."""
+    """Return the whole state; the caller's transaction must see one state of the database."""
     at = revision()
     rows = _rows(_BANNERS, [-1])
     columns = list(zip(*rows, strict=True)) or [()] * 10
@@ -87,7 +84,7 @@ def everything() -> Loaded:
 
 
 def changed_since(revision: int) -> list[Banner]:
-    """Banners whose contracts, or which themselves, have changed."""
+    """Return the banners that have changed, or whose contracts have changed."""
     rows = _rows(_BANNERS, [revision])
     if not rows:
         return []
@@ -113,26 +110,26 @@ def changed_since(revision: int) -> list[Banner]:
 
 
 def totals_since(revision: int) -> dict[int, int]:
-    """Delivered impressions by banner, of those reported since."""
+    """Return the delivered impressions by banner, as far as they were reported since."""
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE revision > %s", [revision])
     )
 
 
 def totals_of(banners: list[int]) -> dict[int, int]:
-    """Delivered impressions of these banners."""
+    """Return the delivered impressions of these banners."""
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE banner_id = ANY(%s)", [banners])
     )
 
 
 def revision() -> int:
-    """The number of the last change."""
+    """Return the number of the last change."""
     return int(_rows("SELECT revision FROM ads_state", [])[0][0])
 
 
 def names() -> Names:
-    """All that requests may name now."""
+    """Return all names that requests may use now."""
     slots: dict[tuple[int, str, str], dict[str, int]] = defaultdict(dict)
     for id, publisher, page, size, number in _rows(_SLOTS, []):
         slots[id, publisher, page][size] = number
@@ -150,7 +147,7 @@ def _rows(sql: str, parameters: list[Any]) -> list[Any]:
         return list(cursor.fetchall())
 
 
-# Field: its table, the columns of the banner and of what it is linked to.
+# By field: its table, the columns of the banner and of the linked object.
 _LINKS = {
     "concepts": ("ads_banner_concepts", "banner_id", "concept_id"),
     "not_beside_banners": ("ads_banner_not_beside_banners", "from_banner_id", "to_banner_id"),
@@ -184,7 +181,7 @@ def _by_row(id: inventory.Column, links: dict[int, set[int]]) -> dict[int, froze
 
 
 def _concepts(id: inventory.Column) -> inventory.Column:
-    """All banners' concepts as the inventory's column; `id` ascends."""
+    """Return all banners' concepts as the inventory's column; `id` ascends."""
     links = np.array(
         _rows(
             "SELECT banner_id, concept_id FROM ads_banner_concepts "
@@ -196,7 +193,7 @@ def _concepts(id: inventory.Column) -> inventory.Column:
     ).reshape(-1, 2)
     concepts = np.full((inventory.MOST_CONCEPTS, len(id)), inventory.NO_CONCEPT, np.int64)
     row = np.searchsorted(id, links[:, 0])
-    # Its place among the same banner's: how far it is from that banner's first.
+    # A concept's place is its distance from the first concept of the same banner.
     place = np.arange(len(links)) - np.searchsorted(links[:, 0], links[:, 0], side="left")
     kept = place < inventory.MOST_CONCEPTS
     concepts[place[kept], row[kept]] = links[kept, 1]

@@ -1,11 +1,8 @@
-"""The ad server's figures for Prometheus, of all its processes together.
+"""The ad server's metrics for Prometheus, of all its processes together.
 
-Owns: metric names (`doorbuster_ads_<what>_<unit>`), meanings, buckets, adding up the processes.
-Must not know: HTTP; how banners are chosen and reported.
-
-Each process counts in a file of its own in the folder that PROMETHEUS_MULTIPROC_DIR names, so that
-any of them can answer for all (prometheus_client, *Multiprocess mode*); without it, as in tests,
-a process counts for itself.
+Names have the form `doorbuster_ads_<what>_<unit>`. Each process counts in a separate file in the
+folder PROMETHEUS_MULTIPROC_DIR, so that any of them can answer for all (prometheus_client,
+*Multiprocess mode*). Without that variable, as in tests, a process counts for itself.
 """
 
 import os
@@ -65,13 +62,13 @@ _cpu_counted_s = 0.0
 
 
 def started(threads: int, banners: int) -> None:
-    """This process serves."""
+    """Record that this process serves."""
     _threads.set(threads)
     _banners.set(banners)
 
 
 def selected(priority: int, slots: int, placed: int, took_s: float) -> None:
-    """A page has got its banners."""
+    """Record that a page has got its banners."""
     level = str(priority)
     _selection.labels(level).observe(took_s)
     _slots.labels(level).inc(slots)
@@ -79,12 +76,12 @@ def selected(priority: int, slots: int, placed: int, took_s: float) -> None:
 
 
 def clicked() -> None:
-    """Somebody clicked on a banner."""
+    """Count a click on a banner."""
     _clicks.inc()
 
 
 def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
-    """A report went to the database, or did not; called by one thread."""
+    """Record that a report reached the database, or did not; one thread calls it."""
     global _cpu_counted_s
     _reports.labels("done" if is_done else "failed").inc()
     _banners.set(banners)
@@ -95,7 +92,7 @@ def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
 
 
 def exposition() -> bytes:
-    """All metrics in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     if FOLDER_VARIABLE not in os.environ:
         return generate_latest(registry)
     together = CollectorRegistry()

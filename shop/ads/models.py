@@ -1,10 +1,7 @@
 """The ad server's tables: advertisers, banners, places for them and deliveries.
 
-Owns: the tables, the rules that the database itself must hold, and when a contract is accepted.
-Must not know: how capacity is counted (`capacity`), requests, what is in memory.
-
-`revision` counts up with every change that running servers must learn of. A transaction
-that takes a number holds the row of `State` until it ends, so numbers appear in their order.
+`revision` counts up with every change that running servers must learn of. A transaction that takes
+a number holds the row of `State` until it ends, so numbers appear in their order.
 """
 
 import uuid
@@ -36,7 +33,7 @@ class State(models.Model):
 
 
 def next_revision() -> int:
-    """Takes the next number; other writers wait until this transaction has ended."""
+    """Return the next number; other writers wait until this transaction has ended."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE ads_state SET revision = revision + 1 RETURNING revision")
         return int(cursor.fetchone()[0])
@@ -147,7 +144,7 @@ class Slot(models.Model):
 
 
 class Banner(models.Model):
-    """A picture with its text. It is placed as long as its contract runs."""
+    """A picture with its text. It is placed while its contract runs."""
 
     advertiser = models.ForeignKey(Advertiser, on_delete=models.PROTECT, related_name="banners")
     size = models.CharField(max_length=10, choices=_SIZES)
@@ -210,7 +207,7 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Accepting a contract verifies its capacity. Raises ValidationError with the numbers."""
+        """Verify the capacity for a new contract. Raises ValidationError with the numbers."""
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # the fields themselves are wrong
         if self.ends <= self.starts:
@@ -229,8 +226,8 @@ class Contract(models.Model):
     def end(self) -> None:
         """Stop placing its banner. A contract that has ended stays as it is.
 
-        One that has not begun is moved into the past: cut short where it is, it would still hold
-        its impressions, and deliver them all in the moment that is left of it.
+        A contract that has not begun is moved into the past. If only its end were moved, it would
+        still hold its impressions, and deliver them all in the remaining moment.
         """
         now = timezone.now()
         if self.ends > now:
@@ -269,7 +266,7 @@ class Placement(models.Model):
 
 
 class Server(models.Model):
-    """A process that reports. `sequence` is the last report added, so that none is twice."""
+    """A process that reports. `sequence` is the last report added, so that none is added twice."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     sequence = models.BigIntegerField(default=0)
@@ -284,12 +281,12 @@ class Server(models.Model):
 
 
 class Seed(models.Model):
-    """One row: which inventory came with the server."""
+    """One row: the fingerprint of the inventory that came with the server."""
 
     fingerprint = models.CharField(max_length=64)
 
 
 def check_concepts(concepts: list[Concept]) -> None:
-    """Raises ValidationError unless a banner may have that many."""
+    """Raise ValidationError unless a banner may have this number of concepts."""
     if not 1 <= len(concepts) <= MOST_CONCEPTS:
         raise ValidationError({"concepts": f"A banner has 1 to {MOST_CONCEPTS} concepts."})

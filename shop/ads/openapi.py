@@ -62,7 +62,7 @@ CALLS: Final = (
     Call("GET", "/ads/health", "Whether this process serves", schemas.Health, is_open=True),
     Call("GET", "/ads/metrics", "What all processes have done, for Prometheus", "text/plain"),
 )
-"""The calls beside the management."""
+"""The calls that do not belong to the management."""
 
 
 @cache

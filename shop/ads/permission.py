@@ -1,7 +1,4 @@
-"""Who may call the contract API and the selection: whoever has the token, or comes
-to its own port.
-
-Owns: the token and its check, how to tell who came by a proxy. Must not know: what the calls do.
+"""The permission to call the contract API and the selection: the token, or the ad server's port.
 
 The token follows from the server's secret key, so there is no second secret to keep.
 """
@@ -13,28 +10,27 @@ from django.utils.crypto import salted_hmac
 
 
 def token() -> str:
-    """What `Authorization: Bearer …` must carry."""
+    """Return the value that `Authorization: Bearer …` must carry."""
     return salted_hmac("shop.ads.permission", "contracts", algorithm="sha256").hexdigest()
 
 
 def direct(request: HttpRequest) -> bool:
-    """Whether the request came to the ad server's own port, which only the
-    lab's own machines reach.
+    """Return whether the request came to the ad server's port, which only the lab's machines reach.
 
-    The gateway, as every proxy does, names in X-Forwarded-For whose request it brings, and lets no
-    customer take that away.
+    The gateway, as every proxy does, names the customer's address in X-Forwarded-For, and a
+    customer cannot remove that.
     """
     return "X-Forwarded-For" not in request.headers
 
 
 def granted(request: HttpRequest) -> bool:
-    """Whether the request carries the token."""
+    """Return whether the request carries the token."""
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     return scheme == "Bearer" and fits(given)
 
 
 def fits(given: str) -> bool:
-    """Whether this is the token."""
+    """Return whether this is the token."""
     return secrets.compare_digest(given.encode(), token().encode())
 
 

@@ -1,6 +1,5 @@
-"""Draws the banners of one page: none twice, none beside one it must not stand beside.
+"""The draw of one page's banners: no banner twice, and none together with one that it excludes.
 
-Owns: the page's consistency. Must not know: how candidates were found, who counts deliveries.
 Source: ad_server.txt, section IV ("not placing repeated or paradoxal banners in the same page").
 """
 
@@ -20,11 +19,11 @@ def place(
     rng: random.Random,
     take: Callable[[int], bool],
 ) -> list[int]:
-    """At most `slots` rows for one page, drawn by their weights from those still compatible.
+    """Return at most `slots` rows for one page, drawn by their weights from those still compatible.
 
-    `weights` has the shape of `candidates` and is used up. `take` books an impression of a row
-    and answers False if there is none left after all, for other pages are drawn at the same time.
-    Fewer rows than slots: no further candidate goes with those that were drawn.
+    `weights` has the shape of `candidates` and is changed. `take` books an impression of a row. It
+    returns False if none is left, as other pages are drawn at the same time. There are fewer rows
+    than slots if no further candidate is compatible with the drawn ones.
     """
     placed: list[int] = []
     while len(placed) < slots:
@@ -44,7 +43,7 @@ def place(
 def _remove_kin(
     inventory: Inventory, candidates: Rows, weights: Weights, row: int, placed: list[int]
 ) -> None:
-    """If all of its advertiser's banners are refused, take them all off the wheel at once."""
+    """Set the weights of all banners of the row's advertiser to 0, if all of them are refused."""
     advertiser = int(inventory.advertiser[row])
     if any(advertiser in inventory.not_beside_advertisers.get(other, ()) for other in placed):
         weights[inventory.advertiser[candidates] == advertiser] = 0

@@ -1,7 +1,4 @@
-"""Brings the ad server's schema and inventory up to date.
-
-Owns: the order of migrating and seeding. Must not know: requests.
-"""
+"""The preparation of the ad server: it brings schema and inventory up to date."""
 
 from collections.abc import Callable
 
@@ -14,7 +11,7 @@ Progress = Callable[[str], None]
 
 
 def prepare(banners: int, progress: Progress) -> None:
-    """Does only what has not been done."""
+    """Migrate, seed and open pages, as far as that has not been done."""
     migrating.migrate(settings.SCHEMA, "Migrating the ad server's tables", progress)
     if not seeding.seed(banners, progress):
         progress("The inventory is there")

@@ -1,12 +1,9 @@
-"""Contracts that go on: those that come with the server, so that it never runs out of banners.
-
-Owns: when such a contract is renewed and for how much. Must not know: which contracts these are
-(`seeding`), who looks after it (`server` at start, `flushing` from then on).
+"""Contracts that renew themselves: those of the seed, so that the server never lacks banners.
 
 A renewed contract stays one contract with one count: its end moves on, and its impressions grow by
-as much as its rate makes of that time. What is due at this moment stays the same, so nothing is
-delivered twice. Time in which it had ended before it was renewed (the server was not running) does
-not count as its time: it is moved, or it would be far behind from the first moment.
+its rate for that time. The number due at this moment stays the same, so nothing is delivered twice.
+A contract may have ended before it was renewed, while the server was not running. That time does
+not count: the contract is moved, or it would be far behind from the first moment.
 """
 
 from datetime import datetime, timedelta
@@ -16,13 +13,13 @@ from django.db import connection, transaction
 
 from shop.ads.models import MOST_IMPRESSIONS, next_revision
 
-AHEAD = timedelta(days=1)  # renewed so long before they end
+AHEAD = timedelta(days=1)  # the time before their end at which they are renewed
 TERM = timedelta(days=90)
-LOOKED_AFTER_S = 3600.0  # between two looks; much less than AHEAD
+LOOKED_AFTER_S = 3600.0  # between two checks; much less than AHEAD
 
 
 def renew(now: datetime) -> int:
-    """Renew what is about to end. Answers how many contracts that were. Raises DatabaseError.
+    """Renew the contracts that end soon, and return their number. Raises DatabaseError.
 
     Several processes may do so at once: the second finds nothing left to renew.
     """

@@ -1,7 +1,4 @@
-"""How contracts and publishers' pages do: delivered against schedule, placed, clicked.
-
-Owns: the arithmetic. Must not know: how reports are shown.
-"""
+"""Reports of contracts and publishers' pages: delivered against schedule, placed, clicked."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +12,7 @@ from shop.ads.schedule import due
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one contract at one time."""
+    """The progress of one contract at one time."""
 
     impressions: int
     delivered: int
@@ -24,7 +21,7 @@ class Progress:
 
     @property
     def pace(self) -> float | None:
-        """1 on schedule, less when late; None before anything is due."""
+        """1 on schedule, less when late; None before the first impression is due."""
         return self.delivered / self.due if self.due else None
 
     @property
@@ -34,7 +31,7 @@ class Progress:
 
 
 def rate(clicks: int, impressions: int) -> float | None:
-    """Clicks per impression; None before the first."""
+    """Return the clicks per impression; None before the first."""
     return clicks / impressions if impressions else None
 
 
@@ -51,7 +48,7 @@ class PageReport:
 
 
 def pages(publisher: Publisher) -> list[PageReport]:
-    """The publisher's pages by name."""
+    """Return the publisher's pages by name."""
     found = publisher.pages.annotate(
         impressions=Coalesce("placement__impressions", 0),
         clicks=Coalesce("placement__clicks", 0),
@@ -71,7 +68,7 @@ def pages(publisher: Publisher) -> list[PageReport]:
 
 
 def progress(contract: Contract, now: datetime) -> Progress:
-    """What the servers have reported of it, at most a flush interval ago."""
+    """Return the servers' reported counts of a contract, at most a flush interval old."""
     delivery = contract.banner.delivery
     return Progress(
         impressions=contract.impressions,

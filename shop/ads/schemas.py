@@ -1,7 +1,4 @@
-"""What the HTTP API takes and answers, as pydantic models: checks, refusals and OpenAPI are of one.
-
-Owns: names, types and limits of fields. Must not know: what is done with them.
-"""
+"""The forms of the HTTP API as pydantic models; checks, refusals and OpenAPI use them."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -85,7 +82,7 @@ class ClickQuery(Query):
 
 
 class NotBeside(Body):
-    """What must not stand on the same page."""
+    """Banners and advertisers that must not be on the same page."""
 
     banners: list[int] = Field(
         default=[], max_length=100, description="at most 100 ids of banners there are"
@@ -96,7 +93,7 @@ class NotBeside(Body):
 
 
 class NewBanner(Body):
-    """What is shown."""
+    """The banner of a new contract."""
 
     size: SizeName = Field(description="width x height, in pixels")
     headline: Line = Field(max_length=40, description="a line of 1 to 40 characters")
@@ -197,7 +194,7 @@ class Contracts(Reply):
 
 
 class Report(Reply):
-    """How a contract does, as the servers have reported it."""
+    """The delivery of a contract, as the servers have reported it."""
 
     contract: int
     impressions: int
@@ -217,13 +214,13 @@ class Publisher(Reply):
 
 
 class Publishers(Reply):
-    """All of them."""
+    """All publishers."""
 
     publishers: list[Publisher]
 
 
 class PageReport(Reply):
-    """What was shown in the slots of a page, as the servers have reported it."""
+    """The counts of a publisher's page, as the servers have reported them."""
 
     id: int
     name: str
@@ -235,7 +232,7 @@ class PageReport(Reply):
 
 
 class PublisherReport(Reply):
-    """How effective a publisher's pages are, together and one by one."""
+    """The counts of a publisher's pages, together and one by one."""
 
     publisher: int
     name: str

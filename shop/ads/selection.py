@@ -1,7 +1,4 @@
-"""From a request to the banners of its page: the algorithm of Fig. 4.
-
-Owns: the order of search, merge and draw. Must not know: HTTP, the database, clocks.
-"""
+"""The selection of a page's banners for a request: the algorithm of Fig. 4."""
 
 import random
 from collections.abc import Sequence
@@ -20,7 +17,7 @@ from shop.ads.roulette import Weights
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The banners of one page: how many, how large, for which concepts, how urgently, where."""
+    """A request for the banners of one page: number, size, concepts, priority, page."""
 
     slots: int
     size: int
@@ -30,7 +27,7 @@ class Request:
 
 
 class Placed(NamedTuple):
-    """A banner on a page: its id and what it says."""
+    """A banner on a page: its id and its words."""
 
     id: int
     alt: str
@@ -54,9 +51,9 @@ def wheel(request: Request, time_s: float, ledger: Ledger, fan_out: FanOut) -> t
 def select(
     request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
 ) -> list[Placed]:
-    """At most `request.slots` banners, whose impressions are booked in the ledger.
+    """Return at most `request.slots` banners, whose impressions are booked in the ledger.
 
-    The answer does not depend on the number of threads: the common list is in order.
+    The result does not depend on the number of threads: the common list is in order.
     """
     inventory = ledger.view.inventory
     rows, weights = wheel(request, time_s, ledger, fan_out)

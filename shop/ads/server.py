@@ -1,7 +1,4 @@
-"""The ad server of this process: inventory, threads and writer, put together.
-
-Owns: starting and stopping it. Must not know: HTTP.
-"""
+"""The ad server of this process: inventory, threads and writer, put together."""
 
 import random
 import time
@@ -36,7 +33,7 @@ class AdServer:
         return self.writer.names
 
     def select(self, request: Request) -> list[Placed]:
-        """Banners for a page, their impressions booked."""
+        """Return banners for a page, with their impressions booked."""
         began_s = time.perf_counter()
         placed = selection.select(request, time.time(), self.ledger, self.fan_out, self.rng)
         took_s = time.perf_counter() - began_s
@@ -74,13 +71,13 @@ class AdServer:
         return row is not None
 
     def stop(self) -> None:
-        """Report what is left and end all threads."""
+        """Report the remaining counts and end all threads."""
         self.fan_out.close()
         self.writer.stop()
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """This process has no ad server."""
+    """The error when this process has no ad server."""
 
 
 _running: AdServer | None = None
@@ -111,7 +108,7 @@ def start() -> AdServer:
 
 
 def running() -> AdServer:
-    """The ad server of this process. Raises NotStarted."""
+    """Return the ad server of this process. Raises NotStarted."""
     if _running is None:
         raise NotStarted("the ad server of this process has not been started")
     return _running

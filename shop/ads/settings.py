@@ -1,9 +1,7 @@
-"""Django settings of the ad server: a project beside the shop, in the same database.
+"""Django settings of the ad server: a second project with the shop's database.
 
-Owns: how the ad server is put together. Must not know: who starts it.
-
-Its tables, its administrators and its migrations are in a schema of their own, `ads`: the shop's
-customers are no administrators, and either project migrates without the other.
+Its tables, administrators and migrations are in a separate schema, `ads`. The shop's customers are
+not administrators there, and either project migrates without the other.
 """
 
 from shop import settings as shop
@@ -17,7 +15,7 @@ USE_X_FORWARDED_HOST = shop.USE_X_FORWARDED_HOST
 SECURE_PROXY_SSL_HEADER = shop.SECURE_PROXY_SSL_HEADER
 
 INSTALLED_APPS = [
-    "shop.ads.apps.AdsConfig",  # before the admin, whose pages get an icon of ours
+    "shop.ads.apps.AdsConfig",  # before the admin, whose pages get the project's icon
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -45,7 +43,7 @@ DATABASES = {
         "OPTIONS": {"application_name": "doorbuster-ads", "options": f"-c search_path={SCHEMA}"},
     }
 }
-# Cookies of its own: shop and ad server may stand behind one name.
+# Separate cookies: shop and ad server may have the same host name.
 SESSION_COOKIE_NAME = "ads_session"
 SESSION_COOKIE_PATH = "/ads/"
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -71,7 +69,7 @@ TEMPLATES = [
     }
 ]
 STATIC_URL = "/ads/static/"
-WHITENOISE_USE_FINDERS = True  # the admin's few files and ours, from where they are
+WHITENOISE_USE_FINDERS = True  # the files of the admin and the project, from their folders
 
 LANGUAGE_CODE = shop.LANGUAGE_CODE
 TIME_ZONE = shop.TIME_ZONE

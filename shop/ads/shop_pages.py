@@ -1,9 +1,7 @@
-"""The shop's own eight pages, so that what they show is counted page by page.
+"""The shop's eight pages as a publisher's pages, so that their banners are counted page by page.
 
-Owns: opening them. Must not know: what they are asked for.
-
-Their slots have no concepts: those come with each request, from the page's books. So no contract
-counts on them; what they show comes on top of what the other publishers' forecasts promise.
+Their slots have no concepts, as those come with each request, from the page's books. So no contract
+counts on them; their impressions come on top of the other publishers' forecasts.
 """
 
 from django.db import transaction
@@ -14,7 +12,7 @@ from shop.slots import PUBLISHER, SIZES
 
 
 def open_pages() -> None:
-    """Make those that are not there; people's changes to the others stay."""
+    """Create the pages that are missing; people's changes to the others stay."""
     with transaction.atomic():
         publisher, _ = Publisher.objects.get_or_create(name=PUBLISHER)
         for page_type in PAGE_TYPES:

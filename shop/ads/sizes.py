@@ -1,13 +1,10 @@
-"""The sizes of banners and slots: the trade's standard ones.
-
-Owns: names and pixels. Must not know: what is drawn in them (`artwork`).
-"""
+"""The sizes of banners and slots, as standardised in advertising."""
 
 from typing import NamedTuple
 
 
 class Size(NamedTuple):
-    """In CSS pixels."""
+    """Width and height in CSS pixels."""
 
     width: int
     height: int
@@ -22,4 +19,4 @@ SIZES: dict[str, Size] = {
     "160x600": Size(160, 600),  # wide skyscraper
 }
 NUMBER_OF = {name: number for number, name in enumerate(SIZES)}
-"""A size as the inventory's column has it."""
+"""The number of a size in the inventory's column, by its name."""

@@ -1,7 +1,6 @@
 """The ad server's calls that show banners: banners for a page, their pictures, clicks.
 
-Owns: requests and answers of these calls; `select` is measured, so nothing stands in its way.
-Must not know: how banners are chosen.
+`select` does as little as possible, as it is measured.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +26,7 @@ _View = Callable[..., HttpResponse]
 
 
 def answering(view: _View) -> _View:
-    """Turn refusals into answers. None of these calls trusts a cookie, so none needs a form's."""
+    """Turn refusals into answers. None of these calls uses a cookie, so none needs a CSRF token."""
 
     @csrf_exempt
     @wraps(view)
@@ -41,7 +40,7 @@ def answering(view: _View) -> _View:
 
 
 def internal(view: _View) -> _View:
-    """For the machine's own processes, and others who have the token: not for customers."""
+    """Restrict a view to the lab's processes and to callers with the token."""
 
     @wraps(view)
     def checked(request: HttpRequest, **path: Any) -> HttpResponse:
@@ -56,7 +55,7 @@ def internal(view: _View) -> _View:
 @answering
 @internal
 def candidates(request: HttpRequest) -> HttpResponse:
-    """The banners that a slot could show now, with their weights; none is drawn or counted."""
+    """Answer the banners that a slot could show now, with weights; none is drawn or counted."""
     ads = server.running()
     query = single(request.GET, schemas.CandidatesQuery)
     found = ads.candidates(Request(1, NUMBER_OF[query.size], _concepts(query, ads)))
@@ -66,7 +65,7 @@ def candidates(request: HttpRequest) -> HttpResponse:
 
 
 def _concepts(query: schemas.CandidatesQuery, ads: server.AdServer) -> list[int]:
-    """The numbers of the query's concepts. Raises CallError."""
+    """Return the numbers of the query's concepts. Raises CallError."""
     concepts = ads.names.concepts
     unknown = [word for word in query.concepts if word not in concepts]
     if unknown:
@@ -80,7 +79,7 @@ def _concepts(query: schemas.CandidatesQuery, ads: server.AdServer) -> list[int]
 @answering
 @internal
 def select(request: HttpRequest) -> HttpResponse:
-    """Banners for the slots of a page; each answer counts their impressions."""
+    """Answer banners for the slots of a page; each answer counts their impressions."""
     ads = server.running()
     query = single(request.GET, schemas.SelectQuery)
     concepts = _concepts(query, ads)
@@ -121,7 +120,7 @@ def select(request: HttpRequest) -> HttpResponse:
 
 
 def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Page]) -> int | None:
-    """The id of the page that the query names, if any. Raises CallError."""
+    """Return the id of the page that the query names, if any. Raises CallError."""
     if not query.publisher and not query.page:
         return None
     for field in ("publisher", "page"):
@@ -142,7 +141,7 @@ def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Pa
 @cache_control(public=True, max_age=_PICTURE_AGE_S)
 @answering
 def picture(request: HttpRequest, id: int) -> HttpResponse:
-    """The banner's picture."""
+    """Answer the banner's picture."""
     banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
     if banner is None:
         return refusal(404, f"there is no banner {id}")
@@ -155,7 +154,7 @@ def picture(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def click(request: HttpRequest, id: int) -> HttpResponse:
-    """Count a click, also on the page where it was made, and go on to the advertiser's page."""
+    """Count a click, also on the page where it was made, and redirect to the advertiser's page."""
     ads = server.running()
     place = request.GET.get("page", "")
     pages = (page.id for page in ads.names.pages.values())
@@ -169,7 +168,7 @@ def click(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def landing(request: HttpRequest, id: int) -> HttpResponse:
-    """Where a click lands: what is advertised, and the way to it."""
+    """Answer the page to which a click leads: the advertisement, and a link to its target."""
     banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
     if banner is None:
         return refusal(404, f"there is no banner {id}")
@@ -184,14 +183,14 @@ def landing(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def description(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI description of all this."""
+    """Answer the OpenAPI description of all calls."""
     return JsonResponse(openapi.document())
 
 
 @require_safe
 @answering
 def health(request: HttpRequest) -> HttpResponse:
-    """This process has its inventory."""
+    """Answer that this process has its inventory."""
     ads = server.running()
     return JsonResponse(
         {
@@ -206,15 +205,15 @@ def health(request: HttpRequest) -> HttpResponse:
 @answering
 @internal
 def figures(request: HttpRequest) -> HttpResponse:
-    """What all processes have done, for Prometheus."""
+    """Answer the metrics of all processes, for Prometheus."""
     return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """For addresses that are none."""
+    """Answer a call to an unknown address."""
     return refusal(404, f"no such call: {request.path}; /ads/openapi.json describes what there is")
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """For what should not happen."""
+    """Answer a call that failed by a fault of the ad server."""
     return refusal(500, "failed; the ad server's log says why")

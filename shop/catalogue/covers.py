@@ -1,7 +1,4 @@
-"""Draws the cover of a book as SVG, the same one every time.
-
-Owns: the designs. Must not know: the database, requests.
-"""
+"""Book covers drawn as SVG; a book always has the same cover."""
 
 import random
 from collections.abc import Callable
@@ -11,7 +8,7 @@ DESIGN_VERSION = "c2"
 WIDTH, HEIGHT = 240, 360
 _ART_TOP, _ART_HEIGHT = 150, 172  # the art stays clear of title and author
 
-# Ground, ink, first accent, second accent; ink on ground reads at 4.5:1 or better.
+# Ground, ink, first accent, second accent; ink on ground has a contrast of 4.5:1 or better.
 _PALETTES = (
     ("#14213d", "#f8f4e9", "#fca311", "#4f7cac"),
     ("#f4ecdc", "#2b2118", "#c8553d", "#588b8b"),
@@ -27,7 +24,7 @@ _PALETTES = (
 
 
 def cover_svg(book_id: int, title: str, author: str, shelf: str) -> str:
-    """The cover as a whole SVG document with a title for those who cannot see it."""
+    """Return the cover as a whole SVG document with a title for people who cannot see it."""
     rng = random.Random(f"{book_id} {shelf}")
     ground, ink, first, second = rng.choice(_PALETTES)
     art = rng.choice(_DESIGNS)(rng, first, second, ink)
@@ -123,7 +120,7 @@ def _leaves(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _windows(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """A house by night, some windows lit."""
+    """A building by night, some windows lit."""
     lit = "".join(
         f'<rect x="{64 + column * 32}" y="{190 + row * 32}" width="18" height="20" rx="2" '
         f'fill="{first if rng.random() < 0.4 else ink}" '

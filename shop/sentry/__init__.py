@@ -9,8 +9,7 @@ process watches the sockets of the requests in progress. When a client leaves, i
 query is cancelled, the page ends at its next query or `check()`, and the connection is closed.
 Settings, limits, and what is safe to cancel: docs/sentry.md.
 
-Owns: the package's public names. Must not know: anything of the shop (relative imports only, so the
-folder can be copied into another project).
+The package uses relative imports only, so that the folder can be copied into another project.
 """
 
 from .configuration import MODES, Mode, SettingRefused, mode, set_mode

@@ -7,7 +7,7 @@ from .checks import check
 
 
 class SentryConfig(AppConfig):
-    """`"shop.sentry"` in INSTALLED_APPS."""
+    """The application for `"shop.sentry"` in INSTALLED_APPS."""
 
     name = __name__.rpartition(".")[0]
     label = "sentry"

@@ -1,7 +1,4 @@
-"""Django's system checks, for projects that name the package in INSTALLED_APPS.
-
-Owns: the messages of `manage.py check`. Must not know: requests.
-"""
+"""Django's system checks, for projects that name the package in INSTALLED_APPS."""
 
 from typing import Any
 
@@ -14,7 +11,7 @@ _NAME = "SentryMiddleware"
 
 
 def check(**_: Any) -> list[CheckMessage]:
-    """E001: a setting; W001: the middleware is missing; W002: not first; W003: the server."""
+    """Return the faults. E001: setting; W001: no middleware; W002: not first; W003: server."""
     found: list[CheckMessage] = []
     for setting in configuration.SETTINGS:
         try:

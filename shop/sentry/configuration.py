@@ -1,6 +1,6 @@
-"""The SENTRY_* settings: what there is, what it may be, and the mode, which may change at run time.
+"""The SENTRY_* settings with their allowed values, and the mode, which may change at run time.
 
-Owns: the table of settings (docs/sentry.md shows it, a test compares). Must not know: requests.
+docs/sentry.md shows the table of settings, and a test compares it.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ OFF, WATCH, CANCEL = MODES
 
 
 class Setting(NamedTuple):
-    """One setting; `allowed` is what a refusal says, `fits` what it means."""
+    """One setting; `allowed` describes its values in a refusal, and `fits` checks them."""
 
     name: str
     default: Any
@@ -25,7 +25,7 @@ class Setting(NamedTuple):
 
 
 class SettingRefused(ImproperlyConfigured):
-    """A SENTRY_* setting that cannot be; says which and what it may be."""
+    """The error for an invalid SENTRY_* setting; it names the setting and the allowed values."""
 
     def __init__(self, setting: Setting, value: object) -> None:
         super().__init__(f"{setting.name}: must be {setting.allowed}, not {value!r}")
@@ -94,7 +94,7 @@ class Configuration(NamedTuple):
 
 
 def read() -> Configuration:
-    """The project's settings. Raises SettingRefused, which is an ImproperlyConfigured."""
+    """Return the project's settings. Raises SettingRefused, which is an ImproperlyConfigured."""
     values = {setting.name: value_of(setting) for setting in SETTINGS}
     return Configuration(
         frozenset(values["SENTRY_METHODS"]),
@@ -104,7 +104,7 @@ def read() -> Configuration:
 
 
 def value_of(setting: Setting) -> Any:
-    """The project's setting, or the default. Raises SettingRefused."""
+    """Return the project's setting, or the default. Raises SettingRefused."""
     value = getattr(settings, setting.name, setting.default)
     if not setting.fits(value):
         raise SettingRefused(setting, value)
@@ -115,7 +115,7 @@ _mode: str | None = None  # set at run time; until then the project's setting
 
 
 def mode() -> str:
-    """`off`, `watch` or `cancel`: from the next request on."""
+    """Return the mode `off`, `watch` or `cancel` for the next requests."""
     return value_of(_BY_NAME["SENTRY_MODE"]) if _mode is None else _mode
 
 

@@ -1,9 +1,7 @@
-"""The wasted-work meter: what was spent on clients who had left, and what cancelling achieved.
+"""The wasted-work meter: time spent for clients who had left, and the effect of cancelling.
 
-Owns: the process's counts. Must not know: sockets, queries, pages.
-
-Only requests whose client left are counted here, so a lock costs the others nothing. Times are
-live seconds: CPU of the request's own thread, and time spent waiting for query results.
+Only requests whose client left are counted here, so a lock does not delay the others. Times are
+real seconds: CPU of the request's own thread, and time spent waiting for query results.
 """
 
 import threading
@@ -16,13 +14,15 @@ Outcome = Literal["effective", "too_late", "failed"]
 
 @dataclass(slots=True)
 class Counts:
-    """Cumulative since the process started.
+    """Counts since the process started.
 
-    `wasted_…`: spent after the client had left by requests that might have been cancelled: what
-    cancelling can save. `kept_…`: the same by requests that had to be finished (protected, or past
-    their commit point). `unanswered_…`: spent before the client left on requests that were then
-    never answered. `finished` are the requests that ran to their end all the same, `interrupted`
-    those that did not. `cancels_attempted` = effective + too late + failed, once they are over.
+    - `wasted_…`: spent after the client had left by requests that might have been cancelled, which
+      is the possible saving.
+    - `kept_…`: the same by requests that had to be finished (protected, or past their commit
+      point).
+    - `unanswered_…`: spent before the client left on requests that were then never answered.
+    - `finished`: the requests that ran to their end; `interrupted`: those that did not.
+    - `cancels_attempted` = effective + too late + failed, once they are over.
     """
 
     disconnects: int = 0
@@ -45,19 +45,19 @@ _lock = threading.Lock()
 
 
 def client_left() -> None:
-    """A client has left while its request was in progress."""
+    """Count a client that left while its request was in progress."""
     with _lock:
         _counts.disconnects += 1
 
 
 def cancel_attempted() -> None:
-    """A running query is about to be cancelled."""
+    """Count a running query that is about to be cancelled."""
     with _lock:
         _counts.cancels_attempted += 1
 
 
 def cancel_over(outcome: Outcome) -> None:
-    """The outcome of a cancel.
+    """Count the outcome of a cancel.
 
     `effective`: it ended the query; `too_late`: the query ended by itself; `failed`: the database
     did not confirm it in time.
@@ -74,7 +74,7 @@ def request_over(
     before: tuple[float, float],
     after: tuple[float, float],
 ) -> None:
-    """A request whose client had left is over; pairs are CPU and database seconds."""
+    """Count the end of a request whose client had left; pairs are CPU and database seconds."""
     with _lock:
         if interrupted:
             _counts.interrupted += 1
@@ -91,6 +91,6 @@ def request_over(
 
 
 def snapshot() -> Mapping[str, int | float]:
-    """All counts, by their names."""
+    """Return all counts by their names."""
     with _lock:
         return asdict(_counts)

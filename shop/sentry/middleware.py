@@ -1,8 +1,4 @@
-"""The middleware: a request is watched from before its view until its response is made.
-
-Owns: when watching begins and ends, and what becomes of a request whose client has left.
-Must not know: epoll, PostgreSQL.
-"""
+"""The middleware: it watches a request from before its view until its response is made."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -14,24 +10,24 @@ from . import configuration, permission, queries, servers
 from .sockets import SocketWatcher
 from .watch import ClientGone, Watch, current, set_current
 
-_CLIENT_CLOSED_REQUEST = 499  # nginx's; for access logs, nobody else sees it
+_CLIENT_CLOSED_REQUEST = 499  # nginx's status; it is seen only in access logs
 
 watcher = SocketWatcher(on_cancel=queries.side_threads.cancel)
 
 
 def watching() -> int:
-    """Requests in progress in this process whose sockets are watched."""
+    """Return the number of requests in progress in this process whose sockets are watched."""
     return len(watcher)
 
 
 class SentryMiddleware:
-    """First in MIDDLEWARE."""
+    """The sentry's middleware; it must be the first in MIDDLEWARE."""
 
     sync_capable = True
     async_capable = False
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        """Raises ImproperlyConfigured if a setting cannot be."""
+        """Read the settings; raises ImproperlyConfigured if one is invalid."""
         self.get_response = get_response
         self._methods = configuration.read().methods
         queries.install()
@@ -55,7 +51,7 @@ class SentryMiddleware:
         return response
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: object) -> None:
-        """Now it is known whether the request may be stopped. Raises ClientGone."""
+        """Find out whether the request may be stopped, as its view is known. Raises ClientGone."""
         watch = current()
         if watch is not None:
             said = permission.said_of(view)
@@ -63,7 +59,7 @@ class SentryMiddleware:
 
 
 def _begin(request: HttpRequest) -> Watch | None:
-    """Watch this request, unless the mode or the server says otherwise."""
+    """Watch this request, unless the mode or the server excludes that."""
     left_over = current()
     if left_over is not None:  # a streamed response that was never closed
         _finish(left_over)
@@ -78,24 +74,24 @@ def _begin(request: HttpRequest) -> Watch | None:
     try:
         watcher.add(watch)
     except (OSError, ValueError):
-        # Closed already, and whoever writes to it will find out; or there is nobody to watch it.
+        # It is closed already, and the next write fails; or the watching thread cannot start.
         return None
     set_current(watch)
-    # Who left while the request waited for its thread: all that is spent from here on is wasted,
-    # and a request that may be stopped is not begun.
+    # The client may have left while the request waited for its thread: all further time is wasted,
+    # and a request that may be stopped does not begin.
     watch.look()
     return watch
 
 
 def _finish(watch: Watch) -> None:
-    """The request is over, and no cancel of it is under way any more."""
+    """End the watch of a request that is over; none of its cancels is under way any more."""
     set_current(None)
     watcher.remove(watch)
     watch.finish()
 
 
 def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
-    """A stream that the application makes; a file is sent by the server and needs no watching."""
+    """Return whether the application makes the stream; the server sends files, without a watch."""
     return (
         isinstance(response, StreamingHttpResponse)
         and not response.is_async
@@ -104,12 +100,12 @@ def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpRe
 
 
 def _hang_up() -> NoReturn:
-    """Ends the response so that Gunicorn closes the connection without a word in the log."""
+    """End the response so that Gunicorn closes the connection without a line in the log."""
     raise BrokenPipeError(errno.EPIPE, "the client has left")
 
 
 def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
-    """Go on watching while the content is made; nothing is raised any more while it is closed."""
+    """Watch while the content is made; nothing raises any more while it is closed."""
     close = response.close
 
     def finish_and_close() -> None:
@@ -123,7 +119,7 @@ def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
 
 
 def _while_there(content: Iterator[bytes], watch: Watch) -> Iterator[bytes]:
-    """The parts of a streamed response, as long as there is somebody to send them to."""
+    """Iterate over the parts of a streamed response until its client leaves."""
     try:
         for part in content:
             watch.check()
@@ -142,6 +138,6 @@ def _answer_to_nobody() -> StreamingHttpResponse:
     response = StreamingHttpResponse(
         _nothing(), status=_CLIENT_CLOSED_REQUEST, reason="Client Closed Request"
     )
-    # Else Django warns of each 4xx.
+    # Otherwise Django warns of each 4xx.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

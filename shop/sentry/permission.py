@@ -1,7 +1,4 @@
-"""Which views may be cancelled whatever their method, and which never.
-
-Owns: the two decorators. Must not know: what happens to a request that may be cancelled.
-"""
+"""The decorators for views that may be cancelled with any method, or never."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,7 +8,7 @@ _ATTRIBUTE = "sentry_may_cancel"
 
 
 def cancellable(view: View) -> View:
-    """This view may be cancelled also when it is posted to.
+    """Allow this view to be cancelled even for a POST.
 
     It must leave nothing half done: all it writes in one transaction, with `commit_point()` as the
     last statement of it. Other decorators keep the mark if they use functools.wraps.
@@ -21,12 +18,12 @@ def cancellable(view: View) -> View:
 
 
 def protected(view: View) -> View:
-    """This view is never cancelled, not even when it is only read."""
+    """Forbid that this view is ever cancelled, even when it only reads."""
     setattr(view, _ATTRIBUTE, False)
     return view
 
 
 def said_of(view: Callable[..., Any]) -> bool | None:
-    """What a decorator said of this view; None if none did."""
+    """Return the mark of a decorator on this view; None without one."""
     marked: bool | None = getattr(view, _ATTRIBUTE, None)
     return marked

@@ -1,8 +1,4 @@
-"""Queries of watched requests: each is known while it runs, so that it can be cancelled.
-
-Owns: the wrapper around Django's cursors, the side threads that cancel, the check interval.
-Must not know: sockets, which page asks.
-"""
+"""Queries of watched requests: each is known while it runs, so that it can be cancelled."""
 
 import logging
 from collections.abc import Callable
@@ -21,12 +17,12 @@ _logger = logging.getLogger(__name__)
 
 _QUERY_CANCELED = "57014"  # SQLSTATE
 _OLDEST_WITH_CHECK = 140_000
-# A cancel takes a few milliseconds; no more of them can be under way than requests are.
+# A cancel takes a few milliseconds; there are never more of them under way than requests.
 _CANCEL_THREADS = 32
 
 
 def install() -> None:
-    """Every connection of this process that is made from now on is known to the sentry."""
+    """Let the sentry see every connection that this process makes from now on."""
     connection_created.connect(_prepare, dispatch_uid="sentry")
 
 
@@ -38,7 +34,7 @@ _local = _Local()
 
 
 def install_in_thread() -> None:
-    """The same for connections that this thread already has."""
+    """Let the sentry see the connections that this thread already has."""
     if not _local.installed:
         for connection in connections.all(initialized_only=True):
             _wrap(connection)
@@ -59,11 +55,11 @@ def _wrap(connection: BaseDatabaseWrapper) -> None:
 
 
 def _check_clients(connection: Any, check_s: float) -> None:
-    """The server itself looks, every so often during a query, whether this process still lives."""
+    """Let the server check periodically during a query whether this process still lives."""
     if connection.connection.info.server_version < _OLDEST_WITH_CHECK:
         return
     try:
-        # The driver's own cursor: a request whose client has left must not leave this out.
+        # The driver's cursor: a request whose client has left must not skip this.
         with connection.wrap_database_errors, connection.create_cursor() as cursor:
             cursor.execute(
                 f"SET client_connection_check_interval = {max(1, round(check_s * 1000))}"
@@ -75,7 +71,7 @@ def _check_clients(connection: Any, check_s: float) -> None:
 
 
 def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
-    """Around each `execute` of a cursor; `arguments` are sql, params, many, context."""
+    """Wrap each `execute` of a cursor; `arguments` are sql, params, many, context."""
     watch = current()
     if watch is None:
         return execute(*arguments)
@@ -95,10 +91,10 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
-    """Whether the page ends here: its query was cancelled, or its connection had to be closed.
+    """Return whether the page ends here: its query was cancelled, or its connection was closed.
 
-    A query that came to its end is not turned into an interruption: what it has done (a lock it has
-    taken, say) the page must know of to undo it. Its next query or check will do.
+    A query that ended normally does not become an interruption: the page must know its effect (a
+    lock that it has taken, say) to undo it. The next query or check interrupts the page.
     """
     ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
@@ -114,7 +110,7 @@ def _discard(connection: Any) -> None:
 
 
 class _SideThreads:
-    """Where cancels wait for the database, one thread each; started when the first is needed."""
+    """The threads in which cancels wait for the database; they start when the first is needed."""
 
     def __init__(self) -> None:
         self._forget()

@@ -1,6 +1,6 @@
-"""Which servers' connections can be watched, and saying so once about the others.
+"""The servers whose connections can be watched: Gunicorn's `gthread` and `sync` workers.
 
-Owns: recognising Gunicorn's `gthread` and `sync` workers. Must not know: requests, queries.
+A warning about other servers comes once.
 """
 
 import logging
@@ -34,7 +34,7 @@ _said: set[str] = set()
 
 
 def socket_of(environ: Mapping[str, Any]) -> Any:
-    """The connection of this request; None, and a word in the log, if it cannot be watched."""
+    """Return the connection of this request; None, with a warning, if it cannot be watched."""
     socket = environ.get("gunicorn.socket")
     if type(socket).__module__ in ("socket", "ssl") and sockets.AVAILABLE:
         if not str(environ.get("SERVER_PROTOCOL")).startswith("HTTP/2"):
@@ -55,7 +55,7 @@ def _say_once(why: str) -> None:
 
 
 def refusal() -> str | None:
-    """Why this process, as far as it can be told, cannot be watched; None if it may well be."""
+    """Return why this process cannot be watched; None if no reason is visible."""
     if len(sys.argv) > 1 and sys.argv[1] == "runserver":
         return "Django's development server does not give its sockets to the application"
     for module, server in _OTHERS.items():
@@ -70,7 +70,7 @@ def refusal() -> str | None:
 
 
 def _worker_class(arguments: str) -> str | None:
-    """The worker class in a Gunicorn command line."""
+    """Return the worker class in a Gunicorn command line."""
     words = arguments.replace("=", " ").split()
     for option, value in pairwise(words):
         if option in ("-k", "--worker-class"):

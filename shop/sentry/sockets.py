@@ -1,11 +1,9 @@
-"""The epoll thread: which sockets are watched, and noticing that a peer has hung up.
+"""The epoll thread: it watches sockets, and notices that a client has left.
 
-Owns: one epoll and its thread per process. Must not know: Django, queries, what a request is beyond
-its `fd` and `lock`.
-
-A file descriptor is registered during a request only. The kernel's event carries nothing but its
-number, which may belong to the next connection by the time the event is read; so an event is only a
-reason to look, under the lock of whichever request has that number now, at the socket itself.
+There is one epoll and one thread per process. A file descriptor is registered during a request
+only. The kernel's event has only its number, which may belong to the next connection by the time
+the event is read. So an event only causes a look at the socket, under the lock of the request that
+has the number now.
 """
 
 import errno
@@ -22,7 +20,7 @@ _logger = logging.getLogger(__name__)
 
 AVAILABLE = hasattr(select, "epoll")
 _HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR if AVAILABLE else 0
-# Once: a number whose request is over cannot be unregistered, and must not be reported for ever.
+# Once: the number of an ended request cannot be unregistered, and must not be reported repeatedly.
 _EVENTS = select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0  # HUP and ERR come anyway
 
 
@@ -34,21 +32,21 @@ class Watched(Protocol):
     finished: bool
 
     def client_left(self) -> Any:
-        """The peer has hung up (called with `lock` held); answers what is to be cancelled."""
+        """Handle that the client has left, with `lock` held; return what must be cancelled."""
 
 
 def has_hung_up(fd: int) -> bool:
-    """Whether the peer has closed, half-closed or reset this connection; does not wait."""
+    """Return whether the client has closed, half-closed or reset this connection; does not wait."""
     poll = select.poll()
     poll.register(fd, _HUNG_UP)
     return bool(poll.poll(0))
 
 
 class SocketWatcher:
-    """Tells the requests in progress when their peers hang up.
+    """The watch of the requests in progress, which calls them when their clients leave.
 
-    `on_cancel(watched, cancel)` is called in the epoll thread, without the lock, with what
-    `client_left` answered unless that was None; it must not block.
+    `on_cancel(watched, cancel)` is called in the epoll thread, without the lock, with the result of
+    `client_left` unless that is None; it must not block.
     """
 
     def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
@@ -57,7 +55,7 @@ class SocketWatcher:
         forks.in_child(self._forget)
 
     def _forget(self) -> None:
-        """Nothing runs yet; a forked child has neither the thread nor a right to this epoll."""
+        """Begin without a thread; a forked child has neither thread nor a right to this epoll."""
         self._watched: dict[int, Watched] = {}
         self._epoll: Any = None
         self._said = False
@@ -74,14 +72,14 @@ class SocketWatcher:
             try:
                 epoll.register(watched.fd, _EVENTS)
             except FileExistsError:
-                # Left behind by a connection whose descriptor a forked child still holds.
+                # A forked child still holds the descriptor of an earlier connection.
                 epoll.modify(watched.fd, _EVENTS)
         except BaseException:
             self._watched.pop(watched.fd, None)
             raise
 
     def remove(self, watched: Watched) -> None:
-        """Stop watching. Does nothing if the descriptor is another connection's by now."""
+        """Stop the watch. Does nothing if the descriptor is another connection's by now."""
         if self._watched.get(watched.fd) is not watched:
             return
         try:
@@ -91,19 +89,19 @@ class SocketWatcher:
         self._watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
-        """On the first request, so in the process that serves and not in the one that forks it."""
+        """Start on the first request: in the process that serves, not in the one that forks it."""
         with self._starting:
             if self._epoll is None:
                 self._epoll = self._started()
             return self._epoll
 
     def _started(self) -> Any:
-        """The next request tries again if it cannot be; the log says so once."""
+        """Start the thread; after a failure, logged once, the next request tries again."""
         epoll = select.epoll()
         thread = threading.Thread(target=self._run, args=(epoll,), name="sentry", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # as many threads as this process may have
+        except RuntimeError as error:  # the process has its most threads already
             epoll.close()
             if not self._said:
                 self._said = True
@@ -127,7 +125,7 @@ class SocketWatcher:
             if watched.finished:
                 return
             if not has_hung_up(fd):  # the event was of an earlier connection of this number
-                with suppress(FileNotFoundError):  # its request begins or ends at this moment
+                with suppress(FileNotFoundError):  # its request begins or ends now
                     epoll.modify(fd, _EVENTS)
                 return
             cancel = watched.client_left()

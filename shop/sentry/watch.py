@@ -1,13 +1,12 @@
 """One request in progress whose client is watched: a small state machine under a lock.
 
-Owns: when a request may be interrupted, and that a cancel never outlives the query it is meant for.
-Must not know: epoll, Django, how a query is cancelled.
+It decides when a request may be interrupted; a cancel never outlives the query it is meant for.
 
-Four threads meet here: the request's own; the sentry's, which says that the client has left; a side
-thread that cancels the running query; and nobody else, because all of them take `lock`. It is held
-for a few instructions, with one exception on purpose: *while a cancel is under way*. The request's
-thread needs it to leave a query, so no later statement, not even the rollback, can begin before the
-cancel of the one before is over, and one that the database did not confirm costs the connection.
+Three kinds of threads use it: the request's thread; the sentry's, which reports that the client has
+left; and a side thread that cancels the running query. All of them take `lock`. It is held for a
+few instructions, with one exception: *while a cancel is under way*. The request's thread needs it
+to leave a query. So no later statement, not even the rollback, can begin before the earlier cancel
+is over. A cancel that the database did not confirm costs the connection.
 """
 
 import logging
@@ -20,16 +19,17 @@ from .sockets import has_hung_up
 
 _logger = logging.getLogger(__name__)
 
-# The first cancel may arrive before the query does; it is repeated, ever more slowly. Not at once:
-# usually it has worked, and the request's thread needs the lock and the interpreter to say so.
+# The first cancel may arrive before the query does, so it is repeated with growing pauses. The
+# first pause is not 0: usually the cancel has worked, and the request's thread needs the lock and
+# the interpreter to report it.
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
 
 
 class ClientGone(BaseException):
-    """The client of this request has left: stop working on it.
+    """The signal that the client of this request has left: stop working on it.
 
-    Like asyncio.CancelledError not an Exception, so that a page's `except Exception` does not
+    Like asyncio.CancelledError it is not an Exception, so that a page's `except Exception` does not
     take it for a failure. SentryMiddleware catches it.
     """
 
@@ -51,9 +51,9 @@ class Cancel:
 
 
 class Watch:
-    """A request in progress. Made by the request's own thread, which is the one that is metered.
+    """A request in progress. The request's own thread, which is metered, creates it.
 
-    `cancels` says that the mode is to cancel. Until its view is known a request is not stopped.
+    `cancels` is whether the mode is to cancel. A request is not stopped before its view is known.
     """
 
     __slots__ = (
@@ -100,7 +100,7 @@ class Watch:
     # -- the client
 
     def client_left(self) -> Cancel | None:
-        """Note that the client has left, under `lock`; answers what has to be cancelled."""
+        """Record that the client has left, under `lock`; return what must be cancelled."""
         if self.gone or self.finished:
             return None
         self.gone = True
@@ -119,7 +119,7 @@ class Watch:
         return self._cancel
 
     def look(self) -> None:
-        """Ask the socket itself: it may be long before the epoll thread has its turn."""
+        """Look at the socket itself: the epoll thread may get its turn much later."""
         with self.lock:
             self._look()
 
@@ -133,20 +133,20 @@ class Watch:
     # -- the page
 
     def view_is_known(self, may_cancel: bool) -> None:
-        """The view is about to be called. Raises ClientGone if there is nobody to call it for."""
+        """Record whether the view may be cancelled. Raises ClientGone if the client has left."""
         with self.lock:
             self._may_cancel = may_cancel
             self._decide()
         self.check()
 
     def check(self) -> None:
-        """Raises ClientGone if the request is to stop here."""
+        """Raise ClientGone if the request must stop here."""
         if self.interrupt:
             self._raised = True
             raise ClientGone
 
     def commit_point(self) -> None:
-        """Raises ClientGone if the client has left; otherwise nothing stops this request any more.
+        """Raise ClientGone if the client has left; otherwise nothing stops this request any more.
 
         In mode `watch` it never raises.
         """
@@ -160,11 +160,10 @@ class Watch:
     # -- its queries
 
     def begin_query(self, send: Send | None) -> bool:
-        """A query is about to be sent; false if it is part of one that is under way already.
+        """Record that a query begins; False if it is part of one that is under way already.
 
         `send(timeout=s)` cancels it from another thread and raises unless the database has
-        confirmed in time. Raises ClientGone, but once: what a page does to clean up behind itself
-        may query again.
+        confirmed in time. Raises ClientGone, but only once: a page may query again to clean up.
         """
         with self.lock:
             if self._running:
@@ -178,9 +177,9 @@ class Watch:
         raise ClientGone
 
     def end_query(self, was_cancelled: bool) -> Cancel | None:
-        """The query is over, `was_cancelled` if it failed as one does that was cancelled.
+        """Record that the query is over; `was_cancelled`: it failed as a cancelled one does.
 
-        Waits for its cancel and answers it; None if there was none.
+        Waits for its cancel and returns it; None if there was none.
         """
         with self.lock:
             self._running, self._send = False, None
@@ -197,10 +196,10 @@ class Watch:
         return cancel
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel that query, again and again until it has ended.
+        """Cancel that query, repeatedly until it has ended.
 
         Each time the database has `timeout_s` to confirm. Runs in a side thread; holds `lock` while
-        the database is asked.
+        the database works on it.
         """
         pause_s = _FIRST_PAUSE_S
         while True:
@@ -219,7 +218,7 @@ class Watch:
     # -- its end
 
     def finish(self) -> None:
-        """The request is over; waits for a cancel that is under way."""
+        """End the watch of a request that is over; wait for a cancel that is under way."""
         with self.lock:
             if self.finished:
                 return
@@ -245,14 +244,14 @@ _local = _Local()
 
 
 def _thread_clock() -> int:
-    """The CPU clock of the calling thread, which other threads can read too."""
+    """Return the CPU clock of the calling thread, which other threads can read too."""
     if _local.clock is None:
         _local.clock = time.pthread_getcpuclockid(threading.get_ident())
     return _local.clock
 
 
 def _forget() -> None:
-    """A forked child works on nobody's request, and its thread has another clock."""
+    """Reset the state in a forked child: it has no request, and its thread has another clock."""
     _local.watch = _local.clock = None
 
 
@@ -260,20 +259,20 @@ forks.in_child(_forget)
 
 
 def current() -> Watch | None:
-    """The watched request that this thread works on; None if there is none."""
+    """Return the watched request that this thread works on; None if there is none."""
     return _local.watch
 
 
 def set_current(watch: Watch | None) -> None:
-    """Say what this thread works on."""
+    """Set the request that this thread works on."""
     _local.watch = watch
 
 
 def check() -> None:
-    """Raises ClientGone if the client of this thread's request has left and it may be stopped.
+    """Raise ClientGone if the client of this thread's request has left and it may be stopped.
 
-    For work without queries, once per slice of it; costs about 0.1 µs. Does nothing outside a
-    request, and in a request that is not watched.
+    It is for work without queries, once per slice of it; it costs about 0.1 µs. It does nothing
+    outside a request, and in a request that is not watched.
     """
     watch = _local.watch
     if watch is not None and watch.interrupt:
@@ -281,10 +280,10 @@ def check() -> None:
 
 
 def commit_point() -> None:
-    """The last moment at which this request may be stopped: call it as a transaction's last step.
+    """Mark the last moment at which this request may be stopped, as a transaction's last step.
 
-    Raises ClientGone if the client has left by now (the socket itself is asked), which rolls the
-    transaction back. If it does not raise, the request is finished whatever happens.
+    Raises ClientGone if the client has left by now (it looks at the socket itself), which rolls the
+    transaction back. If it does not raise, the request will be finished.
     """
     watch = _local.watch
     if watch is not None:

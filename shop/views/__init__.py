@@ -1,1 +1,1 @@
-"""The pages: each module owns one area of the shop and hands templates what they show."""
+"""The pages: each module owns one area of the shop and passes the data to templates."""

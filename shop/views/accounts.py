@@ -1,4 +1,4 @@
-"""Accounts of people: sign up, sign in, sign out, orders."""
+"""People's accounts: sign up, sign in, sign out, orders."""
 
 from django.contrib.auth import authenticate, login, logout
 from django.contrib.auth.decorators import login_required
@@ -18,7 +18,7 @@ _RECENT = 20
 
 
 def customer_of(request: HttpRequest) -> Customer:
-    """The customer who is signed in; a view calls it only when there is one."""
+    """Return the customer who is signed in; a view calls it only when there is one."""
     assert isinstance(request.user, Customer)
     return request.user
 
@@ -27,7 +27,7 @@ def customer_of(request: HttpRequest) -> Customer:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Signs a customer in and leads back to where they wanted to go."""
+    """Sign a customer in and redirect to the page they wanted."""
     form = LoginForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         customer = authenticate(request, **form.cleaned_data)
@@ -47,7 +47,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Opens an account, signs it in and leads back to where its owner wanted to go."""
+    """Open an account, sign it in and redirect to the page its owner wanted."""
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:
@@ -68,7 +68,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """Forgets the session."""
+    """End the session."""
     logout(request)
     return redirect("home")
 
@@ -77,7 +77,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """The customer's latest orders."""
+    """Show the customer's latest orders."""
     orders = customer_of(request).orders.prefetch_related("lines__book")[:_RECENT]
     return render(request, "shop/account.html", {"orders": orders})
 
@@ -86,7 +86,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def order(request: HttpRequest, order_id: int) -> HttpResponse:
-    """One order of the customer's own."""
+    """Show one of the customer's orders."""
     placed = get_object_or_404(customer_of(request).orders, pk=order_id)
     lines = placed.lines.select_related("book__author")
     return render(request, "shop/order.html", {"order": placed, "lines": lines})

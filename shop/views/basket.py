@@ -13,7 +13,7 @@ from shop.models import Book
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def cart(request: HttpRequest) -> HttpResponse:
-    """Shows the cart; a POST sets how many copies of one book are in it."""
+    """Show the cart; a POST sets the number of copies of one book."""
     wanted = carts.quantities(request.session)
     form = None
     if request.method == "POST":

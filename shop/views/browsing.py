@@ -29,7 +29,7 @@ SORTS = {
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Br-1: the best of every shelf, what is new, what sells."""
+    """Br-1: the best book of every shelf, new books, bestsellers."""
     best = Book.objects.filter(category=OuterRef("pk")).order_by("sales_rank").values("pk")[:1]
     featured = (
         Book.objects.select_related("author", "category")
@@ -100,7 +100,7 @@ def search(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def details(request: HttpRequest, book_id: int) -> HttpResponse:
-    """Br-4: all there is to know of a book, and *Buy*."""
+    """Br-4: all details of a book, and *Buy*."""
     book = get_object_or_404(
         Book.objects.select_related("author", "category").defer("search"), pk=book_id
     )
@@ -121,7 +121,7 @@ def details(request: HttpRequest, book_id: int) -> HttpResponse:
 
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
-    """Whether the shop can reach its database; not one of the eight pages."""
+    """Answer whether the shop can reach its database; not one of the eight pages."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok\n", content_type="text/plain")

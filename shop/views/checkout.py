@@ -4,11 +4,13 @@ Each step takes the form of the page before and shows the next one. `GET` shows 
 or leads to the first step that is missing.
 
 Every form carries its purchase, signed (`shop.purchases`): the books, the key under which they are
-ordered from *Buy* to Tr-4, whose page it was on and where they want it to go. A form orders what
-its own page has shown, whatever other tabs of the browser have done since. So every step may be
-sent again, also by a customer whose session is lost: they sign in and go on with the same purchase,
-and an order that they did not see confirmed is found by its key, not placed a second time. When
-something has changed meanwhile, a page says what, and what to do.
+ordered from *Buy* to Tr-4, the customer whose page it was on, and the address. A form orders the
+books of its page, whatever other tabs of the browser have done since. So every step may be sent
+again.
+
+A customer whose session is lost signs in and continues with the same purchase. An order that they
+did not see confirmed is found by its key, and not placed a second time. When something has changed
+meanwhile, a page explains the change and the next step.
 
 So every step may also be cancelled when its customer leaves, Tr-4 until its order is committed
 (`place_order`). Sessions stay whole: each is written in one piece, by middleware or by `login`.
@@ -75,7 +77,7 @@ _View = Callable[[HttpRequest], HttpResponse]
 
 
 def _reads_purchase(view: _View) -> _View:
-    """The page that says so when a form's purchase cannot be read."""
+    """Answer with a page that explains the fault when a form's purchase cannot be read."""
 
     @wraps(view)
     def answered(request: HttpRequest) -> HttpResponse:
@@ -92,7 +94,7 @@ def _reads_purchase(view: _View) -> _View:
 @_step
 @_reads_purchase
 def login_step(request: HttpRequest) -> HttpResponse:
-    """Tr-1: *Buy* or the cart brings the books here; asks who is buying."""
+    """Tr-1: take the books of *Buy* or the cart; ask for the customer's login."""
     purchase = _purchase(request)
     if request.method == "POST" and _PURCHASE not in request.POST:
         begun = _begun(request)
@@ -111,7 +113,7 @@ def login_step(request: HttpRequest) -> HttpResponse:
 @_step
 @_reads_purchase
 def shipping_step(request: HttpRequest) -> HttpResponse:
-    """Tr-2: logs in, asks for the address."""
+    """Tr-2: log in, ask for the address."""
     purchase = _purchase(request)
     if purchase is None:
         return redirect("cart")
@@ -123,8 +125,8 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
         if customer is None:
             form.add_error("password", "User name and password do not match.")
             return _login_page(request, purchase, form, UNPROCESSABLE)
-        # Over another customer's session it begins an empty one. What is bought was sent by who
-        # signs in now and goes on; the other's address and cart do not.
+        # Over another customer's session it begins an empty one. The present customer sent the
+        # purchase and continues it; the other's address and cart do not stay.
         login(request, customer)
     elif not request.user.is_authenticated:
         return _to_login(request, purchase)
@@ -142,7 +144,7 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
 @_step
 @_reads_purchase
 def payment_step(request: HttpRequest) -> HttpResponse:
-    """Tr-3: keeps the address, asks for the payment under the purchase's idempotency key."""
+    """Tr-3: keep the address, ask for the payment under the purchase's idempotency key."""
     purchase = _purchase(request)
     if purchase is None:
         return redirect("cart")
@@ -170,7 +172,7 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 @never_cache
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:
-    """Tr-4: places the order, exactly once however often it is sent, and confirms it."""
+    """Tr-4: place the order, exactly once however often it is sent, and confirm it."""
     form = PaymentForm(request.POST)
     try:
         purchase = _purchase(request)
@@ -198,7 +200,7 @@ def confirm_step(request: HttpRequest) -> HttpResponse:
 
 
 def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpResponse:
-    """The confirmation, or why nothing was ordered and how to go on."""
+    """Return the confirmation, or the reason why nothing was ordered and how to continue."""
     assert purchase.address is not None
     try:
         order = place_order(
@@ -235,7 +237,7 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
 
 
 def _begun(request: HttpRequest) -> Purchase | HttpResponse:
-    """What this POST wants to buy: one book by *Buy*, or the whole cart.
+    """Return the purchase of this POST: one book by *Buy*, or the whole cart.
 
     The same cart sent from two tabs is one purchase until it is placed.
     """
@@ -258,7 +260,7 @@ def _begun(request: HttpRequest) -> Purchase | HttpResponse:
 
 
 def _purchase(request: HttpRequest) -> Purchase | None:
-    """The purchase that the form or the address carries, else the one that was touched last.
+    """Return the purchase that the form or the URL carries, otherwise the one that was used last.
 
     Raises Unreadable.
     """
@@ -268,7 +270,7 @@ def _purchase(request: HttpRequest) -> Purchase | None:
 
 
 def _keep(request: HttpRequest, purchase: Purchase) -> None:
-    kept = replace(purchase, total_cents=None).kept()  # which page will be seen next, nobody knows
+    kept = replace(purchase, total_cents=None).kept()  # the next page to be seen is unknown
     if request.session.get(_KEY) != kept:
         request.session[_KEY] = kept
 
@@ -286,7 +288,7 @@ def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
 
 
 def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
-    """Forget the purchase and take what was bought out of the cart, once."""
+    """Remove the purchase, and take its books out of the cart, once."""
     placed = request.session.get(_PLACED, {})
     key = str(purchase.key)
     for name in (_KEY, _OF_CART):
@@ -300,17 +302,17 @@ def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
 
 
 def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]) -> None:
-    """Put what remains of a purchase into the cart, which may have been lost since, without these.
+    """Put the rest of a purchase into the cart, without the books in `gone`.
 
-    The purchase itself stays: the same form sent again is refused again, for it is an order of
-    less than its customer has seen.
+    The cart may have been lost since. The purchase itself stays: the same form sent again is
+    refused again, as it would order less than its customer has seen.
     """
     both = purchase.wanted | cart.quantities(request.session)
     cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
 
 
 def _known_to_be_placed(request: HttpRequest, purchase: Purchase) -> Order | None:
-    """The order of this purchase, if this session has seen it placed."""
+    """Return the order of this purchase, if this session has seen it placed."""
     return _own_order(request, request.session.get(_PLACED, {}).get(str(purchase.key)))
 
 
@@ -321,7 +323,7 @@ def _own_order(request: HttpRequest, id: int | None) -> Order | None:
 def _placed_or_refused(
     request: HttpRequest, form: PaymentForm, why: str, status: int
 ) -> HttpResponse:
-    """The confirmation if the order of this form was placed, else why the form does not count."""
+    """Return the confirmation if the order of this form was placed, otherwise the refusal."""
     key: uuid.UUID | None = form.cleaned_data.get("idempotency_key") if form.is_valid() else None
     order = find_order(request.user, key) if key and request.user.is_authenticated else None
     return _refused(request, why, status) if order is None else _confirm_page(request, order)
@@ -401,7 +403,7 @@ def _confirm_page(request: HttpRequest, order: Order, notice: str = "") -> HttpR
 
 
 def _slot(request: HttpRequest, books: Iterable[int]) -> Slot:
-    """For a banner about the shelves of these books."""
+    """Return the slot for a banner about the shelves of these books."""
     return Slot(
         request,
         lambda: (

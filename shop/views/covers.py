@@ -1,4 +1,4 @@
-"""Covers, drawn when they are asked for."""
+"""Covers, drawn on request."""
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseNotModified
@@ -14,7 +14,7 @@ _CACHE = "public, max-age=604800, immutable"
 
 @require_safe
 def cover(request: HttpRequest, book_id: int) -> HttpResponse:
-    """The cover of a book as SVG."""
+    """Answer the cover of a book as SVG."""
     etag = f'"{DESIGN_VERSION}-{book_id}"'
     if request.headers.get("If-None-Match") == etag:
         response: HttpResponse = HttpResponseNotModified()

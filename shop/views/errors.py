@@ -1,4 +1,4 @@
-"""Error pages in the shop's look. They ask neither session nor database, which may be the error."""
+"""Error pages in the shop's look. They use neither session nor database, which may be the error."""
 
 import sys
 
@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from shop import outages, purchases
 
 AWAY_S = 2
-"""After so long it is worth asking again: what has died is started again within seconds."""
+"""Seconds until the next try: a process that died starts again within seconds."""
 _ONCE = (
     "If you were placing an order, send the form again: it is placed once, however often it comes."
 )
@@ -24,16 +24,17 @@ def _page(status: int, title: str, message: str, **more: object) -> HttpResponse
 
 
 def _come_back(title: str, message: str) -> HttpResponse:
-    """503: what was asked for can be had in seconds."""
+    """Answer 503, as the page will be available in seconds."""
     response = _page(503, title, f"{message} {_ONCE}")
     response.headers["Retry-After"] = str(AWAY_S)
     return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400; 503 when the session went while its page was made: ended elsewhere, or lost by Redis.
+    """Answer 400; or 503 when the session ended while its page was made.
 
-    Django takes that for a bad request. It was a good one, and is again without that session.
+    The session was ended elsewhere, or lost by Redis. Django takes that for a bad request, but the
+    same request is valid without that session.
     """
     if isinstance(exception, SessionInterrupted):
         return _come_back("Where were we?", "The shop lost sight of you for a moment.")
@@ -41,12 +42,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403."""
+    """Answer 403."""
     return _page(403, "Not for you", "This page belongs to somebody else.")
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403: the CSRF token of a form is missing or old.
+    """Answer 403: the CSRF token of a form is missing or old.
 
     Signing in, also in another tab, makes the tokens of all open pages old, and a page of the
     checkout that is reloaded sends its old one again. So its purchase gets a form with a new token,
@@ -72,17 +73,16 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404."""
+    """Answer 404."""
     return _page(404, "No such page", "It may have been sold. Try the search or the shelves.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500; 503 when it is PostgreSQL or Redis that is away.
+    """Answer 500; or 503 when PostgreSQL or Redis is away.
 
-    Django calls it while it handles the exception, of a view as of any middleware. Neither page
-    says that nothing was ordered: a commit may have been the last that was heard of the database.
-
-    The form shall be good for another try, so its token stays; a login that failed late changed it.
+    Django calls it while it handles the exception of a view or a middleware. Neither page claims
+    that nothing was ordered: the lost answer may have been that of a commit. The form must be valid
+    for another try, so its token stays; a login that failed late changed it.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])

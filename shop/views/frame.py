@@ -1,4 +1,4 @@
-"""The frame of every page: the shelves in the menu, the cart's count, who is signed in."""
+"""The frame of every page: the shelves in the menu, the cart's count, the customer."""
 
 from functools import cache
 from typing import Any
@@ -14,7 +14,7 @@ from shop.models import Category
 
 @cache
 def category_links() -> SafeString:
-    """The shelves as list items: the same on every page, so they are made once."""
+    """Return the shelves as list items: the same on every page, so they are made once."""
     shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
     if not shelves:
         category_links.cache_clear()
@@ -22,7 +22,7 @@ def category_links() -> SafeString:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: nothing here asks the session or the database before a template does."""
+    """Return the frame's lazy values: they use the session or the database when a template does."""
     return {
         "category_links": SimpleLazyObject(category_links),
         "cart_copies": SimpleLazyObject(lambda: cart.copies(request.session)),
