@@ -50,8 +50,11 @@ def half_width(deviation: float, repetitions: int) -> float:
 
 
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
-    """Mean and interval of one of `looks` estimates which all hold their values at the same time
-    with 95 % (Bonferroni): for the question whether any of them differs."""
+    """Return mean and interval of one of `looks` estimates (Bonferroni).
+
+    All their intervals hold their values at the same time with 95 %, which is for the question
+    whether any estimate differs.
+    """
     found = estimate(values)
     if found.half_width is None:
         return found

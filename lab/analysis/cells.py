@@ -74,8 +74,7 @@ class Cell:
 
     @property
     def bound(self) -> float:
-        """The confirms that the bound allows all repetitions together; 0 if no capacity is
-        known."""
+        """The confirms that the bound allows all repetitions together; 0 without a capacity."""
         return sum(run.confirm_bound or 0.0 for run in self.runs)
 
     def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
@@ -95,8 +94,7 @@ class Cell:
         return estimate(known) if known else None
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
-        """Return mean and interval over the repetitions that have the metric; None if none has
-        it."""
+        """Return mean and interval over the repetitions with the metric; None if none has it."""
         known = [value for run in self.runs if (value := figure(run)) is not None]
         return estimate(known) if known else None
 

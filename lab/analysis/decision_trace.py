@@ -71,7 +71,7 @@ class DecisionTrace:
     overtook: dict[str, int] = field(default_factory=dict)
     """Page type → newer requests that were dispatched while this one waited."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
-    """The last decisions for another request: `time_s`, `page`, `came_s`, and the snapshot,
+    """The last decisions for another request: `time_s`, `page`, `came_s` and the snapshot
     `knew`."""
     disciplines: list[tuple[float, str]] = field(default_factory=list)
     """The discipline in force at arrival, and each change while the request waited."""

@@ -140,7 +140,7 @@ class Outcomes:
 
     @property
     def turned_away_ratio(self) -> float:
-        """Attempts rejected, dropped, refused or failed, over the requests that the sessions
+        """Rejected, dropped, refused or failed attempts over the requests that the sessions
         planned."""
         return self._turned_away() / sum(self.planned.values())
 

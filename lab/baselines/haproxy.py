@@ -176,8 +176,7 @@ def read_stats(text: str) -> Queue:
 
 
 def _forwarding() -> list[str]:
-    """Return the lines that forward a customer's data as the gateway does, and remove forged
-    ones."""
+    """Return the lines that forward a customer's data as the gateway does, without forged ones."""
     return [
         *(f"  http-request del-header {name}" for name in ("Forwarded", "X-Real-IP", "Proxy")),
         "  http-request del-header X-Forwarded- -m beg",

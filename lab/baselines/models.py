@@ -118,8 +118,7 @@ class HaproxyModel(_Proxy):
 
 
 class NginxModel(_Proxy):
-    """nginx: a leaky bucket, then a limit on requests at the shop; both apply to limited pages
-    only."""
+    """nginx: a leaky bucket, then a limit on requests at the shop; both are for limited pages."""
 
     name = "nginx-model"
 

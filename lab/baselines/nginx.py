@@ -205,8 +205,7 @@ def read_stats(text: str) -> Queue:
 
 
 def _page(rule: Rule) -> str:
-    """Return the line for a page: the first matching rule decides; `$uri` is percent-decoded
-    once."""
+    """Return the line for a page: the first matching rule decides; `$uri` is decoded once."""
     methods = "|".join(sorted(method.decode() for method in rule.methods))
     pattern = rf"~^(?:{methods}) (?:{rule.path.pattern})\z"
     return f'"{_escaped(pattern)}" {rule.page};'

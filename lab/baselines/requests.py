@@ -34,8 +34,7 @@ Fate = Literal["dropped", "withdrawn", "answered", "orphaned", "failed", "cancel
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The facts about a run for a configuration. Times are paper seconds, rates per paper
-    second."""
+    """The facts about a run for a configuration. Times and rates are in paper seconds."""
 
     files: Path
     """The folder of configuration and logs."""

@@ -25,8 +25,10 @@ CHAIN = "chain"
 KEPT_FOR = timedelta(hours=24)
 """Validity of a kept capacity: a machine may become slower without any visible change."""
 FEW_CUSTOMERS = 8
-"""The number of customers that DOOR and the tuned limits admit; the shop may then serve more
-pages."""
+"""The number of customers that DOOR and the tuned limits admit.
+
+The shop may serve more pages with them than with all workers busy.
+"""
 
 
 @final

@@ -42,8 +42,7 @@ class Row:
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
-    """Return a row per policy, the best first, without policies whose customers never plan to
-    buy."""
+    """Return a row per policy, the best first; omit policies whose customers never plan to buy."""
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = {cell.rho: cell for cell in cells if cell.policy == policy and cell.rho is not None}

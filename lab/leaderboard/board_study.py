@@ -65,8 +65,7 @@ class Board:
 
 
 def board_of(folder: ComparisonResult, cells: Sequence[Cell]) -> Board:
-    """Return the board of a comparison's complete runs; raises ExperimentError for a damaged
-    log."""
+    """Return the board of a comparison's complete runs; raises ExperimentError for damaged logs."""
     rows = board.rows_of(cells)
     loads = board.loads_of(rows)
     rho = min(loads, key=lambda one: abs(one - FAIRNESS_RHO)) if loads else FAIRNESS_RHO

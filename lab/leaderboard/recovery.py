@@ -45,8 +45,7 @@ class Recovery:
     seconds: tuple[float | None, ...]
     """Paper seconds per repetition; None if it did not recover in the observed time."""
     was_normal: bool = True
-    """False if customers left even before the rush, so that there is no normal state to return
-    to."""
+    """False if customers left even before the rush: there is no normal state to return to."""
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
@@ -127,10 +126,9 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 
 def rush_of(board: Spec) -> Spec:
-    """Return the comparison that measures recovery live: a board's rows and seeds, a one-minute
-    rush.
+    """Return the live comparison that measures recovery: a board's rows and seeds, one rush.
 
-    It watches the shorter time after the rush (`hysteresis.QUICK_AFTER_S`).
+    The rush takes a minute. The time after it is the shorter one (`hysteresis.QUICK_AFTER_S`).
     """
     return changed(
         board,

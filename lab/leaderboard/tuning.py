@@ -122,8 +122,7 @@ def is_searched(parameter: Parameter) -> bool:
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return the policies of a board's spec, each once with its default settings, then the
-    proxies."""
+    """Return a board's policies, each once with its default settings, then the proxies."""
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)

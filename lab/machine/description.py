@@ -119,8 +119,10 @@ GIVES_WAY = "DOORBUSTER_GIVES_WAY"
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
 """In the environment of a live run that waits until no other holds the machine."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
-"""The environment variable with the name of the lock: `live-run` unless appliances on separate
-CPUs have different locks."""
+"""The environment variable with the name of the lock, by default `live-run`.
+
+Appliances on separate CPUs may have different locks.
+"""
 _GIVES_WAY_WITHIN_S = 60.0
 _ASK_EVERY_S = 0.1
 

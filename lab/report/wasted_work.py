@@ -38,8 +38,7 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return the work for customers who had left; None if no customer left or no run has a
-    meter."""
+    """Return the work for customers who had left; None if none left or no run has a meter."""
     if not any(waste.mean for cell in cells if (waste := cell.over_waste(_anybody))):
         return None
     found = Table(

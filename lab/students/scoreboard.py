@@ -118,8 +118,7 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """Return the board of a folder, to add to; an incompatible one is moved aside, with a
-        message.
+        """Return the board of a folder, to add to; an incompatible one is moved, with a message.
 
         Raises ExperimentError when the folder cannot be read or written.
         """

@@ -110,8 +110,7 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg: a collapse that lasts and one that does not, from a report on
-    hysteresis."""
+    """Write `name`.svg: a lasting collapse and one that ends, from a report on hysteresis."""
     board = load_spec("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {

@@ -60,8 +60,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
 @students
 @require_POST
 def predict(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the duration of the launch in the form; the page requests it whenever a field
-    changes."""
+    """Show the duration of the launch in the form; the page requests it after each change."""
     card = cards.card(name)
     base = card.spec if card else None
     if base is None:

@@ -134,8 +134,8 @@ class LaunchForm(forms.Form):
             ) from None
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
-        """Return the spec that the fields describe; None if a field is wrong, which the form then
-        shows."""
+        """Return the spec that the fields describe; None if a field is wrong (the form shows
+        it)."""
         if not self.is_valid():
             return None
         given = self.cleaned_data

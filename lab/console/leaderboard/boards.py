@@ -86,8 +86,7 @@ class BoardShown:
 
 
 def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
-    """Return the readable boards: the newest made here first, then imported ones, then
-    references."""
+    """Return the readable boards: the newest made here first, then imported ones and references."""
     found = [
         board
         for result in results

@@ -183,8 +183,7 @@ class _Password:
 
 
 def _new_password() -> _Password:
-    """Return three groups of five letters and digits: 74 random bits, and easy to copy from
-    paper."""
+    """Return three groups of five letters and digits: 74 random bits, easy to copy from paper."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)
     return _Password(text, PasswordHasher().made(text))

@@ -1,5 +1,4 @@
-"""The limits on logins: attempts count before a password is hashed, and few are hashed at a
-time."""
+"""The limits on logins: attempts count before hashing, and few passwords are hashed at a time."""
 
 import ipaddress
 import math

@@ -26,30 +26,30 @@ from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
-"""In a bundle only: the console has notes in its database (`notes`)."""
+"""A file that only bundles have: the console has notes in its database (`notes`)."""
 MOST_TEXT_BYTES = 16 * 2**20
-"""Bytes of one report, picture or log in a bundle."""
+"""The most bytes of one report, picture or log in a bundle."""
 MOST_EVENTS = 50_000
-"""Events of all runs; the results database keeps a row for each."""
+"""The most events of all runs; the results database keeps a row for each."""
 MOST_READING_S = 2.0
-"""CPU seconds that a page may need to read one file of a result."""
+"""The most CPU seconds to read one file of a result for a page."""
 _TEXTS = {".html", ".svg", ".md", ".csv", ".log", ".cfg", ".conf", ".toml"}
 _SUFFIXES = {
     *(".toml", ".json", ".jsonl", ".parquet", ".csv", ".log"),
-    *(".cfg", ".conf"),  # what a baseline proxy in the gateway's place ran with
+    *(".cfg", ".conf"),  # the configuration of a baseline proxy
     *(".png", ".svg", ".md", ".html"),
 }
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""What the library raises of a file that is no ZIP, a damaged or an encrypted one."""
+"""The library's exceptions for a file that is not a ZIP, or is damaged or encrypted."""
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
-"""A copy of a student's own; it is never run but in a process apart."""
+"""A copy of a student's policy; it runs only in a separate process."""
 
 
 class TooLargeError(Exception):
-    """A result has more bytes than a bundle may have, unpacked."""
+    """The unpacked bytes of a result exceed the limit of a bundle."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__(size_bytes)
@@ -59,9 +59,9 @@ class TooLargeError(Exception):
 def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> None:
     """Write the bundle of a result folder, with `notes` (`notes.packed`).
 
-    Raises TooLargeError if its files have more than `most_bytes`: no console would import it.
-    Files that are being written are left out, and those without a suffix: they steer a run that
-    is under way (`load-factor`), and stay behind where one was killed.
+    Raises TooLargeError if its files have more than `most_bytes`: no console would import it. Files
+    that are still being written are omitted. So are files without a suffix: they control a run in
+    progress (`load-factor`), and stay after a kill.
     """
     paths = list(files_of(folder))
     size_bytes = sum(path.stat().st_size for path in paths) + len(notes)
@@ -75,13 +75,14 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
 
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Unpack the bundle `file` into the folder `place` and check all that is in it.
+    """Unpack the bundle `file` into the folder `place` and check all its content.
 
-    Called in a child process with limits (`common.bounded`). `limits` has the highest number of
-    `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer is the
-    `name` of the result folder and its `size_bytes`; or `over`, the limit that the bundle exceeds,
-    with `size`, the value of the bundle.
-    Raises SpecError for what is not a bundle: another format, other kinds of files, paths that lead
+    The call is in a child process with limits (`common.bounded`). `limits` has the highest number
+    of `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer is the
+    `name` of the result folder and its `size_bytes`. If the bundle exceeds a limit, the answer is
+    its name, `over`, and the bundle's value, `size`.
+
+    Raises SpecError for any other file: another format, other kinds of files, paths that lead
     elsewhere, a damaged result.
     """
     place, limits = Path(asked["place"]), asked["limits"]
@@ -96,7 +97,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
         raise SpecError(
             f"bundle: cannot be read ({fault}); allowed: a ZIP as the console gives it"
         ) from None
-    except OSError as fault:  # a full disk; one name for a file and a folder
+    except OSError as fault:  # a full disk, or one name for a file and a folder
         raise SpecError(f"bundle: cannot be unpacked ({fault.strerror or fault})") from None
     return {"name": name, "size_bytes": size_bytes}
 
@@ -112,14 +113,14 @@ class _OverError(Exception):
 def files_of(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         is_being_written = path.name.startswith(".") or not path.suffix
-        # What this console knows: whence the result came, and the notes that its database has.
+        # This console's facts: the origin of the result, and the notes in its database.
         is_mark = path in (folder / IMPORTED, folder / NOTES_FILE)
         if path.is_file() and not path.is_symlink() and not is_being_written and not is_mark:
             yield path
 
 
 def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
-    """The one folder in it."""
+    """Return the name of the only folder in a bundle."""
     entries = bundle.infolist()
     if len(entries) > limits["files"]:
         raise _OverError("files", len(entries))
@@ -160,7 +161,7 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
 
 
 def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
-    """Returns how many bytes were written."""
+    """Unpack all files and return the number of bytes."""
     size_bytes = 0
     for entry in bundle.infolist():
         target = place / entry.filename
@@ -168,10 +169,10 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
             target.mkdir(parents=True, exist_ok=True)
             continue
         if target.name == IMPORTED and target.parent.parent == place:
-            continue  # the mark of another console; this one writes its own
+            continue  # the mark of another console; this one writes a new mark
         target.parent.mkdir(parents=True, exist_ok=True)
         with bundle.open(entry) as source, target.open("xb") as copy:
-            while block := source.read(1 << 20):  # what the directory says of a size may be a lie
+            while block := source.read(1 << 20):  # the directory may state a false size
                 size_bytes += len(block)
                 if size_bytes > most_bytes:
                     raise _OverError("bytes", size_bytes)
@@ -180,7 +181,7 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
 
 
 def _check_own(folder: Path) -> None:
-    """A bundle's spec must mean its own copies: no path of this machine is read for it."""
+    """Check that a bundle's spec names only its own copies, and no path of this machine."""
     spec = folder / "spec.toml"
     with _quick(spec):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""
@@ -214,7 +215,7 @@ def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
 
 
 def _check_texts(folder: Path) -> None:
-    """Every file that pages read has its form, and is read quickly."""
+    """Check that every file for pages has its form and can be read quickly."""
     events = 0
     for path in sorted(folder.rglob("*")):
         with _quick(path):
@@ -252,7 +253,7 @@ def _check_plan(folder: Path, limits: Mapping[str, int]) -> None:
 
 @contextmanager
 def _quick(path: Path) -> Iterator[None]:
-    """Refuse a file that takes long to read: pages read it again and again."""
+    """Refuse a file that takes long to read, because pages read it often."""
     began_s = _cpu_s()
     yield
     took_s = _cpu_s() - began_s
@@ -263,7 +264,7 @@ def _quick(path: Path) -> Iterator[None]:
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process and of its children that have ended."""
+    """Return the CPU seconds of this process and of its ended children."""
     return sum(os.times()[:4])
 
 
@@ -271,7 +272,7 @@ _ACTIVE = {
     *("script", "foreignobject", "iframe", "object", "embed", "handler", "listener"),
     *("animate", "animatemotion", "animatetransform", "set"),
 }
-"""Elements of SVG that run programs, hold other pages or may turn a link into a program."""
+"""Elements of SVG that run programs, include other pages or may turn a link into a program."""
 _REFUSED_IN_SVG = (b"<!ENTITY", b"<?xml-stylesheet", b"\0")
 """Entities; style sheets, which may write scripts; text in another encoding than UTF-8."""
 

@@ -1,4 +1,4 @@
-"""The curves of a result, computed once for as long as its logs stay as they are."""
+"""The curves of a result, computed once while its logs stay the same."""
 
 import contextlib
 import hashlib
@@ -20,21 +20,21 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def curves(result: ResultEntry) -> dict[str, Any]:
-    """What `lab.analysis.curves` says of a comparison, each line with its `colour`.
+    """Return the curves of a comparison (`lab.analysis.curves`), each line with its `colour`.
 
     Raises ExperimentError.
     """
     if result.reference and result.computed_curves.is_file():
         found = _shipped(result)
     else:
-        with _ONE_AT_A_TIME:  # of a class that looks at once one computes
+        with _ONE_AT_A_TIME:  # if a class requests them at once, one thread computes
             found = _kept(result)
     lines = [{**line, "colour": colour_of(str(line.get("policy")))} for line in found["lines"]]
     return {**found, "lines": lines}
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
-    """The curves that a reference brings instead of its logs; raises ExperimentError."""
+    """Return the curves that a reference has instead of logs; raises ExperimentError."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")
@@ -49,7 +49,7 @@ def _kept(result: ResultEntry) -> dict[str, Any]:
         if found["stamp"] == stamp:
             return dict(found["curves"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass  # not there yet, or cut short: made anew
+        pass  # missing or cut short: computed again
     made: dict[str, Any] = ask(result, "curves")
     PLACE.mkdir(parents=True, exist_ok=True)
     write_text(kept, json.dumps({"stamp": stamp, "curves": made}, separators=(",", ":")))
@@ -57,16 +57,16 @@ def _kept(result: ResultEntry) -> dict[str, Any]:
 
 
 def warm(name: str) -> None:
-    """Compute them before anybody asks, on what others leave of the CPUs; returns when it is done.
+    """Compute the curves of a result in advance, on idle CPU time; return when they are done.
 
-    A result that has none is left alone; why, is told to who opens its page.
+    A result without curves is skipped; its page shows the reason.
     """
     result = entry_of(name)
     if result is None or result.is_reproduction:
         return
 
     def compute() -> None:
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # of this thread alone
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # for this thread only
         with contextlib.suppress(ExperimentError):
             curves(result)
 
@@ -76,7 +76,7 @@ def warm(name: str) -> None:
 
 
 def forget(name: str) -> None:
-    """The result is deleted."""
+    """Remove the curves of a deleted result."""
     (PLACE / f"{name}.json").unlink(missing_ok=True)
 
 

@@ -15,7 +15,7 @@ from lab.console.site.permissions import readers
 from lab.errors import ExperimentError
 
 MOST_RESULTS = 6
-"""More lines than these give nobody can tell apart."""
+"""The most results in an overlay; more lines cannot be distinguished."""
 
 
 @readers
@@ -36,7 +36,7 @@ def numbers(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def sessions(request: HttpRequest, name: str) -> HttpResponse:
-    """Show what became of sessions, as bars; a piece of the result's page."""
+    """Show the fates of sessions as bars; a part of the result's page."""
     result = result_list.entry_of(name)
     if result is None or result.is_reproduction:
         raise Http404
@@ -51,7 +51,7 @@ def sessions(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def overlay(request: HttpRequest) -> HttpResponse:
-    """Show several results over each other: `?of=<name>&of=<name>`."""
+    """Show several results in one chart: `?of=<name>&of=<name>`."""
     names = list(dict.fromkeys(request.GET.getlist("of")))
     found = [one for name in names if (one := result_list.entry_of(name))]
     if len(found) < len(names):
@@ -79,7 +79,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
 
 
 def _reports(request: HttpRequest, found: list[ResultEntry]) -> HttpResponse:
-    """Show reports of one paper over each other: claims side by side, panels drawn together."""
+    """Show reports of one paper together: claims side by side, panels drawn together."""
     if len({one.paper for one in found}) > 1:
         papers = ", ".join(dict.fromkeys(one.paper or one.title for one in found))
         messages.error(
@@ -100,7 +100,7 @@ def _reports(request: HttpRequest, found: list[ResultEntry]) -> HttpResponse:
 
 
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
-    """Return where the page finds the numbers of each result, and the name of the result there."""
+    """Return the address of each result's numbers, and the name of the result there."""
     titles = [one.title for one in results]
     return [
         {
@@ -113,7 +113,7 @@ def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
 
 
 def _called(result: ResultEntry, *, alone: bool) -> str:
-    """Return the title, with what distinguishes it from others."""
+    """Return the title, and its difference from others."""
     more = [
         *([] if alone else [result.when]),
         *(["imported"] if result.imported else []),
@@ -123,7 +123,7 @@ def _called(result: ResultEntry, *, alone: bool) -> str:
 
 
 def _differences(results: list[ResultEntry]) -> list[tuple[str, list[str]]]:
-    """Return what differs between the results in engine, versions and machine, by result."""
+    """Return the differences between the results in engine, versions and machine, by result."""
     known: list[dict[str, Any]] = [one.circumstances() for one in results]
     names = dict.fromkeys(name for one in known for name in one)
     return [

@@ -1,4 +1,4 @@
-"""The decision trace of one attempt: what the policy knew, why it served, held or refused it."""
+"""The decision trace of one attempt: the policy's knowledge, and why it served or refused it."""
 
 import hashlib
 import json
@@ -44,9 +44,9 @@ class Known:
 
 
 def sheets(choice: PolicyChoice) -> list[Known]:
-    """Of the queueing policy and, where there is one, of the admission policy before it.
+    """Return the sheets of the queueing policy and of an admission policy in front of it.
 
-    Or of the baseline proxy in the gateway's place.
+    For a run behind a baseline proxy, return the proxy's sheet.
     """
     if choice.gateway is not None:
         proxy = PROXIES[choice.gateway].sheet
@@ -62,9 +62,9 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 
 
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """`sentences`, `answer` and `preferred` of an attempt of a simulated run.
+    """Return `sentences`, `answer` and `preferred` of an attempt of a simulated run.
 
-    The first time it takes as long as the run took. Raises ExperimentError.
+    The first call takes as long as the run took. Raises ExperimentError.
     """
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
@@ -87,7 +87,7 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
 
 def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """`samples` around an attempt of a live run, the run's `events`, and `not_known`.
+    """Return `samples` around an attempt of a live run, the run's `events`, and `not_known`.
 
     Raises ExperimentError.
     """
@@ -111,7 +111,7 @@ def _kept(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) 
     try:
         return DecisionTrace(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
-        pass  # not told yet
+        pass  # not reported yet
     found = ask(result, "explain", large=True, run=planned.folder, wanted=asdict(wanted))
     trace, text = DecisionTrace(**found), json.dumps(found)
     PLACE.mkdir(parents=True, exist_ok=True)

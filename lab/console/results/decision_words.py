@@ -1,4 +1,4 @@
-"""A decision trace in words: how the attempt was answered, what happened when, what was known."""
+"""A decision trace as text: the answer, the events with their times, and the policy's knowledge."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lab.analysis.decision_trace import DecisionTrace
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Something that happened, at a time; `knew` is what the policy knew then."""
+    """An event with its time; `knew` is the policy's knowledge at that time."""
 
     time_s: float
     head: str
@@ -19,7 +19,7 @@ class Sentence:
 
 
 def answer(trace: DecisionTrace) -> str:
-    """In one sentence."""
+    """Return the answer to the attempt in one sentence."""
     if _waited_in_vain(trace):
         waited_s = (trace.refused_s or 0.0) - (trace.arrived_s or 0.0)
         return f"Held for {waited_s:.2f} s, then turned away: {trace.reason}."
@@ -42,7 +42,7 @@ def answer(trace: DecisionTrace) -> str:
 
 
 def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
-    """What happened to it, in the order of time; `abandonment` is the run's."""
+    """Return the events of an attempt in order of time; `abandonment` is the run's."""
     page = attempt["page"]
     assert trace.arrived_s is not None
     knew = trace.knew_at_arrival
@@ -80,7 +80,7 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
 
 
 def _waited_in_vain(trace: DecisionTrace) -> bool:
-    """Whether it was refused after it had been let wait."""
+    """Return whether the attempt was refused after it had waited."""
     return bool(trace.refused) and trace.refused_s != trace.arrived_s
 
 
@@ -176,7 +176,7 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
 
 
 def facts(knew: Mapping[str, Any], page: str) -> dict[str, Any]:
-    """What the policy knew, for a table: rows by queue, and the admission policy's figures."""
+    """Return the policy's knowledge as a table: rows by queue, and the admission's values."""
     queues = knew.get("queues", {})
     order = [name for name in (*PAGES, *_QUEUES) if name in queues]
     return {

@@ -1,4 +1,4 @@
-"""What differs between this machine and the one that made a result."""
+"""The differences between this machine and that of a result."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,16 +8,16 @@ from lab.console.site.settings import LAB
 from lab.machine.description import describe_machine, describe_versions
 
 MACHINE = {"cpu": "CPU", "cpus": "CPUs", "memory_gib": "GiB of memory", "shop_workers": "workers"}
-"""What decides how fast a live run is; a kernel's patch level is on the page below."""
+"""Properties that determine the speed of a live run; a kernel's patch level does not count."""
 CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}
 VERSIONS = {**CODE, "python": "Python"}
 
 
 def differences(result: ResultEntry) -> list[str]:
-    """A line for each: `CPUs: 4 there, 2 here`; empty where all is alike or nothing is known.
+    """Return a line for each difference: `CPUs: 4 there, 2 here`; empty if none is known.
 
-    Two versions with the same code make the same results: the version counts only where a result
-    does not know its code.
+    Two versions with the same code give the same results. So the version counts only if a result
+    lacks the fingerprint of its code.
     """
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}

@@ -20,18 +20,18 @@ from lab.files.run_folder import RunFolder
 
 LOGS = ("attempts", "samples")
 PATIENCE_S = 5.0
-"""How long a download waits, in real seconds, while others are packed."""
+"""Real seconds that a download waits while others are packed."""
 AGAIN_S = 10
-"""When a browser that came too early may ask again, in real seconds."""
+"""Real seconds after which a refused browser may try again."""
 
 _TURNS = Turns(allowances.DOWNLOADS_AT_ONCE)
 View = Callable[..., HttpResponseBase]
 
 
 def packed(view: View) -> View:
-    """Return a view that packs one download of a person at a time and few of everybody.
+    """Return a view that packs one download per person at a time, and few in total.
 
-    Other requests, and those over the person's limit, are answered with 429 and one line.
+    Other requests, and those over the person's limit, get status 429 and one line.
     """
 
     @require_GET
@@ -135,7 +135,7 @@ def result_of(name: str) -> ResultEntry:
 
 
 def run_of(result: ResultEntry, folder: str) -> RunFolder:
-    """Return a whole run of the result; raises Http404."""
+    """Return a complete run of the result; raises Http404."""
     found = next((run for planned, run in result.runs() if planned.folder == folder), None)
     if found is None or not found.is_whole:
         raise Http404

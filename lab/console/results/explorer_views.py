@@ -34,7 +34,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
     fault = ""
 
     def ask(number: int) -> dict[str, Any]:
-        """The attempts on a page of this number."""
+        """Return the attempts on a page of this number."""
         found: dict[str, Any] = logs.ask(
             result,
             "attempts",
@@ -52,7 +52,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
     try:
         found = ask(max(1, number))
         rows = Paginator(range(found["number"]), A_PAGE).get_page(number)
-        if rows.number != max(1, number):  # past the last one
+        if rows.number != max(1, number):  # after the last page
             found = ask(rows.number)
     except ExperimentError as error:
         found, fault = {"rows": []}, str(error)
@@ -79,7 +79,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def why(request: HttpRequest, name: str) -> HttpResponse:
-    """Show one attempt: what the policy knew, and what it decided."""
+    """Show one attempt: the policy's knowledge and its decision."""
     result = result_of(name)
     folder = request.GET.get("run", "")
     run_of(result, folder)
@@ -110,7 +110,7 @@ def why(request: HttpRequest, name: str) -> HttpResponse:
         except ExperimentError:
             raise Http404 from None
     elif "HX-Request" not in request.headers:
-        context["wait"] = request.get_full_path()  # made again; the page asks for it once it stands
+        context["wait"] = request.get_full_path()  # the page requests it later
     else:
         try:
             context["trace"] = decision_trace.told(result, planned, attempt)

@@ -3,10 +3,13 @@
 import re
 
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
-"""A policy's label (`spec_sections.PolicyChoice`) becomes part of its runs' folders, so letters and
-spaces are what they are there. Nothing that leads elsewhere: no separator, no `..`."""
+"""A policy's label (`spec_sections.PolicyChoice`) becomes part of its runs' folders.
+
+So letters and spaces are allowed as in labels. Nothing that leads elsewhere is: no separator, no
+`..`.
+"""
 
 
 def is_name(part: str) -> bool:
-    """Whether it is the name of one file or folder, and leads nowhere else."""
+    """Return whether a text is the name of one file or folder and leads nowhere else."""
     return _NAME.fullmatch(part) is not None

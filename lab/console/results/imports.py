@@ -1,7 +1,7 @@
-"""Results from other machines: who may bring how many, and the mark that they carry.
+"""Results from other machines: how many a person may import, and the mark that they carry.
 
-The bundle is unpacked and checked in a child process with limits. What it says of itself is never
-believed: the mark is ours, and the name cannot be one that this lab uses or will use.
+A child process with limits unpacks and checks the bundle. The console trusts no statement in it:
+the mark is ours, and the name cannot be one that this lab uses or will use.
 """
 
 import hashlib
@@ -25,22 +25,22 @@ from lab.results.result import Imported, began_at_of
 
 _TURN_S: Final = 60.0
 _MEMORY_BYTES: Final = 512 * 2**20
-"""A bundle is read piece by piece: this is enough for a bundle of any size."""
+"""Memory to read a bundle piece by piece; enough for a bundle of any size."""
 _LIMITS: Final = {
     "files": "bundle_files",
     "rows": "bundle_rows",
     "runs": "runs_per_launch",
     "spec_bytes": "spec_bytes",
 }
-"""What is counted in a bundle → the limit in `allowances`."""
+"""Count in a bundle → its limit in `allowances`."""
 _TURNS: Final = Turns(2)
 
 
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
-    """Unpack a bundle as an imported result of `by`; whole or not at all.
+    """Unpack a bundle as an imported result of `by`, completely or not at all.
 
-    `key` is for whom imports are counted. Raises AllowanceError for a limit, SpecError for what is
-    no bundle.
+    Imports count for `key`. Raises AllowanceError for a limit, SpecError for a file that is not a
+    bundle.
     """
     with _turn(key):
         kept = kept_by(results_dir, by)
@@ -57,15 +57,15 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
 
 
 def kept_by(results_dir: Path, person: str) -> list[Imported]:
-    """The marks of all results that this person has imported."""
+    """Return the marks of all results that this person has imported."""
     marks = (Imported.read(path.parent) for path in results_dir.glob("[!.]*/imported.json"))
     return [mark for mark in marks if mark is not None and mark.by == person]
 
 
 def name_for(told: str, now: datetime) -> str:
-    """The name under which a result called `told` is kept: its own, if it has a date that is past.
+    """Return the name for a result called `told`: unchanged if its date is in the past.
 
-    Other names are the lab's own, or would sort before everything that is made from now on.
+    The lab uses other names itself, or they would come before all later results.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:
@@ -106,7 +106,7 @@ def _copied(file: IO[bytes], to: Path) -> str:
 
 
 def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, Any]:
-    """What `bundles.unpack` says of a bundle that is within all limits."""
+    """Return the answer of `bundles.unpack` for a bundle within all limits."""
     (place / "result").mkdir()
     free_bytes = shutil.disk_usage(place).free - allowances.FREE_DISK_BYTES
     of_bytes = {
@@ -156,7 +156,7 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
 
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
-    """One import of a person at a time, two of everybody."""
+    """Hold a turn: one import per person at a time, two in total."""
     try:
         with _TURNS.turn(key, _TURN_S):
             yield

@@ -1,7 +1,7 @@
-"""Answers from the raw logs of results, made where they can do no harm.
+"""Answers from the raw logs of results, within limits.
 
-Small logs are read in this process. Logs that may need much memory or time are read in a child
-process with limits, one at a time: the console serves everybody.
+This process reads small logs. A child process with limits reads logs that may need much memory or
+time, one at a time, because all people share the console.
 """
 
 import json
@@ -16,9 +16,9 @@ from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
 
 SMALL_ROWS: Final = 200_000
-"""Rows that are read in this process; about 30 MiB."""
+"""The most rows that this process reads; about 30 MiB."""
 SMALL_BYTES: Final = 32 * 2**20
-"""Uncompressed bytes of the same."""
+"""The most uncompressed bytes that this process reads."""
 BOUNDS: Final = Bounds(
     memory_bytes=1536 * 2**20,
     cpu_s=120,
@@ -27,7 +27,7 @@ BOUNDS: Final = Bounds(
     file_bytes=2**30,
     is_idle=True,
 )
-"""What the answer to one question may take. Ten million attempts of one run fit."""
+"""The limits of one answer. Ten million attempts of one run are within them."""
 _TURN_S: Final = 120.0
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -43,16 +43,16 @@ def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: obj
     try:
         if large or not _is_small(result, run if isinstance(run, str) else None):
             return _of_child(f"lab.analysis.logs:{question}", argument)
-        # As from a child: values that JSON has no form for are found here, not on a page.
+        # As from a child: this finds values without a JSON form before a page does.
         return json.loads(json.dumps(getattr(logs, question)(argument)))
     except ExperimentError as fault:
         raise type(fault)(result.shown(str(fault))) from None
-    except Exception as fault:  # whatever a damaged file leads to, it is this result's affair
+    except Exception as fault:  # any exception of a damaged file concerns only this result
         raise ExperimentError(f"{result.name}: {type(fault).__name__}: {fault}") from None
 
 
 def rows_of(path: str) -> Any:
-    """The rows of a result for the results database, read in a child process.
+    """Return the rows of a result for the results database, read in a child process.
 
     Raises ExperimentError.
     """

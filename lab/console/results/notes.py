@@ -1,4 +1,4 @@
-"""Notes on results: who may write how many, and how they travel with a bundle."""
+"""Notes on results: the limit per person, and their copies in a bundle."""
 
 import json
 from datetime import UTC, datetime
@@ -11,12 +11,12 @@ from lab.console.site.allowances import Allowance
 from lab.files import forms as result_forms
 
 FROM_BUNDLE = " (as a bundle says)"
-"""Stands behind the name of a note that a bundle brought: nobody here can know who wrote it."""
+"""Text after the author of a note from a bundle, because this lab cannot check the author."""
 _MOST_BYTES = result_forms.MOST_BYTES // 2
 
 
 def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
-    """Keep a note of `by` on a result; `key` is for whom notes are counted.
+    """Keep a note of `by` on a result; notes count for `key`.
 
     Raises AllowanceError.
     """
@@ -27,12 +27,12 @@ def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) ->
 
 
 def of(result: str) -> list[Note]:
-    """The notes on a result, the oldest first."""
+    """Return the notes on a result, the oldest first."""
     return list(Note.objects.filter(result=result))
 
 
 def that_travel(result: str) -> list[Note]:
-    """Those of them that a bundle has room for: the newest, the oldest of these first."""
+    """Return the newest notes that fit into a bundle, the oldest of these first."""
     found: list[Note] = []
     left_bytes = _MOST_BYTES
     for note in reversed(of(result)[-result_forms.MOST_NOTES :]):
@@ -44,13 +44,13 @@ def that_travel(result: str) -> list[Note]:
 
 
 def packed(result: str) -> bytes:
-    """The content of a bundle's NOTES_FILE; empty where there are no notes."""
+    """Return the content of a bundle's NOTES_FILE; empty without notes."""
     found = that_travel(result)
     return _json([_plain(note) for note in found]) if found else b""
 
 
 def unpack(folder: Path) -> None:
-    """Keep the notes that a bundle brought into the folder of its result.
+    """Keep the notes of a bundle that was unpacked into a result folder.
 
     Raises ExperimentError when the file does not have its form.
     """

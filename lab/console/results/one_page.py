@@ -1,6 +1,6 @@
-"""A result as one HTML file: tables, figures, what a reader must know, notes, spec, machine.
+"""A result as one HTML file: tables, figures, warnings, notes, spec and machine.
 
-A reproduction has written its own page.
+A reproduction has a separate page.
 """
 
 import base64
@@ -15,11 +15,11 @@ from lab.report.sealed_page import SEAL, sealed
 
 MOST_REPORT_BYTES = 64 * 2**20
 MOST_PICTURES_BYTES = 32 * 2**20
-"""Bytes of all figures; those that do not fit are left out."""
+"""The most bytes of all figures; further figures are omitted."""
 
 
 def of(result: ResultEntry, notes: Sequence[Note]) -> str:
-    """The page with these notes; it loads nothing and runs nothing, also from a disk."""
+    """Return the page with these notes; it loads and runs nothing, even as a local file."""
     report = result.file("report.html")
     if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
         text = sealed(report.read_text(encoding="utf-8", errors="replace"))
@@ -60,5 +60,5 @@ def _mark(result: ResultEntry) -> str:
 
 
 def _inline(svg: bytes) -> str:
-    """An SVG as an address of its own: within an image no script of it can run."""
+    """Return an SVG as a data address: within an image its scripts cannot run."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"

@@ -10,9 +10,9 @@ from lab.console.site.permissions import Permission, is_teacher
 
 
 def may_delete(request: HttpRequest, result: str) -> bool:
-    """Whether this person may delete the result: teachers all, students their own imports.
+    """Return whether this person may delete the result: teachers all, students their imports.
 
-    Nobody deletes what comes with Doorbuster.
+    The results that come with Doorbuster cannot be deleted.
     """
     found = entry_of(result)
     if found and found.reference:
@@ -30,4 +30,4 @@ def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
-"""Teachers and the person who imported the result: reading asks for the confirmation."""
+"""Teachers and the person who imported the result; reading shows the confirmation."""

@@ -1,6 +1,6 @@
-"""Reports of one paper over each other: their claims, and their figures and tables by key.
+"""Reports of one paper together: their claims, and their figures and tables by key.
 
-The numbers behind a figure come from `figures/<key>.csv`. What cannot be read is left out.
+The numbers of a figure come from `figures/<key>.csv`. Unreadable files are omitted.
 """
 
 import csv
@@ -12,11 +12,11 @@ from lab.console.results.result_list import ResultEntry
 from lab.report.drawing.palette import curve_styles
 
 MOST_POINTS = 20_000
-"""Points of one figure of one report that are drawn."""
+"""The most drawn points of one figure of one report."""
 
 
 def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
-    """Return (claim, what is required, its row in each report or None), in the first's order."""
+    """Return (claim, requirement, its row in each report or None), in the first report's order."""
     by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
     texts = dict.fromkeys(text for known in by_report for text in known)
     return [
@@ -30,10 +30,10 @@ def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[
 
 
 def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
-    """Return what each report has of a figure or table.
+    """Return the figures and tables of all reports, by key.
 
-    Each has `key`, `heading`, `what`, `parts` (result, figure, tables of each report that has
-    it) and `panels`, which can be drawn together.
+    Each has `key`, `heading`, `what`, `parts` (result, figure, tables of each report that has it)
+    and `panels`, which can be drawn together.
     """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):
@@ -97,7 +97,7 @@ def _add_panels(
 
 
 def _rows(result: ResultEntry, key: str) -> list[dict[str, Any]]:
-    """Return the points of a figure; none where its file is missing or damaged."""
+    """Return the points of a figure; none if its file is missing or damaged."""
     found: list[dict[str, Any]] = []
     for row in csv.DictReader(result.text(f"figures/{key}.csv").splitlines()):
         try:

@@ -1,7 +1,7 @@
-"""Results as the console shows them: which results exist, and what is in each.
+"""Results as the console shows them: the list of results, and the content of each.
 
-A result may be damaged, on purpose or not. It is then shown as damaged: nothing here raises, so
-that no page of another result fails.
+A result may be damaged, on purpose or not. The console then shows it as damaged: nothing here
+raises, so no page of another result fails.
 """
 
 import csv
@@ -32,26 +32,26 @@ from lab.titles import title_of
 T = TypeVar("T")
 
 MOST_TEXT_BYTES = 4 * 2**20
-"""Bytes of a text that a page shows: tables.md, a table as CSV, a spec."""
+"""The most bytes of a text on a page: tables.md, a table as CSV, a spec."""
 _SUMMARISED = ("spec.toml", BOARD_FILE, *result_forms.FILES)
-"""Files that a summary rests on."""
+"""Files that a summary depends on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What lists, searches and leaderboards ask of a result; made once for unchanged files."""
+    """The facts for lists, searches and leaderboards; computed once for unchanged files."""
 
     is_reproduction: bool
     paper: str
     title: str
     engine: str
     searched: str
-    """Text in which a search looks for its words."""
+    """The text that a search reads."""
     spec: Spec | None
     plan: tuple[PlannedRun, ...]
     """Empty for a reproduction, and for a damaged result."""
     damage: str
-    """Why one of its files cannot be read; empty where all can."""
+    """Why one of its files cannot be read; empty if all can."""
     imported: Imported | None
     reference: Reference | None
 
@@ -62,7 +62,7 @@ _MOST_KEPT = 50_000
 
 
 def _stamp(path: Path | str) -> object:
-    """Another value for every change of a file; None where there is none."""
+    """Return a value that changes with every change of a file; None without a file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -88,7 +88,7 @@ def _summarised(path: Path) -> Summary:
             return reader()
         except ExperimentError as fault:
             faults.append(str(fault))
-        except Exception as fault:  # a form that nobody has thought of is damage, too
+        except Exception as fault:  # an unexpected form is damage, too
             faults.append(f"{path.name}: {type(fault).__name__}: {fault}")
         return otherwise
 
@@ -140,14 +140,14 @@ def _summarised(path: Path) -> Summary:
 
 
 def _dates(path: Path, reference: Reference | None) -> list[str]:
-    """When a result began, as pages write it and as people look for it."""
+    """Return the begin of a result, as pages write it and as people search for it."""
     at = reference.at if reference else began_at_of(path.name)
     return [] if at is None else [f"{at.day} {at:%b %Y}, {at:%H:%M}", f"{at:%Y-%m-%d}"]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry:
-    """One result folder. Whatever its files hold, no method raises."""
+    """One result folder. No method raises, whatever its files contain."""
 
     path: Path
 
@@ -165,32 +165,32 @@ class ResultEntry:
 
     @property
     def paper(self) -> str:
-        """What a reproduction is of; empty for a comparison."""
+        """The paper of a reproduction; empty for a comparison."""
         return self.summary.paper
 
     @property
     def imported(self) -> Imported | None:
-        """Its mark, if it was made on another machine."""
+        """The mark of a result from another machine; otherwise None."""
         return self.summary.imported
 
     @property
     def reference(self) -> Reference | None:
-        """Its mark, if it comes with Doorbuster."""
+        """The mark of a result that comes with Doorbuster; otherwise None."""
         return self.summary.reference
 
     @property
     def began_at(self) -> datetime | None:
-        """By its name, or by the mark of a reference; None for one that was renamed."""
+        """The begin, from the name or a reference's mark; None for a renamed result."""
         return self.reference.at if self.reference else began_at_of(self.name)
 
     @property
     def when(self) -> str:
-        """To the second, for results of one title; its name where that does not tell."""
+        """The begin to the second, for results with one title; the name if it has no date."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
     def spec(self) -> Spec | None:
-        """Of a comparison; None of a reproduction, and where it is damaged."""
+        """The spec of a comparison; None for a reproduction or a damaged spec."""
         return self.summary.spec
 
     @property
@@ -199,12 +199,12 @@ class ResultEntry:
 
     @property
     def policies(self) -> set[str]:
-        """The keys of the policies that a comparison compares."""
+        """The keys of the policies of a comparison."""
         return {choice.key for choice in self.spec.policy} if self.spec else set()
 
     @property
     def searched(self) -> str:
-        """What a search looks through."""
+        """The text that a search reads."""
         return self.summary.searched
 
     @property
@@ -213,7 +213,7 @@ class ResultEntry:
 
     @property
     def damage(self) -> str:
-        """Why it cannot be read as a whole; empty where it can."""
+        """Why the result cannot be read completely; empty if it can."""
         files = ComparisonResult(self.path).run_files(self.summary.plan)
         found = self.summary.damage or next(
             (fault for file in files if (fault := _fault(file))), ""
@@ -221,16 +221,16 @@ class ResultEntry:
         return self.shown(found)
 
     def shown(self, fault: str) -> str:
-        """A fault for a page: files are named from the result's folder on, not from the root."""
+        """Return a fault for a page, with file names from the result's folder on."""
         return fault.replace(f"{self.path.parent}/", "")
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """Planned runs and their folders; empty for a reproduction, and where it is damaged."""
+        """Return planned runs and their folders; empty for a reproduction or a damaged plan."""
         folder = ComparisonResult(self.path)
         return [(planned, folder.run(planned)) for planned in self.summary.plan]
 
     def progress(self) -> tuple[int, int]:
-        """(whole runs, planned runs)."""
+        """Return (complete runs, planned runs)."""
         plan = self.summary.plan
         if self.reference and not self.has_logs:
             return len(plan), len(plan)
@@ -238,7 +238,7 @@ class ResultEntry:
 
     @property
     def has_logs(self) -> bool:
-        """Whether the raw logs of a run are here; most references come without."""
+        """Whether the raw logs of a run are here; most references have none."""
         return any(map(os.path.exists, ComparisonResult(self.path).run_files(self.summary.plan)))
 
     @property
@@ -248,28 +248,28 @@ class ResultEntry:
 
     @property
     def computed_curves(self) -> Path:
-        """Where a reference without logs keeps its curves."""
+        """The file of curves of a reference without logs."""
         return self.path / reference.CURVES
 
     @property
     def has_png(self) -> bool:
-        """Whether its figures are here as PNG, too: references have them as SVG alone."""
+        """Whether its figures are here as PNG, too: references have only SVG."""
         return next((self.path / "figures").glob("*.png"), None) is not None
 
     def tables(self) -> list[Mapping[str, Any]]:
-        """Of a comparison as tables.json has them; empty until a report has been written."""
+        """The tables of a comparison from tables.json; empty until a report exists."""
         found: list[Mapping[str, Any]] = self._read("tables.json")
         return found
 
     def claims(self) -> list[Mapping[str, str]]:
-        """Of a reproduction what must hold, as claims.json has it."""
+        """The claims of a reproduction from claims.json."""
         found: list[Mapping[str, str]] = self._read("claims.json")
         return found
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
-        """Of a report (a reproduction, a leaderboard) its tables and figures, in their order.
+        """The tables and figures of a report (a reproduction, a leaderboard), in their order.
 
-        As exhibits.json has them; a report from before there was one has its tables as CSV alone.
+        They come from `exhibits.json`. A report from before that file has its tables only as CSV.
         """
         found = self._read("exhibits.json") or self._tables_alone()
         drawn = self.figures()
@@ -285,7 +285,7 @@ class ResultEntry:
         ]
 
     def every_table(self) -> list[Mapping[str, Any]]:
-        """All tables there are, in the order of the page."""
+        """All existing tables, in the order of the page."""
         if not self.is_reproduction:
             return self.tables()
         return [table for one in self.figures_and_tables() for table in one["tables"]]
@@ -307,12 +307,12 @@ class ResultEntry:
         return [line for line in self.lines() if not line.split(":")[0].isupper()]
 
     def _marked(self, mark: str) -> list[str]:
-        """Return the lines above the tables of tables.md that begin with `mark`, without it."""
+        """Return the lines before the tables of tables.md that begin with `mark`, without it."""
         head = self.text("tables.md").split("\n### ", 1)[0]
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
-        """Where, with what and how it was made: what must be alike where figures are compared."""
+        """The machine, versions and options, which must be equal where numbers are compared."""
         spec = self.spec
         how = {} if spec is None else {
             "engine": spec.engine,
@@ -338,28 +338,28 @@ class ResultEntry:
 
     @property
     def origin(self) -> str:
-        """Version and CPUs in a few words, to tell results apart at a glance."""
+        """Version and CPUs in a few words, to distinguish results."""
         machine, versions = self.facts("machine"), self.facts("versions")
         version = str(versions.get("doorbuster", "")).partition(",")[0][:7]
         cpus = f"{machine['cpus']} × {machine.get('cpu', 'CPU')}" if "cpus" in machine else ""
         return ", ".join(filter(None, (version, cpus)))
 
     def facts(self, name: str) -> dict[str, Any]:
-        """machine or versions; empty where they are not known."""
+        """Return the machine or the versions; empty if they are unknown."""
         if (self.path / f"{name}.json").is_file():
             return dict(self._read(f"{name}.json") or {})
         known = dict(self._read("reproduction.json") or {}).get(name)
         return known if isinstance(known, dict) else {}
 
     def _read(self, name: str) -> Any:
-        """A JSON file in its form; an empty list where it is missing or damaged."""
+        """Return a JSON file in its form; an empty list if it is missing or damaged."""
         try:
             return read_json(self.path / name)
         except ExperimentError:
             return []
 
     def text(self, name: str) -> str:
-        """A text file of the result; empty where it is missing, and cut where it is too long."""
+        """Return a text file of the result; empty if it is missing, and cut if it is too long."""
         try:
             with (self.path / name).open("rb") as file:
                 return file.read(MOST_TEXT_BYTES).decode("utf-8", errors="replace")
@@ -367,12 +367,12 @@ class ResultEntry:
             return ""
 
     def figures(self) -> list[str]:
-        """Names of the figures, without suffix."""
+        """The names of the figures, without suffix."""
         found = (self.path / "figures").glob("*.svg")
         return sorted(path.stem for path in found if is_name(path.name))
 
     def file(self, name: str) -> Path | None:
-        """A file within, by its relative name; None for anything else."""
+        """Return a file within the result by its relative name; None for any other name."""
         if not all(map(is_name, name.split("/"))):
             return None
         path = self.path / name
@@ -380,7 +380,7 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Remove it, at once for everybody: it is renamed first. Never of a reference."""
+        """Remove the result at once for all readers: it is renamed first. A reference stays."""
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")
         self.path.rename(gone)
@@ -388,12 +388,12 @@ class ResultEntry:
 
 
 def entries() -> list[ResultEntry]:
-    """All results of this lab, the newest first; `references` are not among them."""
+    """Return all results of this lab, the newest first, without `references`."""
     return sorted(_found(), key=lambda one: one.name, reverse=True)
 
 
 def references() -> list[ResultEntry]:
-    """The results that come with Doorbuster, by name."""
+    """Return the results that come with Doorbuster, by name."""
     return [
         ResultEntry(path)
         for path in reference.folders()
@@ -402,7 +402,7 @@ def references() -> list[ResultEntry]:
 
 
 def references_for(result: ResultEntry) -> list[ResultEntry]:
-    """The references that this result can be drawn over: of the same paper, or of its policies."""
+    """Return the references that fit this result: of the same paper, or of its policies."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]
@@ -415,7 +415,7 @@ def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
 
 
 def entry_of(name: str) -> ResultEntry | None:
-    """The result of this name; a reference comes before a result of this lab."""
+    """Return the result of this name; a reference comes before a result of this lab."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)
@@ -435,7 +435,7 @@ def _is_result(path: Path) -> bool:
 
 
 def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[ResultEntry]:
-    """Those whose title, name or policies have every one of `words`; `engine` empty for any."""
+    """Return results with all of `words` in title, name or policies; `engine` may be empty."""
     wanted = words.casefold().split()
     return [
         one
@@ -456,7 +456,7 @@ def _of_csv(path: Path) -> dict[str, Any]:
 
 
 def _fault(file: str) -> str:
-    """Why the run.json of a whole run cannot be read; read once for an unchanged file."""
+    """Return why the run.json of a complete run cannot be read; read once while unchanged."""
     stamp = _stamp(file)
     if stamp is None:
         return ""

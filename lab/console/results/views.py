@@ -1,4 +1,4 @@
-"""The result list, one result and its files; import, notes, deleting."""
+"""The result list, one result and its files; import, notes and deletion."""
 
 import mimetypes
 
@@ -28,7 +28,7 @@ ENGINES = ("live", "simulated")
 @readers
 @require_GET
 def all_results(request: HttpRequest) -> HttpResponse:
-    """Show all results, newest first, by words and engine, a page at a time; then references."""
+    """Show all results, the newest first, by words and engine, in pages; then references."""
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
     found = result_list.matching(result_list.entries(), words, engine if engine in ENGINES else "")
@@ -91,7 +91,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
-    """Return a file of a result as it is."""
+    """Return a file of a result unchanged."""
     path = result_of(name).file(file)
     if path is None:
         raise Http404
@@ -101,7 +101,7 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
     response = FileResponse(path.open("rb"), content_type=kind)
     if path.suffix == ".parquet" or "download" in request.GET:
         response["Content-Disposition"] = f'attachment; filename="{path.name}"'
-    if path.suffix in (".html", ".svg"):  # somebody else's bundle may have brought it
+    if path.suffix in (".html", ".svg"):  # it may come from a bundle
         response["Content-Security-Policy"] = (
             "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
         )
@@ -162,7 +162,7 @@ def note(request: HttpRequest, name: str) -> HttpResponse:
 @result_owners
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, name: str) -> HttpResponse:
-    """Ask for a confirmation, then delete the result; a reference cannot be deleted."""
+    """Show a confirmation, then delete the result; a reference cannot be deleted."""
     result = result_of(name)
     if result.reference:
         raise PermissionDenied(

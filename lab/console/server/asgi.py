@@ -31,7 +31,7 @@ pages = uploads.bounded(django_application, uploads.allowed_bytes)
 
 @sync_to_async
 def _first_look() -> None:
-    """The first page a class sees shall move: a short comparison starts by itself, once."""
+    """Start a short comparison once, so that the first page of a class shows movement."""
     if LAB.first_look and not Launch.objects.exists():
         card = cards.card("first-look")
         assert card is not None
@@ -50,18 +50,18 @@ def _keep() -> None:
 
 
 async def _keeper() -> None:
-    """Notices what has died, and wakes the workers when something waits."""
+    """Find dead launches, and wake the workers when a launch waits."""
     await _first_look()
     while True:
         try:
             await _keep()
-        except Exception:  # the broker or the disk may be away; the next look comes soon
+        except Exception:  # the broker or the disk may be away; the next try comes soon
             logger.exception("the keeper could not look")
         await asyncio.sleep(KEEP_EVERY_S)
 
 
 async def application(scope: uploads.Scope, receive: uploads.Receive, send: uploads.Send) -> None:
-    """Django, and the server's lifespan around it."""
+    """Serve Django, with the server's lifespan around it."""
     if scope["type"] != "lifespan":
         await pages(scope, receive, send)
         return

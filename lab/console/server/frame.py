@@ -1,4 +1,4 @@
-"""What every page shows around its content: the navigation and the live run."""
+"""The frame of every page: the navigation and the live run."""
 
 from urllib.parse import urlsplit
 
@@ -17,8 +17,8 @@ _watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """Navigation and what is carried out live."""
-    if LAB.lab_accounts and not request.user.is_authenticated:  # the login itself
+    """Return the navigation and the live run."""
+    if LAB.lab_accounts and not request.user.is_authenticated:  # the login page itself
         return {"navigation": (), "here": ""}
     has_people = LAB.lab_accounts and is_teacher(request)
     return {

@@ -1,4 +1,4 @@
-"""The lab's metrics for Prometheus: launches, live runs under way, whether counts reconcile."""
+"""The lab's metrics for Prometheus: launches, live runs in progress, reconciliation."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -19,7 +19,7 @@ from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 NEWEST: Final = 5
-"""Result folders that are read; imported ones are not."""
+"""Number of result folders that are read; imported ones are not."""
 
 _PREFIX: Final = "doorbuster_lab_"
 _ENGINES: Final = ("live", "simulated")
@@ -40,7 +40,7 @@ _OF_CUSTOMERS: Final = (
         "How far behind its schedule the load generator was, at worst, lately (real seconds)",
     ),
 )
-"""Of the load generator's counts: (name, field of `loadgen.tally`, meaning)."""
+"""The load generator's counts: (name, field of `loadgen.tally`, meaning)."""
 
 
 class LabMetrics(Collector):
@@ -53,7 +53,7 @@ class LabMetrics(Collector):
         workers: Callable[[], int],
         queued_tasks: Callable[[], int | None],
     ) -> None:
-        """`viewers`: how many watch live. `queued_tasks`: None while the broker is away."""
+        """Take the number of live viewers and of queued tasks, None while the broker is away."""
         self._lab = lab
         self._viewers = viewers
         self._workers = workers
@@ -64,11 +64,11 @@ class LabMetrics(Collector):
         ProcessCollector(registry=self.registry)
 
     def text(self) -> bytes:
-        """The exposition format."""
+        """Return the metrics in the exposition format."""
         return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Called by the registry."""
+        """Yield the metrics; the registry calls it."""
         yield _launches()
         yield from _runs(live_runs.under_way(self._lab.state_dir))
         yield from self._experiments()

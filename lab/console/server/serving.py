@@ -1,6 +1,6 @@
-"""Serve the console: one uvicorn process, an event loop for streams, threads for pages.
+"""The console's server: one uvicorn process, an event loop for streams, threads for pages.
 
-There is no master process: whatever kills this process frees its port, and its supervisor starts
+There is no master process: if the process is killed, its port is free, and its supervisor starts
 the next one.
 """
 
@@ -20,7 +20,7 @@ from lab.console.site.settings import LAB
 
 GRACE_S = 1
 STUCK_S = 120.0
-"""A process whose event loop has stood still for this long ends; its supervisor starts another."""
+"""Limit for an event loop that stands still; then the process ends and another one starts."""
 SIGN_OF_LIFE_EVERY_S = 10
 KEPT_ALIVE_S = 30
 WAITING_CONNECTIONS = 2048
@@ -31,8 +31,8 @@ logger = logging.getLogger("lab.console")
 class ConsoleServer(Server):
     """A uvicorn that accepts TLS through TlsListener and ends open streams before it waits.
 
-    A stream ends only when it is told to. Without that uvicorn would cancel it at the end of
-    GRACE_S and log a traceback for each.
+    Streams do not end by themselves. Without this uvicorn would cancel each of them after GRACE_S
+    and log a traceback.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -40,7 +40,7 @@ class ConsoleServer(Server):
             await super().startup(sockets)
             return
         await super().startup([])
-        # A listener has the methods of asyncio's server that uvicorn calls, and no more.
+        # A listener has exactly the methods of asyncio's server that uvicorn calls.
         listeners: list[Any] = [
             TlsListener(each, self.config.ssl, self._protocol) for each in sockets
         ]
@@ -60,7 +60,7 @@ class ConsoleServer(Server):
 
 
 def serve() -> None:
-    """Serve until a signal comes. Raises click's error in one line if that is impossible."""
+    """Serve until a signal arrives. Raises click's error in one line if that is impossible."""
     if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, for without accounts anybody could "

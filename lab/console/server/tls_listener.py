@@ -1,6 +1,6 @@
 """TLS on a port that browsers may also call by plain HTTP.
 
-The first byte tells which of the two a client speaks. TLS goes to the server; plain HTTP gets one
+The first byte shows which of the two a client uses. TLS goes to the server; plain HTTP gets one
 short answer, which leads to https.
 """
 
@@ -24,7 +24,7 @@ _HOST = re.compile(rb"\r\nhost:[ \t]*([a-z0-9._\-:\[\]]+)[ \t]*\r\n", re.IGNOREC
 
 
 class TlsListener:
-    """Accept connections on a listening socket until it is closed; has what uvicorn calls."""
+    """A listener that accepts connections on a socket until it is closed, as uvicorn expects."""
 
     def __init__(
         self, listening: socket.socket, tls: ssl.SSLContext, protocol: Callable[[], Any]
@@ -36,12 +36,12 @@ class TlsListener:
         self._begin(self._accept())
 
     def close(self) -> None:
-        """Accept nothing any more; connections that are not served yet end."""
+        """Stop accepting; connections without service end."""
         for task in self._tasks:
             task.cancel()
 
     async def wait_closed(self) -> None:
-        """Return when everything that `close` has ended is over."""
+        """Return when all connections that `close` ends are over."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, work: Any) -> None:
@@ -54,7 +54,7 @@ class TlsListener:
         while True:
             try:
                 connection, _ = await loop.sock_accept(self._listening)
-            except OSError:  # no file descriptors left, or the client has gone already
+            except OSError:  # no file descriptors left, or the client has left already
                 await asyncio.sleep(_OUT_OF_DESCRIPTORS_S)
                 continue
             self._begin(self._take(connection))
@@ -74,14 +74,14 @@ class TlsListener:
             elif first:
                 await asyncio.wait_for(_answer_plainly(connection), FIRST_BYTE_WITHIN_S)
         except (OSError, TimeoutError):
-            pass  # the client left, was too slow, or speaks no TLS that the server takes
+            pass  # the client left, was too slow, or uses no accepted TLS
         finally:
             if not served:
                 connection.close()
 
 
 async def _first_byte(connection: socket.socket) -> bytes:
-    """The first byte that the client sends, which stays unread; empty if it sends none."""
+    """Return the client's first byte, which stays unread; empty if it sends none."""
     connection.setblocking(False)
     while True:
         await _readable(connection)
@@ -115,7 +115,7 @@ async def _answer_plainly(connection: socket.socket) -> None:
 
 
 def plain_answer(head: bytes) -> bytes:
-    """Return the HTTP answer to a plain request with this head: to the same page by https."""
+    """Return the HTTP answer to a plain request with this head: the same page by https."""
     request, host = _REQUEST.match(head), _HOST.search(head)
     if request and host:
         to = b"https://" + host[1] + request[1]

@@ -1,7 +1,7 @@
-"""What one person may have of the lab: every limit, stated once.
+"""The allowances of one person in the lab: every limit, stated once.
 
-Limits that hold for another reason are stated where that reason is: the size of a policy file in
-`gateway.students.files`, the sizes that a spec may name in `lab.spec.experiment`.
+Limits with another reason are stated where that reason is: the size of a policy file in
+`gateway.students.files`, the sizes in a spec in `lab.spec.experiment`.
 """
 
 import math
@@ -20,7 +20,7 @@ GIB = 2**30
 
 
 class AllowanceError(SpecError):
-    """Somebody asks for more than one person may have; the text is a `refusal`."""
+    """A person exceeds an allowance; the text is a `refusal`."""
 
 
 def _bytes(number: float) -> str:
@@ -60,14 +60,14 @@ class Allowance:
     launches_per_minute: int = _limit("Launches in a minute")
     predictions_per_minute: int = _limit("Predictions of the launch form in a minute")
 
-    # The process that carries out a simulated launch, with everything that it starts.
+    # The process that carries out a simulated launch, with all its children.
     job_memory_bytes: int = _limit("Memory of one simulated launch", _bytes)
     job_least_s: int = _limit("CPU time that every simulated launch has", _seconds)
     job_times_expected: int = _limit(
         "CPU time of a simulated launch, in multiples of its expected time on all its processors"
     )
 
-    # What is sent.
+    # Uploads.
     uploads_per_minute: int = _limit("Spec files sent in a minute")
     spec_bytes: int = _limit("Size of a spec file", _bytes)
     imports_per_hour: int = _limit("Bundles imported in an hour")
@@ -76,17 +76,17 @@ class Allowance:
     bundle_files: int = _limit("Files in a bundle")
     bundle_rows: int = _limit("Rows of all tables in a bundle")
 
-    # What is taken away.
+    # Downloads.
     downloads_per_minute: int = _limit("Downloads of bundles, tables, logs and pages in a minute")
 
-    # What is kept.
+    # Storage.
     kept_imports: int = _limit("Imported results that are kept")
     kept_import_bytes: int = _limit("Size of all imported results that are kept", _bytes)
     notes_per_hour: int = _limit("Notes written in an hour")
     notes_per_result: int = _limit("Notes on one result")
 
     def job_limit_s(self, expected_s: float) -> float:
-        """CPU seconds of all processes of a simulated launch together."""
+        """Return the CPU seconds for all processes of a simulated launch together."""
         return max(self.job_least_s, self.job_times_expected * expected_s)
 
 
@@ -115,7 +115,7 @@ TEACHER = Allowance(
     notes_per_hour=600,
     notes_per_result=200,
 )
-"""Teachers; without accounts everybody. The command line `doorbuster` has none of these limits."""
+"""Limits of teachers, and of all people without accounts; the command line has none of them."""
 
 _STUDENT = Allowance(
     whose="a student",
@@ -146,31 +146,31 @@ _STUDENT = Allowance(
 # ---- limits of the whole lab ---------------------------------------------------------------------
 
 QUEUED_LAUNCHES = 200
-"""Launches of everybody together that may wait."""
+"""The most waiting launches of all people together."""
 DOWNLOADS_AT_ONCE = 2
-"""Downloads that are packed at the same time; each may keep a CPU busy for a minute."""
+"""Downloads packed at the same time; each may keep a CPU busy for a minute."""
 FREE_DISK_BYTES = 1 * GIB
-"""What an import leaves free on the disk."""
+"""The disk space that an import leaves free."""
 
-# ---- before anybody has logged in ----------------------------------------------------------------
+# ---- before a login ------------------------------------------------------------------------------
 
 LOGINS_WITHIN_S = 300
 """The time within which wrong passwords count."""
 LOGINS_PER_NAME = 5
 """Wrong passwords for one name from one address."""
 LOGINS_PER_ADDRESS = 50
-"""Wrong passwords from one address, for whatever names: a class may share an address."""
+"""Wrong passwords from one address for all names: a class may share an address."""
 PASSWORDS_AT_ONCE = 2
-"""Passwords that are checked at the same time; a check takes about 0.2 s of a CPU."""
+"""Passwords checked at the same time; a check takes about 0.2 s of a CPU."""
 
 
 def limits() -> dict[str, str]:
-    """The name of each limit, and its title for people."""
+    """Return the name of each limit, and its title."""
     return {one.name: one.metadata["title"] for one in fields(Allowance) if one.metadata}
 
 
 def written(limit: str, value: float) -> str:
-    """A value of a limit for people: `2,000`, `30 min`, `64 MiB`."""
+    """Return a value of a limit as text: `2,000`, `30 min`, `64 MiB`."""
     return _write(limit)(value)
 
 
@@ -180,9 +180,9 @@ def _write(limit: str) -> Callable[[float], str]:
 
 
 def refusal(allowance: Allowance, limit: str, asked: float) -> str:
-    """Why `asked` is too much: the limit, what was asked for, what is allowed, who can raise it."""
+    """Return why a value is refused: the limit, both values, and who can raise it."""
     most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
-    if too_much == most:  # rounded, they look alike
+    if too_much == most:  # equal after rounding
         units: dict[Callable[[float], str], str] = {_bytes: " bytes", _seconds: " s"}
         unit = units.get(_write(limit), "")
         most, too_much = f"{getattr(allowance, limit):,}{unit}", f"{asked:,}{unit}"
@@ -191,7 +191,7 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
-    """Who has more than a limit allows; `do` is the verb for what somebody else may do."""
+    """Return how to get past a limit; `do` is the verb for what a teacher may do."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."
     return f"A teacher may {do} it for you, or the administrator raises {limit} in {VARIABLE}."
@@ -199,12 +199,12 @@ def way_out(allowance: Allowance, limit: str, do: str) -> str:
 
 def require(allowance: Allowance, limit: str, asked: float) -> None:
     """Raise AllowanceError when `asked` is more than the limit of this name."""
-    if not asked <= getattr(allowance, limit):  # also refuses what is no number
+    if not asked <= getattr(allowance, limit):  # also refuses nan
         raise AllowanceError(refusal(allowance, limit, asked))
 
 
 def student(text: str) -> Allowance:
-    """The allowance of a student under the setting `text`: `runs_per_launch=5000 bundle_files=9`.
+    """Return a student's allowance from the setting `text`: `runs_per_launch=5000 bundle_files=9`.
 
     Raises SettingsError, a line for each fault.
     """

@@ -1,4 +1,4 @@
-"""Links to Prometheus and Grafana, where they answer."""
+"""Links to Prometheus and Grafana, if they answer."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ LOOK_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """One of them: `name` is also that of its service in containers."""
+    """Prometheus or Grafana; `name` is also the name of its service in containers."""
 
     name: str
     title: str
@@ -23,7 +23,7 @@ class Watcher:
 
 
 def watchers_of(lab: Settings) -> tuple[Watcher, ...]:
-    """All that there may be."""
+    """Return all possible watchers."""
     return (
         Watcher("prometheus", "Prometheus", lab.prometheus_port, "/-/ready"),
         Watcher("grafana", "Grafana", lab.grafana_port, "/api/health"),
@@ -31,7 +31,7 @@ def watchers_of(lab: Settings) -> tuple[Watcher, ...]:
 
 
 class Watchers:
-    """Which of them answered when they were last asked; at first none."""
+    """The watchers that answered the last request; none at first."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Watchers:
         refusal: Callable[[str, int, str], str | None] = get_refusal,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`host`: where this machine's own listen; `refusal`: why one does not answer there."""
+        """Take the `host` of this machine's watchers; `refusal` returns why one does not answer."""
         self._watchers = tuple(watchers)
         self._host = host
         self._refusal = refusal
@@ -51,7 +51,7 @@ class Watchers:
         self._lock = threading.Lock()
 
     def there(self) -> tuple[Watcher, ...]:
-        """Those that answered; asks anew in the background when that is long ago."""
+        """Return those that answered; an old answer is renewed in the background."""
         with self._lock:
             if self._clock() >= self._due_s:
                 self._due_s = self._clock() + LOOK_EVERY_S
@@ -59,7 +59,7 @@ class Watchers:
         return self._there
 
     def look(self) -> None:
-        """Ask all of them now: on this machine, then by the names of the services of Compose."""
+        """Send a request to all: on this machine, then by the names of the services of Compose."""
         self._there = tuple(
             one
             for one in self._watchers
@@ -70,10 +70,10 @@ class Watchers:
 
 
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
-    """(address, title) of each for a browser that calls the console by `own_host`, without port.
+    """Return (address, title) for a browser that calls the console by `own_host`, without port.
 
-    They listen beside the console only on this machine's loopback, unless the inner host says
-    otherwise: whoever comes from elsewhere gets no link that leads nowhere.
+    They listen next to the console only on this machine's loopback, unless the inner host is
+    another one. So browsers on other machines get no links that would not work.
     """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):

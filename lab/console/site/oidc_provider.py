@@ -22,12 +22,12 @@ _NEEDED = {
 }
 _PACKAGES = ("allauth", "jwt", "oauthlib", "requests")
 _PATIENCE_S = 5
-"""How long the provider may take to answer, real seconds."""
+"""The longest wait for the provider's answer, real seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The provider, where people without a password here sign in."""
+    """The provider with which people sign in without a password here."""
 
     issuer: str
     client_id: str
@@ -39,16 +39,16 @@ class Provider:
 
     @property
     def id(self) -> str:
-        """What accounts are kept under: another issuer's accounts are other accounts."""
+        """The key of its accounts: another issuer's accounts are different accounts."""
         return "lab-" + hashlib.sha256(self.issuer.encode()).hexdigest()[:12]
 
     @property
     def discovery(self) -> str:
-        """The address of the provider's own configuration."""
+        """The address of the provider's configuration."""
         return self.issuer.rstrip("/") + "/.well-known/openid-configuration"
 
     def django_settings(self) -> dict[str, Any]:
-        """Return what `lab.console.site.settings` adds for allauth."""
+        """Return the settings that `lab.console.site.settings` adds for allauth."""
         app = {
             "provider_id": self.id,
             "name": self.name,

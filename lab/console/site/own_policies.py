@@ -1,6 +1,6 @@
-"""Policies that forms offer: the registry's, and the files in the folder of own ones.
+"""Policies that forms offer: the registry's, and the files in the folder of students' policies.
 
-Only what lies in the folder is offered: no path comes from a browser.
+Only files in that folder are offered: no path comes from a browser.
 """
 
 from pathlib import Path
@@ -14,18 +14,18 @@ FOLDER = Path(files.FOLDER)
 
 
 def choices() -> list[tuple[str, str]]:
-    """(name or path, title) of every policy; asked for anew with each form."""
+    """Return (name or path, title) of every policy; each form calls it again."""
     known = [(name, title_of(name)) for name in POLICIES]
     return known + [(path, f"{stem(path)} (own)") for path in own()]
 
 
 def own() -> list[str]:
-    """The paths of own ones."""
+    """Return the paths of students' policies."""
     return files.listed(FOLDER)
 
 
 def sheet_of(name: str) -> Sheet | None:
-    """None for what is not offered, or no policy as it is now."""
+    """Return a policy's sheet; None if it is not offered, or is not a valid policy now."""
     if name in POLICIES:
         return registry.sheet(name)
     if name not in own():

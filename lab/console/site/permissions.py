@@ -1,8 +1,8 @@
-"""Who may do what. Every view has a permission as its decorator, one of these or its page's.
+"""Permissions. Every view has one as its decorator, from this module or from its page.
 
-Without accounts (the default) the console listens on loopback and everybody is a teacher. With
-accounts, `AccountsMiddleware` asks the view's permission before each request. A view without a
-permission is closed to everybody.
+Without accounts (the default) the console listens on loopback and all people are teachers. With
+accounts, `AccountsMiddleware` checks the view's permission before each request. A view without a
+permission is closed to all.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from lab.console.site.settings import LAB
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
-"""Returns why a student may not do this with these arguments of the address; empty if they may."""
+"""A function that returns why a student may not do this with these arguments; empty if allowed."""
 
 
 def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -73,7 +73,7 @@ class Permission:
 
 
 everybody = Permission(needs_login=False)
-"""Everybody, also without a login."""
+"""All people, even without a login."""
 students = Permission()
 """Students and teachers read and send."""
 readers = Permission(sends=_for_teachers)
@@ -87,12 +87,12 @@ launch_owners = Permission(sends=_for_who_launched)
 
 
 class AccountsMiddleware(MiddlewareMixin):
-    """Holds every request to the permission of its view; in force only with accounts."""
+    """The middleware that checks each request against its view's permission, with accounts only."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]
     ) -> HttpResponse | None:
-        """Return None to go on, or a redirect to the login; raises PermissionDenied."""
+        """Return None to continue, or a redirect to the login; raises PermissionDenied."""
         permission: Permission | None = getattr(view, "permission", None)
         if permission is None:
             raise PermissionDenied("This page has no permission yet. Its view needs a decorator.")
@@ -107,46 +107,46 @@ class AccountsMiddleware(MiddlewareMixin):
 
 
 def is_teacher(request: HttpRequest) -> bool:
-    """Whether one may do everything."""
+    """Return whether this person has all permissions."""
     return not LAB.lab_accounts or request.user.is_staff
 
 
 def allowance_of(request: HttpRequest) -> Allowance:
-    """What this person may have."""
+    """Return the allowance of this person."""
     return TEACHER if is_teacher(request) else STUDENT
 
 
 def allowance_of_launch(launch: Launch) -> Allowance:
-    """What the person may have who asked for this launch."""
+    """Return the allowance of the person who started this launch."""
     from django.contrib.auth.models import User
 
-    if not LAB.lab_accounts or not launch.by:  # asked for without accounts, or by the console
+    if not LAB.lab_accounts or not launch.by:  # without accounts, or started by the console
         return TEACHER
     is_staff = User.objects.filter(username=launch.by, is_staff=True).exists()
     return TEACHER if is_staff else STUDENT
 
 
 def owns(request: HttpRequest, launch: Launch | None) -> bool:
-    """Whether this launch is one's own, or one is a teacher."""
+    """Return whether the person started this launch or is a teacher."""
     if is_teacher(request):
         return True
     return launch is not None and launch.by == request.user.get_username()
 
 
 def name_of(request: HttpRequest) -> str:
-    """Who this is, for notes and launches; empty without accounts."""
+    """Return the person's name for notes and launches; empty without accounts."""
     return request.user.get_username() if LAB.lab_accounts else ""
 
 
 async def is_logged_in(request: HttpRequest) -> bool:
-    """Whether the session of a request that takes long is still one of an enabled account."""
+    """Return whether the session of a long request still belongs to an enabled account."""
     if not LAB.lab_accounts:
         return True
     return await allowance_of_session(request.session.session_key) is not None
 
 
 async def allowance_of_session(key: str | None) -> Allowance | None:
-    """Return what the person of this session may have; None if it is not an enabled account's."""
+    """Return the allowance of the person of this session; None without an enabled account."""
     request = HttpRequest()
     request.session = SessionStore(key)
     request.user = await aget_user(request)
@@ -154,12 +154,12 @@ async def allowance_of_session(key: str | None) -> Allowance | None:
 
 
 def key_of(request: HttpRequest) -> str:
-    """Of whom launches are counted."""
+    """Return the key for which launches are counted."""
     return name_of(request) or str(request.META.get("REMOTE_ADDR", ""))
 
 
 def refusal(request: HttpRequest, launch: Launch) -> str:
-    """Why this person may not launch this now; empty when it is all right."""
+    """Return why this person may not start this launch now; empty if allowed."""
     if is_teacher(request):
         return ""
     if LAB.lab_classroom and launch.is_live:

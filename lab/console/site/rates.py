@@ -1,4 +1,4 @@
-"""How often one person, or one address, may do something, and how many do it at the same time.
+"""Limits on how often a person or an address may do something, and how many do so at a time.
 
 The counts are in memory: the console is one process, and a restart forgets them.
 """
@@ -28,13 +28,13 @@ class Limit:
     def reserve(self, key: str) -> int:
         """Count one more and return 0, or return the whole seconds until it is possible again.
 
-        Threads that ask at the same moment get `most` places together.
+        Threads that call at the same moment get at most `most` places together.
         """
         with self._lock:
             times = self._recent(key)
             if len(times) >= self.most:
                 return max(1, math.ceil(times[0] + self.within_s - self._clock()))
-            if len(self._times) > 10_000:  # addresses that never came back
+            if len(self._times) > 10_000:  # addresses that did not return
                 self._times = {one: kept for one in self._times if (kept := self._recent(one))}
             self._times.setdefault(key, times).append(self._clock())
             return 0
@@ -59,16 +59,16 @@ class Limit:
 
 
 class BusyError(Exception):
-    """No turn is free now."""
+    """No turn is free."""
 
     def __init__(self, *, is_own: bool) -> None:
         super().__init__()
         self.is_own = is_own
-        """Whether the same key has its turn, and not only others."""
+        """Whether the same key has a turn already; otherwise only other keys have."""
 
 
 class Turns:
-    """One thing at a time for each key, and at most `most` for everybody."""
+    """Turns: one at a time for each key, and at most `most` in total."""
 
     def __init__(self, most: int) -> None:
         self._free = threading.Semaphore(most)
@@ -79,8 +79,8 @@ class Turns:
     def turn(self, key: str, patience_s: float) -> Iterator[None]:
         """Hold a turn until the block ends; raises BusyError.
 
-        A second turn of the same key is refused at once, one that others hold up after
-        `patience_s` real seconds.
+        A second turn of the same key is refused at once. If other keys have all turns, it is
+        refused after `patience_s` real seconds.
         """
         with self._lock:
             if key in self._keys:
@@ -99,7 +99,7 @@ class Turns:
 
 
 class TooOftenError(AllowanceError):
-    """A person has done it as often as they may; `wait_s` whole seconds later they may again."""
+    """A person has reached a rate limit; it ends after `wait_s` whole seconds."""
 
     def __init__(self, message: str, wait_s: int) -> None:
         super().__init__(message)
@@ -123,7 +123,7 @@ def _limit(allowance: Allowance, name: str) -> Limit:
 
 
 def spend(allowance: Allowance, name: str, key: str) -> None:
-    """Count one more of what `name` limits for this person; raises TooOftenError at the limit."""
+    """Count one more use of the limit `name` for this person; raises TooOftenError at the limit."""
     limit = _limit(allowance, name)
     if wait_s := limit.reserve(key):
         words = refusal(allowance, name, limit.most + 1)
@@ -131,5 +131,5 @@ def spend(allowance: Allowance, name: str, key: str) -> None:
 
 
 def spent(allowance: Allowance, key: str) -> dict[str, int]:
-    """How often this person has lately done what each rate limits."""
+    """Return this person's recent uses of each rate limit."""
     return {name: _limit(allowance, name).count(key) for name in _WITHIN_S}

@@ -1,4 +1,4 @@
-"""What a page of the console may load, and by which names the console may be called."""
+"""The content that a page may load, and the names by which the console may be called."""
 
 import ipaddress
 import socket
@@ -20,7 +20,7 @@ Handler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 @async_only_middleware
 def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
-    """Adds the header to every answer that has none."""
+    """Add the header to every answer that lacks it."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)
@@ -31,11 +31,12 @@ def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 -
 
 
 def is_own_name(host: str) -> bool:
-    """Whether a console that asks nobody who they are may be called so; `host` without port.
+    """Return whether a console without logins may be called by `host`, a name without port.
 
-    A page of elsewhere can make its own name lead to this machine (DNS rebinding), and would then
-    be of this origin: no check of Origin stops it. It needs a name of the public kind for that, so
-    addresses and names without a dot are good, and of others those that this machine has.
+    A page elsewhere can make its name lead to this machine (DNS rebinding). It would then have the
+    console's origin, and checks of Origin would not stop it. Such a page needs a public name. So
+    addresses and names without a dot are allowed, and of all other names only those of this
+    machine.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
     if "." not in name and ":" not in name:
@@ -62,7 +63,7 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
 
 @async_only_middleware
 def OwnNameMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
-    """Refuses who calls the console by somebody else's name."""
+    """Refuse requests that call the console by a name of another machine."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         return _refusal(request) or await get_response(request)

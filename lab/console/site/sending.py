@@ -1,6 +1,6 @@
-"""Files go out piece by piece, read in threads: the event loop waits for no disk.
+"""A middleware that sends files piece by piece, read in threads: the event loop never waits.
 
-Without this Django reads the whole file into memory before its first byte leaves, and warns of it.
+Without it Django reads the whole file into memory before its first byte leaves, and warns of it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -15,7 +15,7 @@ from django.utils.decorators import async_only_middleware
 def SendingMiddleware(  # noqa: N802 - named as every middleware
     get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
-    """The first of all, for the static files, too."""
+    """Send files in pieces; the first middleware of all, for the static files, too."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)
@@ -29,7 +29,7 @@ def SendingMiddleware(  # noqa: N802 - named as every middleware
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same pieces, each taken in a thread; an empty one is the end, as of a file."""
+    """Yield the same pieces, each taken in a thread; an empty one is the end, as in a file."""
     take = sync_to_async(partial(next, pieces, b""))
     while piece := await take():
         yield piece

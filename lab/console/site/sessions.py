@@ -9,13 +9,13 @@ from django.contrib.sessions.backends import db
 from django.utils import timezone
 
 KEY_LENGTH = 40
-"""Of Django's column, in characters; 40 hexadecimal digits are 160 bits."""
+"""Length of Django's column, in characters; 40 hexadecimal digits are 160 bits."""
 
 
 def digest_of(key: str) -> str:
-    """Return what the database has in place of this key.
+    """Return the text that the database has in place of this key.
 
-    A key has 165 random bits, so that it needs neither salt nor a slow hash.
+    A key has 165 random bits, so it needs neither salt nor a slow hash.
     """
     return hashlib.sha256(key.encode()).hexdigest()[:KEY_LENGTH]
 
@@ -37,7 +37,7 @@ class SessionStore(db.SessionStore):
 
     def _known(self, row: Any) -> Any:
         if row is None:
-            self._session_key = None  # as Django does: an unknown key is not taken over
+            self._session_key = None  # as Django does: an unknown key is not accepted
         return row
 
     def exists(self, session_key: str) -> bool:
@@ -67,6 +67,6 @@ def _under_digest(row: Any) -> Any:
 
 
 class MessageStorage(CookieStorage):
-    """Messages in a cookie whose name is the console's own, as those of its other cookies are."""
+    """Messages in a cookie with a name of the console, like its other cookies."""
 
     cookie_name = f"{settings.COOKIES_BEGIN}messages"

@@ -1,7 +1,7 @@
 """Django settings of the console, read from the appliance's settings (docs/settings.md).
 
-What stands here is other than Django's own default. The shop's settings look alike in places: it
-knows of nobody and nobody of it, so that neither could take them from the other.
+They list only differences from Django's defaults. The shop's settings are similar in places, but
+neither could import the other's, because shop and console are independent.
 """
 
 from lab.console import pages
@@ -13,9 +13,9 @@ OIDC = oidc_provider.provider(LAB.variables(), accounts=LAB.lab_accounts)
 FOLDER = LAB.state_dir / "console"
 
 SECRET_KEY = LAB.secret_key or "only-for-a-console-that-nobody-visits"
-# With accounts a class may call the machine what it likes: what a page of another site could do is
-# refused by the checks of Origin in the CSRF middleware, and it has nobody's session. Without, the
-# middleware of own names looks at the Host.
+# With accounts a class may call the machine by any name. The checks of Origin in the CSRF
+# middleware refuse pages of other sites, which also have no session here. Without accounts,
+# the middleware of own names checks the Host.
 ALLOWED_HOSTS = ["*"]
 
 INSTALLED_APPS = [
@@ -57,7 +57,7 @@ ROOT_URLCONF = "lab.console.urls"
 ASGI_APPLICATION = "lab.console.server.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# A file of its own (docs/decisions/0015): a database that is busy with the shop would hold up
+# A separate file (docs/decisions/0015): a database that is busy with the shop would delay
 # the pages that show how busy it is.
 DATABASE_FILE = FOLDER / "console.sqlite3"
 DATABASES = {
@@ -72,7 +72,7 @@ DATABASES = {
     }
 }
 
-# Cookies know no ports. With accounts the console speaks TLS only: a Secure cookie is never sent to
+# Cookies ignore ports. With accounts the console uses TLS only: a Secure cookie is never sent to
 # a plain port of the same host, and a name that begins with __Host- cannot be set from there.
 COOKIES_BEGIN = "__Host-lab_" if LAB.lab_accounts else "lab_"
 SESSION_ENGINE = "lab.console.site.sessions"
@@ -86,10 +86,10 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 MESSAGE_STORAGE = "lab.console.site.sessions.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
-SECURE_SSL_REDIRECT = LAB.lab_accounts  # nothing comes by plain HTTP then; this holds it so
+SECURE_SSL_REDIRECT = LAB.lab_accounts  # no plain HTTP arrives then; this ensures it
 SECURE_HSTS_SECONDS = LAB.lab_hsts_s if LAB.lab_accounts else 0
 SILENCED_SYSTEM_CHECKS = [
-    # The host's subdomains are not the console's, nor is its entry in browsers' lists.
+    # The host's subdomains and its entry in browsers' lists do not belong to the console.
     "security.W005",
     "security.W021",
 ]
@@ -125,7 +125,7 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
-FILE_UPLOAD_MAX_MEMORY_SIZE = 2560 * 1024  # of a body; what is larger is written to the disk
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2560 * 1024  # bytes of a body in memory; larger ones go to the disk
 
 LOGGING = {
     "version": 1,

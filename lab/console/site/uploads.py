@@ -1,7 +1,7 @@
-"""How large a request may be: known before anything of it is kept.
+"""The limit on the size of a request, checked before any of it is kept.
 
-Django writes a whole body to the disk before it asks whose it is: without this anybody who reaches
-the console could fill it, and a student could send as much as a teacher.
+Django writes a whole body to the disk before it checks the sender. Without this any client could
+fill the disk, and a student could send as much as a teacher.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,11 +19,11 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IMPORT_PATH = "/results/import"
 FORM_BYTES = 1024 * 1024
-"""What a form may have around its file."""
+"""The bytes of a form in addition to its file."""
 
 
 def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[int]]) -> Application:
-    """The same, but it is let go of once a body turns out larger than `most_bytes` of its scope."""
+    """Return the application with a limit: it stops at bodies above `most_bytes` of the scope."""
 
     async def within(scope: Scope, receive: Receive, send: Send) -> None:
         most = await most_bytes(scope)
@@ -37,25 +37,25 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            # To Django they have left: it drops what it has and answers nothing.
+            # For Django the client has left: it drops the body and does not answer.
             return message if seen <= most else {"type": "http.disconnect"}
 
         await application(scope, counted, send)
-        if seen > most:  # it came in pieces that did not say how many there are
+        if seen > most:  # it came in pieces without a declared length
             await _refuse(send, most)
 
     return within
 
 
 async def allowed_bytes(scope: Scope) -> int:
-    """Return how many bytes the body may have: a person's bundle, or what is kept in memory."""
+    """Return the most bytes of the body: a person's bundle, or what memory may hold."""
     if scope["path"] == IMPORT_PATH and (allowance := await _allowance_of(scope)):
         return allowance.bundle_bytes + FORM_BYTES
     return FILE_UPLOAD_MAX_MEMORY_SIZE
 
 
 async def _allowance_of(scope: Scope) -> Allowance | None:
-    """Return what the sender of the request may have; None if nobody is logged in."""
+    """Return the allowance of the request's sender; None without a login."""
     if not LAB.lab_accounts:
         return TEACHER
     from lab.console.site import permissions

@@ -1,7 +1,7 @@
 """The watch: it samples the gateway twice a second and sends each sample to all viewers.
 
-Sixty viewers cost the gateway no more than one. The watch asks which requests wait only while
-somebody has the watch page open.
+Sixty viewers cost the gateway as much as one. The watch requests the waiting requests only while at
+least one viewer has the watch page open.
 """
 
 import asyncio
@@ -25,26 +25,26 @@ from runtime.settings import Settings
 
 EVERY_S = 0.5
 KEPT = 2400
-"""Looks that are kept: twenty minutes."""
+"""Samples that are kept: twenty minutes."""
 TOLD = 400
-"""So many of them whoever comes late is told, evenly over that time."""
+"""The number of kept samples that a new viewer receives, evenly over that time."""
 MARKS_KEPT = 200
 BEHIND = 20
-"""A viewer who takes so few of what it is sent loses the oldest."""
+"""The most samples in a viewer's queue; a slower viewer loses the oldest."""
 STRIP = 300
-"""Requests of the queue that are shown one by one."""
+"""Waiting requests that are shown in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
-"""The live run under way, as a frame has it (`under_way.UnderWay.told`)."""
+"""The live run in progress, in the form of a frame (`under_way.UnderWay.told`)."""
 
 logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """Looks at one gateway while its loop runs; `frames` has the last ones, oldest first.
+    """A sampler of one gateway; `frames` has the last frames, the oldest first.
 
-    Every frame has a number; `name` changes with every start, so that a number of an earlier
-    server is not taken for one of this.
+    Every frame has a number. `name` changes with every start, so numbers of an earlier server are
+    not valid for this one.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class Watch:
         self._run: Mapping[str, Any] | None = None
         self._sold = Sold()
         self._number = 0
-        self._history: tuple[int, bytes] | None = None  # of that number: a class comes at once
+        self._history: tuple[int, bytes] | None = None  # of that number: a class connects at once
         self._has_ended = False
 
     @property
     def viewers(self) -> int:
-        """How many watch."""
+        """The number of viewers."""
         return len(self._viewers)
 
     async def run(self) -> None:
-        """Look until cancelled; then every stream ends."""
+        """Sample until cancelled; then end every stream."""
         appliance = Appliance(self._lab)
         due_s = time.monotonic()
         try:
@@ -85,7 +85,7 @@ class Watch:
                     frame = await asyncio.to_thread(self._look, appliance)
                 except ExperimentError as fault:
                     frame = {"away": str(fault)}
-                except Exception:  # whatever it is, the next look may be better
+                except Exception:  # any fault; the next sample may succeed
                     logger.exception("the gateway could not be looked at")
                     frame = {"away": "The console could not look at the gateway; see its log."}
                 self._tell(frame)
@@ -95,22 +95,23 @@ class Watch:
             self.end()
 
     def end(self) -> None:
-        """Every stream ends, also one that begins later; whoever ends the server says so first."""
+        """End every stream, including later ones; the server's shutdown calls this first."""
         self._has_ended = True
         for queue in self._viewers:
             _put(queue, None)
 
     def _is_watched_closely(self) -> bool:
-        return any(list(self._viewers.values()))  # a copy: also asked by the thread that looks
+        return any(list(self._viewers.values()))  # a copy: the sampling thread calls this too
 
     async def follow(self, after: str = "", *, closely: bool = True) -> AsyncGenerator[bytes, None]:
-        """Events: what a viewer has missed since the look `after` (`name-number`), or the whole
-        history, then every look from now on.
+        """Yield the events since `after` (`name-number`) that a viewer has missed, then all new
+        ones.
 
-        Only for viewers who look `closely` the gateway is asked who waits.
+        Without a valid `after` it begins with the whole history. Only for viewers who watch
+        `closely` the gateway is queried for waiting requests.
         """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
-        missed = self._missed(after)  # no await until the queue is known: nothing is left out
+        missed = self._missed(after)  # no await until the queue is registered, so no event is lost
         self._viewers[queue] = closely
         try:
             for one in missed:
@@ -155,7 +156,7 @@ class Watch:
         frame |= {"number": self._number, "at": time.time(), "marks": []}
         if "away" not in frame:
             if self._seen is not None and self._seen["gateway"] != frame["gateway"]:
-                # Its clock and counts begin anew: no figure of before belongs to those of now.
+                # Its clock and counts begin again: earlier numbers are not comparable.
                 self.frames.clear()
                 self.marks.clear()
                 self._seen = None
@@ -168,10 +169,10 @@ class Watch:
             _put(queue, told)
 
     def _marks(self, frame: Frame) -> list[Mark]:
-        """What was changed, and runs that began or ended, since the last look that was answered."""
+        """Return changes, and begins and ends of runs, since the last answered sample."""
         before, self._run = self._run, frame["run"]
         goes_on = _run_number(before) == _run_number(self._run)
-        # What a launch sets before and between its runs nobody has changed.
+        # Settings of a launch before and between its runs are not changes by users.
         prepares = self._run is not None and (_run_number(before) is None or not goes_on)
         found = [] if prepares else changes(self._seen, frame)
         if not goes_on:
@@ -194,13 +195,13 @@ class Watch:
 
 
 def event(name: str, told: Mapping[str, Any], id: str) -> bytes:
-    """A server-sent event (HTML Living Standard, 9.2)."""
+    """Return a server-sent event (HTML Living Standard, 9.2)."""
     data = json.dumps(told, separators=(",", ":"))
     return f"event: {name}\nid: {id}\ndata: {data}\n\n".encode()
 
 
 def _run_number(run: Mapping[str, Any] | None) -> tuple[str, int] | None:
-    """Which run of which experiment; None before, between and after runs."""
+    """Return experiment and number of a run; None before, between and after runs."""
     return (run["experiment"], run["run"]) if run is not None and "run" in run else None
 
 

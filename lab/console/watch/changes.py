@@ -41,7 +41,7 @@ def change(
 
 
 def change_load(factor: float) -> str:
-    """Change how many customers arrive, and return the time.
+    """Change the rate of arriving customers, and return the time.
 
     Raises ExperimentError with the reason if the change is not possible.
     """

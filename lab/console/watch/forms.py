@@ -1,4 +1,4 @@
-"""The forms that change a run while it goes on: its policy, shadows, abandonment and load."""
+"""The forms that change a run in progress: its policy, shadows, abandonment and load."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,11 +20,11 @@ from lab.titles import title_of
 
 
 class PolicyForm(forms.Form):
-    """Policy, admission before it, and the parameters of both.
+    """The policy, the admission in front of it, and the parameters of both.
 
-    Parameters have their fields by name, `admission.<name>` those of the admission; a value per
-    page type is `<name>.<page>`. What is not sent keeps its default: a policy that was just chosen
-    has none of its fields in the form yet.
+    Fields of parameters have their names, those of the admission `admission.<name>`; a value per
+    page type is `<name>.<page>`. A missing field keeps its default, because a newly chosen policy
+    has no fields in the form yet.
     """
 
     policy = forms.ChoiceField(choices=own_policies.choices)
@@ -37,8 +37,10 @@ class PolicyForm(forms.Form):
     )
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
-        """`given`: what was sent, or the choice in force as `in_force` has it. The elements' ids
-        begin with `ids`: two such forms may be on a page."""
+        """Take the submitted fields, or the present choice in the form of `in_force`.
+
+        The elements' ids begin with `ids`, because a page may have two such forms.
+        """
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
         if (queueing := own_policies.sheet_of(policy)) is not None:
@@ -56,13 +58,13 @@ class PolicyForm(forms.Form):
         self.fields |= found
 
     def call(self) -> Mapping[str, Any] | None:
-        """The body of `PUT /policy`; None if a field is wrong, which is then said."""
+        """Return the body of `PUT /policy`; None if a field is wrong, which the form then shows."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
         chosen = {prefix: _read(prefix, known, given) for prefix, known in self.sheets}
         own: dict[str, str] = {}
-        try:  # values that do not go together
+        try:  # values that contradict each other
             if is_path(given["policy"]):
                 file = files.read(given["policy"])
                 own = {"source": file.text}
@@ -83,20 +85,20 @@ class PolicyForm(forms.Form):
         }
 
     def chosen(self) -> list[forms.BoundField]:
-        """The fields of what is chosen."""
+        """Return the fields of the choice."""
         return [self["policy"], self["admission"]]
 
     def choosers(self) -> str:
-        """A selector of these fields."""
+        """Return a selector of these fields."""
         return ", ".join(f"#{field.id_for_label}" for field in self.chosen())
 
     def numbers(self) -> list[forms.BoundField]:
-        """The fields of single parameters."""
+        """Return the fields of single parameters."""
         return [self[name] for name in self.fields if name not in ("policy", "admission")
                 and not _of_a_page(name)]  # fmt: skip
 
     def tables(self) -> dict[str, list[forms.BoundField]]:
-        """The fields of parameters with a value per page type, by parameter."""
+        """Return the fields of parameters with a value per page type, by parameter."""
         found: dict[str, list[forms.BoundField]] = {}
         for name in filter(_of_a_page, self.fields):
             found.setdefault(name.rpartition(".")[0], []).append(self[name])
@@ -104,7 +106,7 @@ class PolicyForm(forms.Form):
 
 
 class AbandonmentForm(forms.Form):
-    """What happens when a customer leaves, from now on."""
+    """The effect of leaving, from now on."""
 
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()), label="When a customer leaves, from now on"
@@ -112,7 +114,7 @@ class AbandonmentForm(forms.Form):
 
 
 class LoadForm(forms.Form):
-    """How many times their rate customers arrive, from now on until the run ends."""
+    """The factor on the rate of arriving customers, from now on until the run ends."""
 
     load_factor = forms.FloatField(
         min_value=0,
@@ -124,16 +126,16 @@ class LoadForm(forms.Form):
 
 
 PROPOSED_SHADOW = {"policy": "door-lifo"}
-"""What the form of a new shadow proposes."""
+"""The values that the form of a new shadow suggests."""
 
 
 def forms_in_force() -> dict[str, object]:
-    """Return the forms of the watch page with what the gateway does now."""
+    """Return the forms of the watch page with the gateway's present settings."""
     appliance = Appliance(LAB)
     try:
         snapshot = appliance.gateway.call("GET", "/snapshot")
         policy, mode = in_force(snapshot["policy"]), snapshot["abandonment"]["mode"]
-    except ExperimentError:  # the page reports it as soon as the stream begins
+    except ExperimentError:  # the page reports it once the stream begins
         policy, mode = {"policy": "sq"}, "ignore"
     finally:
         appliance.close()
@@ -147,7 +149,7 @@ def forms_in_force() -> dict[str, object]:
 
 
 def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """The policy of a snapshot as the form's fields."""
+    """Return the policy of a snapshot as fields of the form."""
     admission = policy["admission"]
     found = {"policy": policy.get("file", policy["name"]), "admission": admission["name"]}
     for prefix, values in (("", policy["parameters"]), ("admission.", admission["parameters"])):
@@ -158,7 +160,7 @@ def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Field]]:
-    """(name, default, field) of each number of a parameter."""
+    """Yield (name, default, field) of each number of a parameter."""
     if isinstance(parameter.default, Mapping):
         for page, number in parameter.default.items():
             yield f"{parameter.name}.{page}", number, _field(parameter, str(page), number)

@@ -1,7 +1,7 @@
-"""What is told of one look at the gateway, and what has changed since the look before.
+"""The content of one sample of the gateway, and the changes since the sample before.
 
-Counts are cumulative since the gateway started (`proxies`): a viewer makes rates of any two frames
-of one gateway, so that frames may be left out of a long history.
+Counts are cumulative since the gateway started (`proxies`). A viewer calculates rates from any two
+frames of one gateway, so frames of a long history may be omitted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ Frame = dict[str, Any]
 Mark = dict[str, Any]
 
 DISAGREEMENTS = 12
-"""So many of the last disagreements are shown one by one."""
+"""The number of the last disagreements that are shown in detail."""
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "lanes",
@@ -29,10 +29,10 @@ def frame_of(
     queue: Mapping[str, Any] | None,
     sold: Mapping[str, Any] | None,
 ) -> Frame:
-    """A frame from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
+    """Return a frame from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
 
-    `strip` has [id, number of the page type, 1 if the customer has left] of who waits, the oldest
-    first; None where nobody asked.
+    `strip` has [id, number of the page type, 1 if the customer has left] of each waiting request,
+    the oldest first; None if it was not queried.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -79,9 +79,10 @@ def frame_of(
 
 
 def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A shadow of `GET /shadows` or of a snapshot, without its disagreements.
+    """Return a shadow of `GET /shadows` or of a snapshot, without its disagreements.
 
-    `pages` has by page type, in their order, [asked, agrees, earlier by, later by], null for none.
+    `pages` has by page type, in their order, `[asked, agrees, earlier by, later by]`; null for
+    none.
     """
     names = ("name", "fault", "waiting", "asked", "agrees_ratio", "verdicts", "earlier_s",
              "later_s")  # fmt: skip
@@ -97,7 +98,7 @@ def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The newest of all shadows, the newest first, each with its `shadow`'s title."""
+    """Return the newest disagreements of all shadows, the newest first, each with its `shadow`."""
     found = [
         {**one, "shadow": _shadow_title(each)}
         for each in shadows
@@ -105,7 +106,7 @@ def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
     def known_s(one: Mapping[str, Any]) -> float:
-        """When the later of both decided."""
+        """Return the time of the later decision."""
         return float(one["arrived_s"] + max(one["acted"]["after_s"], one["said"]["after_s"]))
 
     return sorted(found, key=known_s, reverse=True)[:DISAGREEMENTS]
@@ -117,7 +118,7 @@ def _shadow_title(found: Mapping[str, Any]) -> str:
 
 
 def fallen_back(policy: Mapping[str, Any]) -> str:
-    """That FIFO decides in place of a student's policy, and why; empty where it does not."""
+    """Return why FIFO has replaced a student's policy; empty if it has not."""
     why = policy["snapshot"].get("fallen_back")
     if not why:
         return ""
@@ -125,13 +126,13 @@ def fallen_back(policy: Mapping[str, Any]) -> str:
 
 
 def title(policy: Mapping[str, Any]) -> str:
-    """`8Q-LIFO-Pri + SBAC`: the policy of a snapshot for people."""
+    """Return the title of a snapshot's policy: `8Q-LIFO-Pri + SBAC`."""
     parts = [policy["name"], policy["admission"]["name"]]
     return title_of("+".join(part for part in parts if part != NO_ADMISSION))
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Counts of TLS connections; None where nobody has come by TLS and nothing is admitted."""
+    """Return counts of TLS connections; None without any and without admission."""
     admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
     kinds = ("new", "resumed", "refused")
     if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):
@@ -140,7 +141,7 @@ def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Mark]:
-    """What somebody has changed between two frames: `kind` and `text` of each."""
+    """Return the changes by users between two frames: `kind` and `text` of each."""
     if before is None:
         return []
     found: list[Mark] = []
@@ -158,7 +159,7 @@ def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Ma
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """`cpu_upper_threshold 0.9`, of each parameter that is another one now."""
+    """Return each changed parameter with its new value: `cpu_upper_threshold 0.9`."""
     words = []
     for old, new in (
         (before["parameters"], now["parameters"]),
@@ -171,9 +172,9 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
-    """At most about `most` of them, evenly, the newest always; only that one is whole.
+    """Return about `most` frames at most, evenly, always with the newest, the only complete one.
 
-    The others have what charts are drawn from.
+    The others have only the values for charts.
     """
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []

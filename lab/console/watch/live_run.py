@@ -1,4 +1,4 @@
-"""The live run under way: of which experiment, which of its runs, at what load."""
+"""The live run in progress: its experiment, its number and its load."""
 
 import contextlib
 import time
@@ -24,33 +24,36 @@ from lab.spec.experiment import Spec
 from lab.titles import title_of
 
 _TAKEN_OVER_WITHIN_S = 5.0
-"""The customers look for a change five times a second and tell of it once a second (real time)."""
+"""Real seconds; customers read the factor five times a second and report it once a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """A live experiment that is carried out, launched here or begun at a terminal; `run` is None
-    before its first run and between."""
+    """A live experiment in progress, launched here or from a terminal.
+
+    `run` is None before its first run and between runs.
+    """
 
     title: str
     words: str
-    """While there is no run."""
+    """The text while there is no run."""
     launch: Launch | None = None
-    """Of this console, if this is its result."""
+    """The launch of this console whose result this is; otherwise None."""
     planned: PlannedRun | None = None
     run: RunFolder | None = None
     of: int = 0
     beside: tuple[tuple[PlannedRun, RunFolder], ...] = ()
-    """The runs that are made at the same time as `run`, that one too; else empty."""
+    """The runs at the same time as `run`, including it; otherwise empty."""
     customers: Mapping[str, Any] = field(default_factory=dict)
-    """What the customers of `run` have counted until now (`loadgen.tally`); empty at first."""
+    """The counts of the customers of `run` so far (`loadgen.tally`); empty at first."""
     is_between: bool = False
     """Whether a run has ended and the next one has not begun."""
 
     def set_load_factor(self, factor: float) -> None:
-        """More or fewer customers from now on; of all runs that are made at the same time.
+        """Change the number of customers from now on, in all runs at the same time.
 
-        Returns once the customers have taken it over. Raises ExperimentError when they do not.
+        It returns once the customers have adopted the change. Raises ExperimentError if they do
+        not.
         """
         runs: list[RunFolder | None] = [run for _, run in self.beside] or [self.run]
         try:
@@ -86,7 +89,7 @@ class UnderWay:
             )
 
     def told(self) -> Mapping[str, Any]:
-        """As a frame has it."""
+        """Return the run in the form of a frame."""
         found: dict[str, Any] = {"title": self.title, "words": self.words}
         if self.planned is not None and self.run is not None:
             found |= {
@@ -112,10 +115,10 @@ class UnderWay:
 
 
 def under_way() -> UnderWay | None:
-    """What is carried out live on this machine; None if nothing is.
+    """Return the live experiment on this machine; None if there is none.
 
-    A run and a measurement of the capacity make themselves known, whoever began them; what is
-    before and between, only the launch knows.
+    A run and a capacity measurement announce themselves, whichever process began them. Only the
+    launch knows the time before and between runs.
     """
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     told = live_runs.under_way(LAB.state_dir)
@@ -126,7 +129,7 @@ def under_way() -> UnderWay | None:
     experiment = told[0]["experiment"]
     folder = ComparisonResult(LAB.results_dir / experiment)
     if launch is not None and launch.result != experiment:
-        launch = None  # it waits for this one; or has it made, and has not said so yet
+        launch = None  # it waits for this one, or has finished it and not yet reported that
     try:
         plan, spec = folder.plan(), _spec(folder.path)
     except ExperimentError:  # its results are kept elsewhere
@@ -155,13 +158,13 @@ def under_way() -> UnderWay | None:
 
 
 def _customers_of(told: Sequence[Mapping[str, Any]], run: RunFolder | None) -> Mapping[str, Any]:
-    """What the customers of `run` have counted until now."""
+    """Return the counts of the customers of `run` so far."""
     found = (one["customers"] for one in told if run is not None and _is_of(one, run))
     return next(found, {})
 
 
 def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
-    """Before the first run: `told` by `live_runs.told_measuring`."""
+    """Return the state before the first run; `told` is from `live_runs.told_measuring`."""
     if launch is not None and launch.title != told["measures"]:
         launch = None  # it waits for this one
     left_s = told["until"] - time.time()
@@ -171,7 +174,7 @@ def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
 
 
 def _without_run(launch: Launch) -> UnderWay:
-    """A launch before its first run, between two runs or after the last one."""
+    """Return a launch before its first run, between two runs or after the last one."""
     made = planned = 0
     if launch.result:
         folder = ComparisonResult(LAB.results_dir / launch.result)
@@ -184,7 +187,7 @@ def _without_run(launch: Launch) -> UnderWay:
 
 
 def load_factor_of(customers: Mapping[str, Any]) -> float:
-    """How many times their rate the customers come now, as they have counted."""
+    """Return the present factor on the rate of customers, from their counts."""
     changes = customers.get("load_changes") or [{"factor": 1.0}]
     return float(changes[-1]["factor"])
 
@@ -200,7 +203,7 @@ def _is_of(told: Mapping[str, Any], run: RunFolder) -> bool:
 
 
 def live_shops_now() -> list[Seen]:
-    """The shops of the runs under way that are made at the same time, in the order of the spec."""
+    """Return the shops of simultaneous runs in progress, in the order of the spec."""
     going = under_way()
     if going is None:
         return []
@@ -223,5 +226,5 @@ def _experiment(run: RunFolder) -> str:
 
 @cache
 def _spec(folder: Path) -> Spec:
-    """The spec of a result, which nobody changes."""
+    """Return the spec of a result, which never changes."""
     return ComparisonResult(folder).spec()

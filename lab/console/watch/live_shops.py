@@ -1,4 +1,4 @@
-"""Live shops of several at once, as a frame of the watch shows them."""
+"""Several live shops at once, as a frame of the watch shows them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A live shop that is watched. `key`: its run's folder; `title`: its policy, for people."""
+    """A live shop under observation. `key`: its run's folder; `title`: its policy's title."""
 
     key: str
     title: str
@@ -23,11 +23,11 @@ class Seen:
 
 
 LiveShopsNow = Callable[[], Sequence[Seen]]
-"""In the order of their spec; empty where no shops run at once."""
+"""A function that returns them in the order of their spec; empty without shops at once."""
 
 
 class LiveShops:
-    """The live shops, sampled; each has a connection as long as it is there."""
+    """The live shops, sampled; each has a connection while it exists."""
 
     def __init__(self, lab: Settings, live_shops_now: LiveShopsNow) -> None:
         self._lab = lab
@@ -45,7 +45,7 @@ class LiveShops:
             self._shops.pop(key).close()
         try:
             found = [live_shop_of(one, self._snapshot(one)) for one in shops]
-        except ExperimentError:  # one has just ended, or has died: its run says so
+        except ExperimentError:  # one has just ended or died; its run reports it
             return {}
         if not found:
             return {}

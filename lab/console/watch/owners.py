@@ -12,7 +12,7 @@ from lab.console.watch.live_run import under_way
 
 def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     going = under_way()
-    # A launch that only waits for the machine has no run, and changes nothing.
+    # A launch that waits for the machine has no run, and changes nothing.
     owns_run = going is not None and going.run is not None and owns(request, going.launch)
     if owns_run and not LAB.lab_classroom:
         return ""

@@ -10,10 +10,10 @@ Counts = Mapping[str, Mapping[str, int]]
 
 
 class InPlace:
-    """Whoever serves, look by look.
+    """The serving program, gateway or baseline proxy, sample by sample.
 
-    Counts are cumulative, whoever counted: the gateway's, those of proxies that have gone, and the
-    proxy's since its run began. They begin anew with another gateway alone.
+    Counts are cumulative over the gateway, past proxies, and the present proxy since its run began.
+    Only another gateway resets them.
     """
 
     def __init__(self) -> None:
@@ -23,8 +23,10 @@ class InPlace:
         self._proxy: Counts = {}
 
     def look(self, snapshot: Mapping[str, Any], proxy: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The gateway's `GET /snapshot` with what `proxy` says instead, None without one; and
-        `gateway`: which it is, by number."""
+        """Return the gateway's `GET /snapshot`, with the values of `proxy` in its place if any.
+
+        `gateway` is the number of the gateway.
+        """
         if self._before is not None and _is_anew(self._before, snapshot):
             self._gateway += 1
             self._gone = {}
@@ -35,13 +37,13 @@ class InPlace:
             self._gone = _sum(self._gone, self._proxy)
         self._proxy = counts
         found = _sum(snapshot["counts"], _sum(self._gone, counts))
-        # What a baseline proxy counts beside the pages the gateway does not have.
+        # The gateway lacks the baseline proxy's counts of other requests than pages.
         found = {page: found[page] for page in snapshot["counts"]}
         return {**snapshot, **(proxy or {}), "counts": found, "gateway": self._gateway}
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether another gateway answers: its clock and its counts begin at zero."""
+    """Return whether another gateway answers: its clock and its counts begin at zero."""
     is_earlier = bool(now["time_s"] < before["time_s"])
     return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
 

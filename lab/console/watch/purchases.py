@@ -1,8 +1,8 @@
-"""What the customers of live runs have bought, as a frame of the watch has it.
+"""The purchases of live runs' customers, for a frame of the watch.
 
-The customers themselves count: an order counts once its confirmation was seen. So the orders of
-people who visit the shop, and those of a capacity measurement, are never in it, and confirms and
-revenue are of the same moment.
+The customers themselves count: an order counts once its customer has received the confirmation. So
+the orders of visitors and of capacity measurements never count, and confirms and revenue belong to
+the same moment.
 """
 
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from typing import Any
 
 
 class Sold:
-    """The purchases in the run under way; after it those in the last run, with its end.
+    """The purchases in the run in progress; after it those of the last run, with its end.
 
-    Once an experiment prepares its first run, those of earlier experiments are gone.
+    When an experiment prepares its first run, the purchases of earlier experiments are removed.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, Any] | None = None
 
     def look(self, run: Mapping[str, Any] | None, now: float) -> dict[str, Any] | None:
-        """`run`: as `under_way.UnderWay.told` has it; `now`: Unix time. None where nothing counts.
+        """Return the purchases for the run `run` (`under_way.UnderWay.told`) at Unix time `now`.
 
-        `confirms` and `revenue_cents` since the run began, `words` of that run, and `ended_at`
-        (Unix time; None while it goes on).
+        They are `confirms` and `revenue_cents` since the run began, `words` of that run, and
+        `ended_at` (Unix time; None while it goes on). Without counts return None.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:

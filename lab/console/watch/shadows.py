@@ -8,10 +8,10 @@ from lab.engines.live.appliance import Appliance
 
 
 def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:
-    """`policy` as `PUT /policy` takes it, beside those there are. Raises ExperimentError."""
+    """Add a shadow; `policy` has the form of `PUT /policy`. Raises ExperimentError."""
     appliance.gateway.call("POST", "/shadows", policy)
 
 
 def take_away(appliance: Appliance, name: str) -> None:
-    """All but the one of this name. Raises ExperimentError, also when it has gone already."""
+    """Remove the shadow of this name. Raises ExperimentError, also if it is already gone."""
     appliance.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")

@@ -21,11 +21,11 @@ from lab.console.watch.shared import watch as broadcast
 from lab.errors import ExperimentError
 
 ASK_EVERY_S = 2.0
-"""How often a stream asks whether its viewer is still logged in, real seconds."""
+"""Interval at which a stream checks its viewer's login, real seconds."""
 
 
 def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) -> HttpResponse:
-    """Answer htmx with the changed part, and a browser without JavaScript with the whole page."""
+    """Return the changed part to htmx, and the whole page to a browser without JavaScript."""
     if request.headers.get("HX-Request"):
         return render(request, part, context)
     return render(request, "console/watch.html", forms_in_force() | context)
@@ -34,7 +34,7 @@ def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) ->
 @readers
 @require_GET
 def watch(request: HttpRequest) -> HttpResponse:
-    """Show the page; the stream moves its pictures."""
+    """Show the page; the stream updates its pictures."""
     return render(request, "console/watch.html", forms_in_force())
 
 
@@ -109,7 +109,7 @@ def shadow_away(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def abandonment(request: HttpRequest) -> HttpResponse:
-    """Change what the shop does with a request whose client has left."""
+    """Change how the shop treats a request whose client has left."""
     form = AbandonmentForm(request.POST)
     context: dict[str, object] = {"abandonment_form": form, "abandonment_said": ""}
     if form.is_valid():
@@ -126,7 +126,7 @@ def abandonment(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def load(request: HttpRequest) -> HttpResponse:
-    """Change how many customers arrive."""
+    """Change the rate of arriving customers."""
     form = LoadForm(request.POST)
     context: dict[str, object] = {"load_form": form, "load_said": ""}
     if form.is_valid():
@@ -141,9 +141,9 @@ def load(request: HttpRequest) -> HttpResponse:
 async def stream(request: HttpRequest) -> HttpResponseBase:
     """Send `history` once, then a `look` twice a second, until the viewer leaves.
 
-    A stream with `?glance` has nothing that only the watch page shows. A browser that lost the
-    stream names the last look that it received, and the stream goes on after it. The stream also
-    ends with its viewer's session, and with the server. It is a coroutine and holds no thread.
+    A stream with `?glance` omits the parts that only the watch page shows. A browser that lost the
+    stream names the last sample that it received, and the stream continues after it. The stream
+    also ends with its viewer's session, and with the server. It is a coroutine and uses no thread.
     """
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")

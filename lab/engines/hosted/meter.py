@@ -24,8 +24,7 @@ class HostingMeter:
         self._before = self._look()
 
     def read(self) -> tuple[tuple[float, float, float | None, float], list[float]]:
-        """Return the processors used by each part, and the CPU of each application in paper
-        seconds.
+        """Return the processors of each part, and the CPU of each application in paper seconds.
 
         The parts are applications, load generators, database and everything else.
         """

@@ -171,8 +171,7 @@ class Appliance:
         abandonment: Abandonment = "ignore",
         shadows: Sequence[str] = (),
     ) -> None:
-        """Prepare the same shop for every run: seeded stock, no queue, a new policy and new
-        shadows.
+        """Prepare the same shop for every run: seeded stock, no queue, new policy and shadows.
 
         `policy` is the body of `PUT /policy`; None leaves the gateway's as it is. The shop's sentry
         stops work only with `abandonment` cancel; otherwise it observes and counts wasted work.
@@ -247,8 +246,7 @@ class Appliance:
             )
 
     def counts(self) -> Json:
-        """Return cumulative counts of gateway and shop; a run's counts are differences of two
-        calls."""
+        """Return cumulative counts of gateway and shop; a run is the difference of two calls."""
         snapshot = self.snapshot()
         status = self.shop.call("GET", "/status")
         return {

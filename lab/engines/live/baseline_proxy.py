@@ -79,8 +79,7 @@ class BehindProxy(Appliance):
         self._standing.process.check_lives()
 
     def snapshot(self) -> Json:
-        """Return the proxy's state in the form of the gateway's snapshot; raises
-        ExperimentError."""
+        """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError."""
         queue = self._standing.process.look()
         self.read_log()
         cancelled = self._total("cancelled")

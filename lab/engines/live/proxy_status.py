@@ -1,6 +1,6 @@
 """The state of a baseline proxy during its run, for the console.
 
-The file peer.json is in the folder of such a run only while its customers are there.
+The file `peer.json` is in the folder of such a run only while its customers are there.
 """
 
 import time

@@ -177,8 +177,7 @@ class LiveRun:
             self._on_event()
 
     def customers_gone(self) -> None:
-        """Finish after the load generator; requests that are still in the shop belong to this
-        run."""
+        """Finish after the load generator; requests still in the shop belong to this run."""
         self.folder.log("customers gone")
         patiently(self.appliance.wait_idle)  # orphan requests run to their end
         self._sampler.stop()
@@ -188,8 +187,7 @@ class LiveRun:
             self._shadows = patiently(self.appliance.shadows)
 
     def _check_lived(self) -> None:
-        """Raise ExperimentError if a part was restarted during the run, which makes the run
-        invalid."""
+        """Raise ExperimentError if a part was restarted, because the run is then invalid."""
         self.appliance.check_lives()
         part = self._sampler.started_anew
         if part:

@@ -38,14 +38,11 @@ class Sampler:
         self.missed = 0
         """Polls that the gateway did not answer."""
         self.changes: list[dict[str, Any]] = []
-        """Changes by users during the run: `time_s`, and `policy` and `abandonment` from then
-        on."""
+        """Changes by users during the run: `time_s`, `policy` and `abandonment` from then on."""
         self.started_anew = ""
-        """The part that died and was restarted during the run, `gateway` or `shop`; otherwise
-        empty."""
+        """The part that was restarted during the run, `gateway` or `shop`; otherwise empty."""
         self.fallen_back: dict[str, Any] | None = None
-        """The time (`at_s`, paper seconds of the run) and reason of a student policy's
-        replacement."""
+        """Time (`at_s`, paper seconds of the run) and reason of a student policy's replacement."""
         self.outages = Outages()
         self.began_at = 0.0
         """Unix time of time 0."""

@@ -1,6 +1,6 @@
 """The description of a shop that runs at the same time as others, for the console.
 
-The file lane.json is in the folder of a run only while its customers are there.
+The file `lane.json` is in the folder of a run only while its customers are there.
 """
 
 from collections.abc import Mapping

@@ -84,8 +84,7 @@ def scenario_of(run: ShopRun, seed: int) -> Scenario:
 
 
 def fallen_back(run: ShopRun, scenario: Scenario) -> dict[str, Any]:
-    """Return time and reason of a student policy's replacement by FIFO; empty for other
-    policies."""
+    """Return time and reason of a student policy's replacement by FIFO; otherwise empty."""
     if run.policy.sha256 is None:
         return {}
     return {"fallen_back": scenario.policy.snapshot().get("fallen_back")}

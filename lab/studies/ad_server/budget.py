@@ -31,8 +31,7 @@ class Cost:
 
     @classmethod
     def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
-        """Return the line through two measurements (concepts, seconds); noise cannot make it
-        fall."""
+        """Return the line through two measurements (concepts, seconds); it never falls."""
         (a, a_s), (b, b_s) = few, many
         slope = max(0.0, (b_s - a_s) / (b - a)) if b > a else 0.0
         return cls(max(0.0, a_s - slope * a), slope)

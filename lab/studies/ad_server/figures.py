@@ -25,8 +25,7 @@ THREADS = "threads for a request of high priority"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
-    """Return [low, high] by row of `table3` (threads) or `table4` (clients); empty without a
-    column."""
+    """Return [low, high] by row of `table3` (threads) or `table4` (clients), or nothing."""
     found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
     return found
 

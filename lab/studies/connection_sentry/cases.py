@@ -40,12 +40,11 @@ THINK_TIME_MEAN_S = 3.5
 """The mean follows from Tables 1 and 2: see docs/reproductions.md."""
 
 CATALOGUE_BOOKS = 300_000
-"""Books with which a search costs about 0.15 s of the database's CPU (docs/shop.md): 1.5 paper
-s."""
+"""Books with which a search costs about 0.15 s of database CPU (docs/shop.md): 1.5 paper s."""
 
 PAPER_PROFILE_PER_SET = 36
-"""Clients per set; pages of profile `paper` take a quarter of the work, so clients are four
-times."""
+"""Clients per set: four times as many, because pages of profile `paper` are a quarter of the
+work."""
 
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
 """CPU of the simulated server.

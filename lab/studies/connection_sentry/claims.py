@@ -140,6 +140,5 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
 
 
 def _lost(cases: Cases, cell: Cell) -> Ratio:
-    """Return throughput without the sentry over throughput with it; a smaller ratio is a larger
-    gain."""
+    """Return throughput without the sentry over that with it; a smaller ratio is a larger gain."""
     return Ratio(cases.run(cell, "X"), cases.run(cell, "S"), measures.whole_throughput)

@@ -187,8 +187,7 @@ def page_latency_s(metrics: Metrics) -> float | None:
 
 
 def busy(name: str) -> Value:
-    """Return `in_service`, `waiting` (means over time) or `queue_s` of pages, both sets
-    together."""
+    """Return `in_service`, `waiting` (means over time) or `queue_s` of pages of both sets."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["busy"][name]

@@ -136,8 +136,7 @@ def unattended(metrics: Metrics) -> float:
 
 
 def response_p95_s(metrics: Metrics) -> float | None:
-    """Return the 95th percentile of the first application's response times; None without a
-    reply."""
+    """Return the 95th percentile of the first application's response times, or None."""
     found: float | None = _application(metrics, 0)["response_p95_s"]
     return found
 

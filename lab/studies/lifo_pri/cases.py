@@ -85,8 +85,7 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return one queue of 50, requests for a CPU-intensive page, a fixed timeout, no
-        retries."""
+        """Return one queue of 50 with a CPU-intensive page, a fixed timeout and no retries."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(

@@ -74,8 +74,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
-        """Return the three policies, and LIFO-at-overload with a utilisation interval of a
-        second."""
+        """Return the three policies, and LIFO-at-overload that samples utilisation every second."""
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
             return found

@@ -57,8 +57,7 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """Return the most frequent response time of Br-1, the middle of the fullest bin of
-    `width_s`."""
+    """Return the mode of Br-1's response times, the middle of the fullest bin of `width_s`."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))

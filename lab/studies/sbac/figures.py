@@ -341,8 +341,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def reading(self) -> Figure:
-        """Return the interpretations of lengths and of a run's end, next to the published
-        numbers."""
+        """Return the interpretations of lengths and of a run's end, next to published numbers."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         rows = []

@@ -9,11 +9,11 @@ register = template.Library()
 
 @register.inclusion_tag("console/glance.html")
 def glance() -> dict[str, object]:
-    """A small picture of the live run, there while one is under way."""
+    """Show a small picture of the live run while one is in progress."""
     return {"pages": list(PAGES)}
 
 
 @register.simple_tag
 def page_names() -> dict[str, str]:
-    """Return each page type with its name, as choices show it: "Br-1" → "Br-1 home"."""
+    """Return each page type with its name for choices: "Br-1" → "Br-1 home"."""
     return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

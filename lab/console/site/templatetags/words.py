@@ -16,19 +16,19 @@ register = template.Library()
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """`40 s`, `3 min`, `1 h 20 min`; a dash where nobody knows."""
+    """Return `40 s`, `3 min`, `1 h 20 min`; a dash for an unknown duration."""
     return "–" if seconds is None or not math.isfinite(seconds) else durations.duration(seconds)
 
 
 @register.filter
 def percent(ratio: float | None) -> str:
-    """A ratio as a percentage without digits."""
+    """Return a ratio as a percentage without digits."""
     return "–" if ratio is None else f"{100 * ratio:.0f} %"
 
 
 @register.filter
 def beside(cell: str) -> SafeString:
-    """`published | measured` as two figures, each named for who cannot see where it stands."""
+    """Return `published | measured` as two numbers, each with a name for screen readers."""
     published, bar, measured = str(cell).partition(" | ")
     if not bar:
         return format_html("{}", cell)
@@ -42,25 +42,25 @@ def beside(cell: str) -> SafeString:
 
 @register.filter
 def policy_title(key: str) -> str:
-    """The policy of a key for people: `8Q-LIFO-Pri`."""
+    """Return the title of a policy by its key: `8Q-LIFO-Pri`."""
     return title_of(key)
 
 
 @register.filter
 def policy_colour(policy: str) -> str:
-    """The colour that a policy has in every figure and chart."""
+    """Return the colour of a policy in all figures and charts."""
     return colour_of(policy)
 
 
 @register.filter
 def percent_width(ratio: float) -> str:
-    """A ratio as a width in CSS."""
+    """Return a ratio as a width in CSS."""
     return f"{100 * ratio:.2f}%"
 
 
 @register.filter
 def share(known: Mapping[str, float | None]) -> str:
-    """`23.4 ± 1.2 %` of a mean with its interval."""
+    """Return `23.4 ± 1.2 %` for a mean with its interval."""
     mean, high = known["mean"], known["high"]
     if mean is None:
         return "–"
@@ -70,19 +70,19 @@ def share(known: Mapping[str, float | None]) -> str:
 
 @register.filter
 def words(key: str) -> str:
-    """`timed_out` as people write it."""
+    """Return a key such as `timed_out` as people write it."""
     return str(key).replace("_", " ")
 
 
 @register.filter
 def seconds(value: float) -> str:
-    """`12.3 s`; for ever is said."""
+    """Return `12.3 s`, or words for an infinite time."""
     return "for ever" if math.isinf(value) else f"{value:.1f} s"
 
 
 @register.filter
 def parameter(value: object) -> str:
-    """A parameter's value: a number, or one for each page type."""
+    """Return a parameter's value as text: a number, or one for each page type."""
     if isinstance(value, Mapping):
         return ", ".join(f"{page} {number:g}" for page, number in value.items())
     return f"{value:g}" if isinstance(value, int | float) else str(value)
