@@ -1,4 +1,4 @@
-"""What all tests of the gateway share."""
+"""Fixtures of all tests of the gateway."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from tests.gateway.tls_customers import make_certificate
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
-    """A certificate for this machine, and the authority that has signed it."""
+    """Return a certificate for this machine, and the authority that has signed it."""
     return make_certificate(tmp_path_factory.mktemp("certificate"))

@@ -4,7 +4,7 @@ from gateway.policies.interface import Reject
 
 
 class Doorkeeper:
-    """Admits the first `places` new sessions and every request of a session under way."""
+    """An admission policy that admits the first `places` new sessions and their later requests."""
 
     name = "doorkeeper"
 

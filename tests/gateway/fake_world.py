@@ -1,6 +1,6 @@
-"""A gateway without sockets: real connections, lanes and policy over transports that write down.
+"""A gateway without sockets: real connections, queues and policy over transports that record.
 
-Time stands still until a test moves it; callbacks run when a test says so.
+Time stands still until a test moves it; callbacks run when a test calls `run`.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from gateway.queues.routing import OTHER, Bypass, Router
 
 
 class FakeLoop:
-    """call_soon, call_later and a clock that a test moves."""
+    """An event loop with call_soon, call_later and a clock that a test moves."""
 
     def __init__(self):
         self.now_s = 1000.0
@@ -47,13 +47,13 @@ class FakeLoop:
         return handle
 
     def run(self):
-        """Everything that is due now."""
+        """Run everything that is due now."""
         while self._soon:
             callback, args = self._soon.popleft()
             callback(*args)
 
     def advance(self, seconds):
-        """Moves the clock, running what comes due on the way."""
+        """Move the clock, and run what comes due on the way."""
         end_s = self.now_s + seconds
         self.run()
         while self._later and self._later[0][0] <= end_s:
@@ -73,7 +73,7 @@ class FakeHandle:
 
 
 class FakeTransport(asyncio.Transport):
-    """Writes down; `unsent_bytes` is what a slow reader has not taken."""
+    """A transport that records; `unsent_bytes` is what a slow reader has not taken."""
 
     def __init__(self, loop, protocol=None):
         super().__init__()
@@ -130,7 +130,7 @@ class FakeTransport(asyncio.Transport):
 
 
 class FakePool(Pool):
-    """Connections to the shop are there at once; each request a shop gets is remembered."""
+    """A pool whose connections are ready at once; it records each request to the shop."""
 
     def __init__(self, world):
         address = ShopAddress("shop", 80, 5, 60, 1, 10)
@@ -162,7 +162,7 @@ class FakePool(Pool):
 
 
 class World:
-    """One gateway. `answer` is what the shop replies to every request, None for nothing yet."""
+    """One gateway. `answer` is the shop's reply to every request, None for no reply yet."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class World:
         other_queue=2,
         **limits,
     ):
-        """`admission` is an admission policy's object, in front of the queueing policy."""
+        """Make the gateway; `admission` is an admission policy in front of the queueing policy."""
         self.loop = FakeLoop()
         self.deadlines = Deadlines(self.loop)
         self.answer = answer
@@ -229,11 +229,11 @@ class World:
         )
         self._router = Router(load(), self.context, self.lane, bypasses)
         self.exchanges = []
-        """All of them, in the order in which they began."""
+        """All exchanges, in the order in which they began."""
         self.deadlines.start()
 
     def wall_s(self):
-        """Seconds since 1970; as the world's clock, from an hour long ago."""
+        """Return the seconds since 1970 by the world's clock."""
         return self.loop.now_s + 1_000_000_000
 
     def _exchange_of(self, customer, head, peer):
@@ -244,7 +244,7 @@ class World:
         self.fates.append(fate)
 
     def reply(self, connection, transport):
-        """Called after each write to the shop; the shop of these tests needs no parser."""
+        """Answer after a write to the shop; the shop of these tests needs no parser."""
         if transport.is_open:
             connection.data_received(self.answer)
 
@@ -256,7 +256,7 @@ class World:
 
     @property
     def at_shop(self):
-        """Everything the shop ever got."""
+        """Return everything that the shop ever received."""
         return b"".join(transport.written for _, transport in self.pool.connections)
 
     def counts(self, page="Br-1"):

@@ -21,13 +21,13 @@ def command(*options):
 
 
 def environment(**variables):
-    """Ours, without what a running appliance may have set."""
+    """Return this process's environment without the variables of a running appliance."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")}
     return kept | {name: str(value) for name, value in variables.items()}
 
 
 def health(admin_port):
-    """The status with which a gateway answers; None if it does not."""
+    """Return the status with which a gateway answers; None if it does not."""
     try:
         with _call(admin_port, "/health") as answer:
             return answer.status
@@ -39,13 +39,13 @@ def health(admin_port):
 
 
 def snapshot(admin_port):
-    """Everything a gateway says of itself."""
+    """Return the snapshot of a gateway."""
     with JsonClient("127.0.0.1", admin_port, timeout_s=PATIENCE_S) as gateway:
         return gateway.call("GET", "/snapshot")
 
 
 def requests_in(admin_port):
-    """(in service, waiting) of a gateway."""
+    """Return (in service, waiting) of a gateway."""
     now = snapshot(admin_port)
     return now["in_service"], now["waiting"]
 
@@ -56,7 +56,8 @@ def _call(admin_port, path):
 
 @contextmanager
 def gateway(shop_port, *options):
-    """(process, port, admin port) of a gateway that answers; killed if the test leaves it."""
+    """Yield (process, port, admin port) of a gateway that answers; kill it if the test
+    leaves it."""
     port, admin_port, controller_port = ports.free(3)
     process = subprocess.Popen(
         command(*options),

@@ -1,4 +1,4 @@
-"""A whole gateway on real sockets before a fake shop, in one event loop."""
+"""A whole gateway on real sockets with a fake shop, in one event loop."""
 
 import asyncio
 import functools
@@ -20,7 +20,7 @@ PATIENCE_S = 240.0  # for what takes milliseconds, on a machine that has much el
 
 @functools.cache
 def closed_port(service="shop"):
-    """A port that refuses connections and stays taken, so that no other socket is given it."""
+    """Return a port that refuses connections and stays taken, so that no other socket gets it."""
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))  # bound, never listening
     port = sock.getsockname()[1]
@@ -29,7 +29,7 @@ def closed_port(service="shop"):
 
 
 class Bed:
-    """A running gateway and what a test needs to talk to it."""
+    """A running gateway, and the calls that a test needs."""
 
     def __init__(self, gateway, shop):
         self.gateway = gateway
@@ -39,7 +39,7 @@ class Bed:
         return await asyncio.open_connection("127.0.0.1", self.gateway.port)
 
     async def talk(self, data, *, half_close=False):
-        """Everything the gateway sends until it closes."""
+        """Return everything the gateway sends until it closes."""
         reader, writer = await self.connect()
         writer.write(data)
         if half_close:
@@ -50,12 +50,12 @@ class Bed:
         return answer
 
     async def get(self, target="/", fields=b"", method=b"GET"):
-        """The whole answer to one request on a connection of its own."""
+        """Return the whole answer to one request on a separate connection."""
         head = b"%b %b HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n" % (method, target.encode())
         return await self.talk(head + fields + b"\r\n")
 
     async def admin(self, method, path, call=None, fields=b""):
-        """(status, decoded body) of a call to the admin API; bytes are sent as they are."""
+        """Return (status, decoded body) of a call to the admin API; bytes are sent unchanged."""
         port = self.gateway.admin_port
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         body = (
@@ -79,13 +79,13 @@ class Bed:
         return status, content.decode()
 
     async def until(self, condition, limit_s=PATIENCE_S):
-        """Waits until `condition()` holds; fails the test if it never does."""
+        """Wait until `condition()` holds; fail the test if it never does."""
         await until_in_loop(condition, limit_s)
 
 
 @asynccontextmanager
 async def bed(shop=None, **settings):
-    """A gateway before `shop`, torn down afterwards; settings override quick defaults."""
+    """Run a gateway with `shop`; settings override quick defaults."""
     shop = shop or Shop()
     loop = asyncio.get_running_loop()
     await shop.start()

@@ -1,7 +1,7 @@
-"""A gateway's dispatcher before a shop in virtual time: customers who come whatever happens.
+"""A gateway's dispatcher and a shop in virtual time, with customers who come whatever happens.
 
-The shop is one server that everybody in service shares (processor sharing), worked out step by step
-and not as `gateway.shadow.shop` does it.
+The shop is one server that all requests in service share (processor sharing). It is calculated step
+by step, and differently from `gateway.shadow.shop`.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from gateway.shadow.shop import FILL
 
 @dataclass
 class Comes:
-    """A request to come: when, what for, how much work (CPU seconds), when its customer leaves."""
+    """A request to come: its time, page and work (CPU seconds), and the time when its customer
+    leaves."""
 
     at_s: float
     page: Page = Page.HOME
@@ -26,7 +27,7 @@ class Comes:
 
 
 class World:
-    """`policy` acts; `shadows` are told of it once `beside` has named them."""
+    """A dispatcher in which `policy` acts; the policies given to `beside` are its shadows."""
 
     def __init__(self, policy, *, workers=30, abandonment="ignore"):
         self.now_s = 0.0
@@ -46,11 +47,11 @@ class World:
         self._cancelled = []
 
     def beside(self, **policies):
-        """Shadows by name."""
+        """Set the shadows by name."""
         self.shadows.replace([(name, {"name": name}, policy) for name, policy in policies.items()])
 
     def run(self, requests, until_s=inf):
-        """Everybody comes, in this order; then whoever is left is served, until nothing happens."""
+        """Let all requests come in this order, then serve the rest until nothing happens."""
         requests = sorted(requests, key=lambda one: one.at_s)
         place, sample_s = 0, self.now_s + 1.0
         while True:

@@ -1,4 +1,4 @@
-"""`python -m gateway`: signals, exit codes, complaints."""
+"""`python -m gateway`: signals, exit codes, error messages."""
 
 import http.client
 import signal

@@ -129,7 +129,7 @@ LARGE = b"POST /checkout/login/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r
 
 
 async def answer_before_the_rest(b, until):
-    """What the answer is to who sends a part of a large body, and the rest after `until()`."""
+    """Return the answer when a client sends part of a large body, and the rest after `until()`."""
     reader, writer = await b.connect()
     writer.write(LARGE + b"a" * 300_000)
     await b.until(until)
@@ -177,7 +177,7 @@ def test_a_shop_that_answers_in_mid_upload_is_heard():
 
 
 async def one_in_service_one_gone(b):
-    """The answer to come of the first; a second has waited behind it and left."""
+    """Return the first request's answer to come; a second has waited behind it and left."""
     first = asyncio.ensure_future(b.get("/"))
     await b.until(lambda: b.shop.busy == 1)
     _, writer = await b.connect()
@@ -406,7 +406,8 @@ def test_draining_ends_at_its_deadline():
 
 @pytest.mark.parametrize("abandonment", ["ignore", "drop-queued", "cancel"])
 def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind(abandonment):
-    """Customers who dribble, pipeline, break off, leave; a shop that lies, breaks off, is slow."""
+    """Customers send slowly, pipeline, break off, leave; the shop breaks rules, breaks off, is
+    slow."""
     dice = random.Random(4)
     faults = []
 
@@ -480,7 +481,7 @@ def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind(abandonment):
 
 
 def test_who_finds_it_healthy_finds_the_door_open():
-    """The admin API, which is asked for that, listens last."""
+    """The admin API, which answers health checks, listens last."""
 
     async def scene():
         admin_port = closed_port("admin")

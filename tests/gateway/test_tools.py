@@ -1,4 +1,4 @@
-"""The tools people point at a server find no fault that the gateway made."""
+"""Common tools for testing servers find no fault that the gateway made."""
 
 import re
 import subprocess

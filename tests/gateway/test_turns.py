@@ -1,4 +1,4 @@
-"""Of two calls that take a while the one that was asked later holds."""
+"""Two long calls at the same time: the later one wins."""
 
 import pytest
 

@@ -1,8 +1,7 @@
 """Customers by TLS for tests: real ones by the ssl module, and ClientHellos byte by byte.
 
-Owns: a bed with a TLS door and what its gate has counted, connecting with and without a saved
-session, stopping in mid-handshake, forged hellos.
-Must not know: what any test wants of it.
+The module has a bed with TLS and its gate's counts, connections with and without a saved session,
+unfinished handshakes, and forged hellos.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ _SIGNATURES = (0x0403, 0x0804, 0x0401, 0x0503, 0x0805, 0x0501)
 
 
 class RefuseNew:
-    """A connection admission that lets nobody in but who resumes, and writes down whom it saw."""
+    """A connection admission that admits resuming customers only, and records every call."""
 
     name = "none"  # as far as its sheet goes
     asks_for_processors = False
@@ -56,20 +55,20 @@ class RefuseNew:
 
 @asynccontextmanager
 async def tls_bed(files, shop=None, **settings):
-    """A bed that also has a door for TLS; `files` as `certificates.make` gives them."""
+    """Run a bed that also serves TLS; `files` as `certificates.make` returns them."""
     given = {"tls_port": 0, "tls_certificate": files.server, "tls_key": files.key} | settings
     async with bed(shop, **given) as b:
         yield b
 
 
 def refuse_new(b):
-    """From now on only who resumes gets in."""
+    """Admit only resuming customers from now on; return the admission."""
     b.gateway.parts.gate._admission = admission = RefuseNew()
     return admission
 
 
 def trusting(files, version=None):
-    """A client's context that trusts this authority, and speaks this version only."""
+    """Return a client's context that trusts this authority, and uses this version only."""
     context = ssl.create_default_context(cafile=files.authority)
     if version is not None:
         context.minimum_version = context.maximum_version = version
@@ -77,7 +76,7 @@ def trusting(files, version=None):
 
 
 def connect(port, context, session=None, name="localhost"):
-    """A customer's socket after its handshake; call it in a thread."""
+    """Return a customer's socket after its handshake; call it in a thread."""
     raw = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
     try:
         return context.wrap_socket(raw, server_hostname=name, session=session)
@@ -87,7 +86,7 @@ def connect(port, context, session=None, name="localhost"):
 
 
 def ask(port, context, session=None):
-    """One request on a connection of its own: the answer, the session to resume, if it resumed."""
+    """Send one request on a separate connection; return the answer, the session, if it resumed."""
     with connect(port, context, session) as sock:
         sock.sendall(GET)
         answer = b""
@@ -101,7 +100,7 @@ def ask(port, context, session=None):
 def hello(
     version=V1_3, *, session_id=b"", ticket=None, psk=None, key_share=True, name=b"localhost"
 ):
-    """A ClientHello record. `ticket` (1.2) and `psk` (1.3) are what it claims to resume."""
+    """Return a ClientHello record; `ticket` (1.2) and `psk` (1.3) name the session to resume."""
     extensions = [
         (10, _vector16(struct.pack("!HH", _X25519, _P256))),  # 1.2 signs with no other curve
         (11, b"\x01\x00"),
@@ -129,7 +128,7 @@ def _vector16(content):
 
 
 async def says(port, data, *, and_ends=False):
-    """Everything the gateway says to these bytes until it closes or resets."""
+    """Return everything the gateway sends after these bytes until it closes or resets."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(data)
@@ -144,14 +143,14 @@ async def says(port, data, *, and_ends=False):
 
 
 def alert(said):
-    """The number of the fatal alert that this is."""
+    """Return the number of this fatal alert."""
     assert said[:1] == b"\x15", said
     assert said[5] == 2
     return said[6]
 
 
 async def record(reader):
-    """The next TLS record."""
+    """Return the next TLS record."""
     async with asyncio.timeout(PATIENCE_S):
         head = await reader.readexactly(5)
         return head + await reader.readexactly(int.from_bytes(head[3:], "big"))
@@ -162,26 +161,26 @@ def make_certificate(folder, kind="ec-p256"):
 
 
 def counts(b, *names):
-    """What the gate has counted of these."""
+    """Return the gate's counts of these names."""
     found = b.gateway.parts.gate.counts()
     return tuple(found[name] for name in names)
 
 
 async def quiet(b):
-    """Wait until nobody is connected and no handshake is under way."""
+    """Wait until no customer is connected and no handshake is under way."""
     connections = b.gateway.parts.connections
     await b.until(lambda: not (connections.newcomers or connections.customers))
     await b.until(lambda: counts(b, "under_way") == (0,))
 
 
 async def serves(b, files):
-    """A customer comes, asks and is answered."""
+    """Assert that a customer who comes gets an answer."""
     answer, _, _ = await asyncio.to_thread(ask, b.gateway.tls_port, trusting(files))
     assert answer.startswith(b"HTTP/1.1 200 ")
 
 
 def resuming(port, context):
-    """A ClientHello that resumes a session had from there, byte for byte as a real customer's."""
+    """Return a ClientHello that resumes a session of this port, equal to a real customer's."""
     _, session, _ = ask(port, context)
     outgoing = ssl.MemoryBIO()
     tls = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost", session=session)
@@ -192,7 +191,7 @@ def resuming(port, context):
 
 @asynccontextmanager
 async def knocking(b, *sent, hears=False):
-    """Customers who send so much of their handshake, one after the other, and then wait."""
+    """Yield customers who send this much of their handshake, one after the other, and then wait."""
     writers = []
     try:
         for number, data in enumerate(sent, start=counts(b, "under_way")[0] + 1):
@@ -209,8 +208,7 @@ async def knocking(b, *sent, hears=False):
 
 
 async def knows(b, *numbers):
-    """Wait until of so many customers nothing is known, so many are new, so many resume; and
-    nothing is left to be computed of any."""
+    """Wait for the numbers of unknown, new and resuming customers, and until none is computed."""
     places = b.gateway.parts.handshakes.places
     await b.until(lambda: tuple(map(len, places.taken().values())) == numbers)
     await b.until(
@@ -219,7 +217,7 @@ async def knows(b, *numbers):
 
 
 def asking(ask):
-    """A callback for the server's name that asks this, as if nobody ever resumed."""
+    """Return a callback for the server's name that calls `ask` for a new session."""
 
     def decide(ssl_object, name, context):
         ssl_object.asked_as_resumed = False
@@ -229,11 +227,11 @@ def asking(ask):
 
 
 def alive(kind):
-    """All objects of a kind, or of one of several."""
+    """Return all objects of a kind, or of one of several."""
     gc.collect()
     return [one for one in gc.get_objects() if isinstance(one, kind)]
 
 
 def handshake_threads():
-    """The threads in which handshakes are computed, of all gateways."""
+    """Return the threads that compute handshakes, of all gateways."""
     return [one for one in threading.enumerate() if one.name.startswith("handshake")]

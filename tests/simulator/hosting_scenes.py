@@ -14,19 +14,19 @@ ONE_PAGE = PartlyOpenModel(
 
 SHORT = PartlyOpenModel(interactions_mean=10, interactions_most=20)
 SHORT_COSTS = Costs(session_s=0.45)
-"""Sessions a fifth as long as eDragon's; four processors serve 8.9 of them a second."""
+"""Costs of sessions a fifth as long as eDragon's; four processors serve 8.9 of them a second."""
 SHORT_CTN_S, SHORT_CTO_S = 0.263, 0.0865
-"""As `static_profile` finds them."""
+"""The values that `static_profile` measures."""
 
 
 def app(rate_ps: float, until_s: float, model: PartlyOpenModel = SHORT, **more) -> AppScenario:
-    """Poisson arrivals at one rate."""
+    """Return an application with Poisson arrivals at one rate."""
     values = {"ctn_s": SHORT_CTN_S, "cto_s": SHORT_CTO_S, **more}
     return AppScenario(model, Schedule((Segment(until_s, rate_ps),)), **values)
 
 
 def queue(seed: int, rate_ps: float, *, customers: int = 3000, **platform) -> PlatformScenario:
-    """One processor, a thread for everybody; an M/G/1-PS queue unless `platform` says otherwise.
+    """Return one processor, a thread for each: an M/G/1-PS queue unless `platform` changes it.
 
     Service takes 1 s on average: a handshake of 0.25 s and a page.
     """
@@ -45,7 +45,7 @@ def queue(seed: int, rate_ps: float, *, customers: int = 3000, **platform) -> Pl
 
 
 def short(*rates_ps: float, seed: int = 1, duration_s: float = 150.0, **platform):
-    """Applications with short sessions on four processors."""
+    """Return applications with short sessions on four processors."""
     apps = platform.pop("applications", None) or tuple(app(rate, duration_s) for rate in rates_ps)
     return PlatformScenario(
         apps, seed, **{"costs": SHORT_COSTS, "duration_s": duration_s, **platform}

@@ -1,7 +1,7 @@
 """Formulas of queueing theory that the simulator must agree with.
 
-λ is the arrival rate, μ the service rate of one server, θ the rate of running out of patience; of
-a closed loop N is the number of clients and Z their mean think time.
+λ is the arrival rate, μ the service rate of one server, θ the rate at which patience ends. In a
+closed loop N is the number of clients and Z their mean think time.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from itertools import accumulate
 def stationary(
     birth: Callable[[int], float], death: Callable[[int], float], states: int
 ) -> list[float]:
-    """P(n) of a birth-death process: P(n) ∝ Π birth(i − 1) / death(i)."""
+    """Return P(n) of a birth-death process: P(n) ∝ Π birth(i − 1) / death(i)."""
     ratios = [1.0, *(birth(n - 1) / death(n) for n in range(1, states))]
     weights = list(accumulate(ratios, lambda a, b: a * b))
     total = sum(weights)
@@ -19,18 +19,18 @@ def stationary(
 
 
 def mm1_response_s(arrival_rate: float, service_rate: float) -> float:
-    """Mean time in system of M/M/1: 1 / (μ − λ)."""
+    """Return the mean time in system of M/M/1: 1 / (μ − λ)."""
     return 1 / (service_rate - arrival_rate)
 
 
 def mm1_number(arrival_rate: float, service_rate: float) -> float:
-    """Mean number in system of M/M/1: ρ / (1 − ρ)."""
+    """Return the mean number in system of M/M/1: ρ / (1 − ρ)."""
     rho = arrival_rate / service_rate
     return rho / (1 - rho)
 
 
 def mmck_loss_ratio(arrival_rate: float, service_rate: float, servers: int, places: int) -> float:
-    """P(all K places taken) of M/M/c/K, which is the share of arrivals lost (PASTA)."""
+    """Return P(all K places taken) of M/M/c/K, the share of lost arrivals (PASTA)."""
     return stationary(lambda n: arrival_rate, lambda n: min(n, servers) * service_rate, places + 1)[
         -1
     ]
@@ -39,7 +39,8 @@ def mmck_loss_ratio(arrival_rate: float, service_rate: float, servers: int, plac
 def erlang_a_abandonment_ratio(
     arrival_rate: float, service_rate: float, patience_rate: float, states: int = 400
 ) -> float:
-    """Share that leaves while waiting, M/M/1+M: patience counts in the queue only (Erlang-A)."""
+    """Return the share that leaves while waiting in M/M/1+M, without patience in service
+    (Erlang-A)."""
     probability = stationary(
         lambda n: arrival_rate, lambda n: service_rate + (n - 1) * patience_rate, states
     )
@@ -50,7 +51,7 @@ def erlang_a_abandonment_ratio(
 def total_impatience_ratio(
     arrival_rate: float, service_rate: float, patience_rate: float, states: int = 400
 ) -> float:
-    """Share that leaves unserved when patience counts in service too and leaving stops it."""
+    """Return the share that leaves unserved when patience also ends in service and stops it."""
     probability = stationary(
         lambda n: arrival_rate, lambda n: service_rate + n * patience_rate, states
     )
@@ -61,10 +62,11 @@ def total_impatience_ratio(
 def machine_repair(
     clients: int, think_time_s: float, service_rate: float, servers: int = 1
 ) -> tuple[float, float]:
-    """(throughput, mean response time) of M/M/c//N: N clients who think for Z and come back.
+    """Return (throughput, mean response time) of M/M/c//N: N clients who think for Z between
+    requests.
 
-    X = Σ P(n) min(n, c) μ, and R = N / X − Z (the response time law). At one PS server they
-    depend on the mean service time alone.
+    X = Σ P(n) min(n, c) μ, and R = N / X − Z (the response time law). At one PS server they depend
+    on the mean service time alone.
     """
     probability = stationary(
         lambda n: (clients - n) / think_time_s,

@@ -1,4 +1,4 @@
-"""Scenarios that several tests simulate, and how a mean is compared with theory."""
+"""Scenarios that several tests simulate, and the comparison of a mean with theory."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from simulator.result import Simulated
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 
 ENDLESS = 1_000_000
-"""Places in a queue that is never full."""
+"""The places of a queue that is never full."""
 
 SINGLE_REQUESTS = Chain({})
 """Sessions of one request: customers of classical queueing theory."""
@@ -24,7 +24,7 @@ _T = 4.073  # Student's t of 15 degrees of freedom, two-sided 99.9 %
 
 
 class Diary(IgnoringPolicy):
-    """A FIFO queue without limit that writes down what it is told; a base for odd policies."""
+    """A FIFO queue without limit that records its events; a base for odd policies."""
 
     name = "diary"
 
@@ -66,7 +66,7 @@ class Diary(IgnoringPolicy):
 
 
 def agrees(values: list[float], theory: float) -> bool:
-    """Whether the 99.9 % confidence interval of the mean of independent runs holds `theory`.
+    """Return whether the 99.9 % confidence interval of the runs' mean has `theory` in it.
 
     The seeds are fixed, so a test that passes always does. An interval wider than ± 7 % of the
     theory would agree with too much, and counts as a failure.
@@ -82,7 +82,7 @@ def per_seed(simulated: Callable[[int], float]) -> list[float]:
 def single_requests(
     seed: int, rate: float, server: FifoServer | SharedCpus, **scenario: object
 ) -> Scenario:
-    """Poisson arrivals of single requests, patient unless `model` says otherwise, policy SQ."""
+    """Return Poisson arrivals of single requests, patient unless `model` changes it, policy SQ."""
     model = {"chain": SINGLE_REQUESTS, **PATIENT, **scenario.pop("model", {})}
     policy = scenario.pop("policy", None) or registry.create("sq", {"capacity": ENDLESS})
     return Scenario(
@@ -95,7 +95,7 @@ def single_requests(
 
 
 def response_s(result: Simulated) -> float:
-    """Mean response time of single requests; the first tenth is warm-up."""
+    """Return the mean response time of single requests; the first tenth is warm-up."""
     begin = len(result.sessions) // 10
     return mean(times_in_system_s(result)[begin:])
 
@@ -108,7 +108,7 @@ def times_in_system_s(result: Simulated) -> list[float]:
 
 
 def lifo_pri(seed: int = 1, *, policy: str = "8q-lifo-pri", **scenario: object) -> Scenario:
-    """LIFO-Pri at ρ = 1.4."""
+    """Return LIFO-Pri at ρ = 1.4."""
     model = SessionModel()
     return Scenario(
         customers=Customers(model, seed, model.session_rate(1.4, 5.6)),
@@ -128,7 +128,7 @@ def sbac(
     admission: str = "sbac-responsive",
     **scenario: object,
 ) -> Scenario:
-    """SBAC's overloaded server, a tenth as fast, with a listen queue in proportion."""
+    """Return SBAC's overloaded server, a tenth as fast, with a listen queue in proportion."""
     model = SessionModel(
         timeout_s=1.0,
         think_timeout_mean_s=0.0,
@@ -147,7 +147,7 @@ def sbac(
 
 
 def same(one: Simulated, other: Simulated) -> bool:
-    """Equal to the last digit."""
+    """Return whether both results are equal to the last digit."""
     arrays = ("arrived_s", "ended_s", "length", "completed", "kind", "fate")
     rest = ("attempts", "counts", "served", "busy_s", "useful_busy_s", "rejection_busy_s")
     numbers = ("end_s", "requests", "events", "samples")

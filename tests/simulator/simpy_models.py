@@ -1,7 +1,7 @@
 """The same customers and servers written for SimPy, as an oracle.
 
-Nothing of the simulator's engine is in here: customers are processes, the queue is a list, PS is
-worked out anew for every request at every change.
+The module uses nothing of the simulator's engine: customers are processes, the queue is a list, and
+PS is calculated again for every request at every change.
 """
 
 import math
@@ -27,11 +27,11 @@ class Job:
         self.seconds = seconds
         self.left_s = 0.0
         self.over = env.event()
-        """Succeeds with True when served, False when there was no place."""
+        """The event that succeeds with True when served, False when there was no place."""
 
 
 class Queue:
-    """SQ with `capacity` places in front of `workers` workers; a subclass says how one works."""
+    """SQ with `capacity` places and `workers` workers; a subclass defines a worker's service."""
 
     def __init__(self, env: simpy.Environment, capacity: int, workers: int) -> None:
         self.env = env
@@ -128,7 +128,7 @@ class Shared(Queue):
 
 
 class Beside(Queue):
-    """A lane of its own on the CPUs of another queue: what is none of the eight pages."""
+    """A separate queue on the CPUs of another one, for requests outside the eight pages."""
 
     def __init__(self, env: simpy.Environment, shared: Shared) -> None:
         super().__init__(env, 256, 4)
@@ -157,7 +157,7 @@ class _Asking:
         self._abandonment = abandonment
 
     def ask(self, session: int, step: int, page: str, attempt: int) -> Process:
-        """One attempt; its outcome."""
+        """Make one attempt; return its outcome."""
         sent_s = self.env.now
         queue = self._queue_of(page)
         job = Job(self.env, self._seconds(session, step, attempt, page))
@@ -184,7 +184,7 @@ class _Asking:
         return outcome
 
     def log(self) -> list[Attempt]:
-        """Runs to the end; the rows ordered as a log is."""
+        """Run to the end; return the rows in the order of a log."""
         self.env.run()
         return sorted(self.rows, key=lambda row: row[:4])
 
@@ -197,7 +197,7 @@ def attempts(
     *,
     abandonment: Abandonment = "ignore",
 ) -> list[Attempt]:
-    """The log of `sessions` customers at the server that `queue` makes, ordered as a log is."""
+    """Return the log of `sessions` customers at the server that `queue` makes, in a log's order."""
     env = simpy.Environment()
     server = queue(env)
     asking = _Asking(env, customers, lambda page: server, seconds, abandonment)
@@ -238,7 +238,7 @@ def client_attempts(
     *,
     abandonment: Abandonment = "ignore",
 ) -> list[Attempt]:
-    """The log of the closed loop whose clients begin nothing at or after `until_s`."""
+    """Return the log of the closed loop whose clients begin no request at or after `until_s`."""
     env = simpy.Environment()
     pages = shared(env)
     files = Beside(env, pages)

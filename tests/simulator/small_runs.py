@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def show(name: str, found: object) -> None:
-    """Write what came out of a simulation, to the last digit."""
+    """Write the result of a simulation, to the last digit."""
     print(json.dumps([name, found], default=lambda array: array.tolist()))
 
 

@@ -19,14 +19,14 @@ LONGEST_S = 300
 
 @pytest.fixture(scope="module", params=[[], ["numpy"]], ids=["nothing", "numpy"])
 def libraries(request: pytest.FixtureRequest) -> list[str]:
-    """The libraries of the environment."""
+    """Return the libraries of the environment."""
     names: list[str] = request.param
     return names
 
 
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory: pytest.TempPathFactory, libraries: list[str]) -> Path:
-    """A virtual environment with these libraries and no others."""
+    """Return a Python in a virtual environment with these libraries and no others."""
     folder = tmp_path_factory.mktemp("bare")
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=LONGEST_S
@@ -41,7 +41,7 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory, libraries: list[str]) 
 
 
 def output(python: Path | str, *arguments: str) -> str:
-    """What Python prints, run in the checkout without this process's environment variables."""
+    """Return Python's output, run in the checkout without this process's environment variables."""
     command = [str(python), *arguments]
     done = subprocess.run(
         command,
@@ -68,7 +68,7 @@ def test_the_bare_environment_has_no_other_library(bare_python: Path, libraries:
 def test_simulations_in_a_bare_environment_give_the_same_numbers(
     bare_python: Path, libraries: list[str]
 ) -> None:
-    """Every policy and every kind of customers can be simulated, with the same results as here."""
+    """Every policy and every kind of customer can be simulated, with the same results as here."""
     program = ("-m", "tests.simulator.small_runs")
     bare, full = (
         {json.loads(line)[0]: line for line in output(python, *program).splitlines()}

@@ -1,4 +1,4 @@
-"""The closed loop: clients who come back whatever happens, and files beside the policy."""
+"""The closed loop: clients who come back whatever happens, and files outside the policy."""
 
 import math
 from collections import Counter
@@ -24,10 +24,10 @@ ONE_SECOND = {**dict.fromkeys(PAGES, 1.0), "file": 1.0}
 
 
 class Scripted(Clients):
-    """Clients whose requests are given, one list for each of them; half of them are control.
+    """Clients with given requests, one list for each client; half of them are control.
 
-    What they ask for, pauses before and patience with it follow from the number of the request;
-    the last of each list stands for all that follow. `reloads` is how often each is sent again.
+    The pages, pauses and patience follow from the number of the request; the last of each list
+    holds for all later requests. `reloads` is the number of repetitions of each.
     """
 
     __slots__ = ("away", "pages", "patience", "pauses", "times_reloaded")
@@ -61,11 +61,11 @@ def _or_last(values, place):
 
 
 NOT = [math.inf]
-"""Pauses of a client who does nothing, patience of one who stays."""
+"""The pauses of a client that does nothing, and the patience of one that stays."""
 
 
 def server(workers: int = 1, **described: object) -> SharedCpus:
-    """`workers` requests at a time on as many CPUs, each one second."""
+    """Return a server of `workers` requests at a time on as many CPUs, each one second."""
     return SharedCpus(
         **{
             "workers": workers,
@@ -97,7 +97,7 @@ def play(
 
 
 def told(rows: list[Attempt], client: int) -> list[tuple[object, ...]]:
-    """(step, attempt, sent, ended, outcome) of a client's attempts."""
+    """Return (step, attempt, sent, ended, outcome) of a client's attempts."""
     return [
         (row.step, row.attempt, row.started_s, row.finished_s, row.outcome)
         for row in rows
@@ -174,7 +174,7 @@ def test_it_can_be_cut():
 
 
 def test_a_client_has_no_cookie_before_its_first_page():
-    """Br-1 is left twice, a file got, Br-1 left twice again: a stranger each time."""
+    """Br-1 is left twice, a file received, Br-1 left twice again: a new name each time."""
     policy = Diary()
     clients = Scripted([NOT, [0.0, 2.0]], [NOT, [1.0]], [NOT, ["Br-1", "file", "Br-1"]], reloads=1)
     play(clients, policy, server(mean_execution_s={**ONE_SECOND, "Br-1": 1.5}), until_s=8.5)
@@ -196,7 +196,7 @@ def test_a_client_is_known_by_its_first_page():
 
 
 def test_files_pass_the_policy_by_and_take_no_worker():
-    """The only worker has client 0's page for a second; the file is served beside it."""
+    """The only worker has client 0's page for a second; the file is served meanwhile."""
     policy = Diary()
     clients = Scripted([[0.0, 9.0], [0.25, 9.0]], pages=[["Br-1"], ["file"]])
     simulated, rows = play(clients, policy, server(cpus=2), until_s=5.0)
@@ -278,7 +278,7 @@ def test_load_samples_have_files_in_service_too():
 
 @st.composite
 def loops(draw):
-    """Small closed loops of every kind."""
+    """Draw small closed loops of every kind."""
     model = ClientModel(
         per_set=draw(st.integers(1, 8)),
         patience_max_s=draw(st.sampled_from([0.5, 3.0, 1000.0])),
@@ -379,7 +379,7 @@ def test_every_attempt_has_one_fate_and_follows_on_the_one_before(scenario):
 
 
 def sentry(abandonment, seed=1, **model):
-    """The Connection Sentry's clients at a server that they overload."""
+    """Return the Connection Sentry's clients at a server that they overload."""
     execution_s = {**MEAN_EXECUTION_S, "Br-3": 2.0, "Br-4": 1.0, "file": 0.02}
     return Scenario(
         Clients(ClientModel(**model), seed),

@@ -1,4 +1,4 @@
-"""One application by hand: what its customers do, what each connection is, who gets a thread."""
+"""One application by hand: its customers' actions, its connections, its threads."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ COSTS = Costs(page_spread_ratio=0.0)
 
 
 class Door(AcceptAll):
-    """Writes down what comes; refuses new connections from `shut_s` on."""
+    """An admission that records connections and refuses new ones from `shut_s` on."""
 
     def __init__(self, shut_s: float = math.inf) -> None:
         self.came: list[str] = []
@@ -28,9 +28,9 @@ class Door(AcceptAll):
 
 
 class Bench:
-    """An application whose processors and clock are the test's.
+    """An application whose processors and clock a test controls.
 
-    Sessions have two interactions and no pause of their own: the test says when the second is.
+    Sessions have two interactions without a pause: the test decides when the second begins.
     """
 
     def __init__(self, *, door: Door | None = None, reconnects: int = 1, **platform: object):
@@ -61,18 +61,18 @@ class Bench:
             self.application.arrived(now_s, 0)
 
     def done(self, now_s: float) -> Work:
-        """The processors are done with what was begun first."""
+        """Finish the work that was begun first."""
         work = self.working.pop(0)
         self.application.work_done(now_s, work)
         return work
 
     def call_back(self, now_s: float) -> None:
-        """The first who wanted to be called back is, at this time."""
+        """Call the first waiting session back at this time."""
         _, session, attempt = self.called_back.pop(0)
         self.application.called_back(now_s, session, attempt)
 
     def lose_patience(self, times: int = 1) -> list[float]:
-        """Who has waited longest has waited long enough; when that is."""
+        """End the patience of the sessions that have waited longest; return the times."""
         ended_s = [self.application.patience_ends[i][0] for i in range(times)]
         for end_s in ended_s:
             self.application.patience_ended(end_s)

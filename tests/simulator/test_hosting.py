@@ -1,4 +1,4 @@
-"""The hosting platform: what must hold of every run, and what eDragon is for."""
+"""The hosting platform: rules that hold in every run, and eDragon's benefits."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ PROVISIONINGS = ("ecm", "static", "linux")
 
 
 def same(one: PlatformResult, other: PlatformResult) -> bool:
-    """Equal to the last digit."""
+    """Return whether both results are equal to the last digit."""
     return one.events == other.events and all(
         a.sessions == b.sessions
         and (a.busy_s, a.wasted_busy_s, a.replies) == (b.busy_s, b.wasted_busy_s, b.replies)
@@ -105,7 +105,8 @@ def test_the_manager_assigns_what_its_policy_says_of_the_requests():
 
 
 def test_an_application_uses_no_more_than_it_is_assigned():
-    """The shared processor apart, which is its partner's while that one has no work for it."""
+    """The shared processor is an exception: it is the partner's when that one has no
+    work for it."""
     scenario = short(20.0, 2.0, duration_s=120.0, sharing="none")
     for each in simulate_platform(scenario).applications:
         # Assigned at even seconds, accounted for over the two that follow.
@@ -126,7 +127,7 @@ def test_an_application_with_processors_of_its_own_does_not_notice_the_other(adm
 
 
 def test_a_storm_of_new_sessions_does_not_starve_those_under_way():
-    """What is let in gets to its end, up to what comes in before the first prediction."""
+    """Admitted sessions get to their end, up to those that come before the first prediction."""
     found = simulate_platform(short(60.0)).applications[0]
     let_in = found.series["new_sessions"].sum() - found.sessions[HostedFate.REFUSED]
     assert found.sessions[HostedFate.REFUSED] > 0.8 * found.series["new_sessions"].sum()

@@ -1,4 +1,4 @@
-"""Platforms that cannot be are refused by the name of what is wrong."""
+"""Invalid platforms are refused, with the name of the wrong value."""
 
 import math
 

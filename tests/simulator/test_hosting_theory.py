@@ -14,7 +14,7 @@ def simulated(*args: object, **platform: object) -> AppResult:
 
 
 def response_s(found: AppResult) -> float:
-    """The first tenth is warm-up."""
+    """Return the mean response time; the first tenth is warm-up."""
     return float(found.response_s[len(found.response_s) // 10 :].mean())
 
 
@@ -28,7 +28,7 @@ def test_processor_sharing_whatever_the_distribution(spread_ratio):
 
 
 def test_one_thread_is_a_first_come_first_served_queue():
-    """M/D/1: 1 + ρ / (2 (1 − ρ)), if as many connections may wait as like."""
+    """M/D/1: 1 + ρ / (2 (1 − ρ)), if any number of connections may wait."""
     costs = Costs(handshake_full_s=0.25, session_s=1.0, page_spread_ratio=0.0)
     queued = {"costs": costs, "threads": 1, "backlog": None, "customers": 2000}
     found = [response_s(simulated(seed, 0.6, **queued)) for seed in SEEDS]

@@ -10,7 +10,8 @@ from simulator.scenario import SharedCpus
 
 
 def server(busy_s: float = 1.0, **described: object) -> ProcessorSharing:
-    """Every request executes for exactly `busy_s` (and waits, if `busy_ratio` says so)."""
+    """Return a server on which every request runs for exactly `busy_s` (with `busy_ratio`, and
+    waits)."""
     return ProcessorSharing(
         SharedCpus(
             mean_execution_s=dict.fromkeys(PAGES, busy_s),
@@ -21,7 +22,7 @@ def server(busy_s: float = 1.0, **described: object) -> ProcessorSharing:
 
 
 def drain(working: ProcessorSharing) -> list[tuple[float, int]]:
-    """(time, id) of every request that ends, if nobody comes any more."""
+    """Return (time, id) of every request that ends, without further arrivals."""
     ended = []
     while working.next_s < math.inf:
         now_s = working.next_s

@@ -1,4 +1,4 @@
-"""Scenarios that cannot be are refused by the name of what is wrong."""
+"""Invalid scenarios are refused, with the name of the wrong value."""
 
 import pytest
 

@@ -14,7 +14,7 @@ HALVES = (Grant(1, 1), Grant(2, 0))
 
 
 def drain(processors: SharedProcessors[str]) -> list[tuple[float, str]]:
-    """(time, job) of all that ends, if nothing comes any more."""
+    """Return (time, job) of all jobs that end, without further arrivals."""
     ended = []
     while processors.next_s < math.inf:
         now_s = processors.next_s
@@ -29,13 +29,13 @@ def platform(grants: Sequence[Grant] | None, processors: int = 4) -> SharedProce
 
 
 def start(processors: SharedProcessors[str], application: int, jobs: int) -> None:
-    """`jobs` of 1 CPU second each, at time 0."""
+    """Start `jobs` of 1 CPU second each, at time 0."""
     for _ in range(jobs):
         processors.start(0.0, application, 1.0, str(application))
 
 
 def times(processors: SharedProcessors[str]) -> dict[str, float]:
-    """When the last job of each application ends."""
+    """Return when the last job of each application ends."""
     return {job: pytest.approx(time_s) for time_s, job in drain(processors)}
 
 
@@ -102,7 +102,7 @@ GRANTS = st.sampled_from(
 def worked_out_anew(
     jobs: list[tuple[float, int, float]], grants: Sequence[Grant] | None
 ) -> dict[int, float]:
-    """Oracle: job → when it ends; every job's progress is worked out at every change."""
+    """Return when each job ends; this oracle calculates every job's progress at every change."""
     left = {}
     to_come = sorted(range(len(jobs)), key=lambda i: (jobs[i][0], i))
     now_s, ended = 0.0, {}

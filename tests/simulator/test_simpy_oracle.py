@@ -1,4 +1,4 @@
-"""The same customers through SimPy: every attempt ends alike and at the same time."""
+"""The same customers in SimPy: every attempt ends with the same outcome at the same time."""
 
 import math
 
@@ -111,8 +111,10 @@ def test_shared_cpus_with_sq(cpus, busy_ratio):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("abandonment", ["ignore", "drop-queued"])
 def test_clients_in_a_closed_loop_with_files(abandonment, seed):
-    """Short: who is served when decides who asks when, so that what two orders of adding up differ
-    by grows tenfold every fifteen seconds or so."""
+    """The loop is short: the order of service decides the times of later requests.
+
+    The difference between two orders of adding up grows tenfold every fifteen seconds or so.
+    """
     until_s, workers = 60.0, 3
     clients = Clients(ClientModel(per_set=9, patience_max_s=7.5), seed)
     execution_s = {**MEAN_EXECUTION_S, "Br-3": 1.0, "Br-4": 0.6, "file": 0.05}

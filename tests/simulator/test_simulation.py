@@ -1,4 +1,4 @@
-"""The simulation: repeatable, honest in its counts, driven as the gateway drives a policy."""
+"""The simulation: it is repeatable, counts honestly and drives a policy as the gateway does."""
 
 import gc
 import math
@@ -42,7 +42,7 @@ from tests.simulator.scenes import (
 FIXED = SharedCpus(
     workers=1, mean_execution_s=dict.fromkeys(PAGES, 1.0), busy_ratio=1.0, spread_ratio=0.0
 )
-"""One request at a time, one second each."""
+"""A server of one request at a time, one second each."""
 
 
 class ArrivingAt(Customers):
@@ -121,7 +121,7 @@ def test_an_attempt_needs_the_same_work_whoever_is_served_first():
 
 
 def scenarios():
-    """Small scenarios of every kind."""
+    """Draw small scenarios of every kind."""
     models = st.builds(
         SessionModel,
         timeout_s=st.sampled_from([0.0, 0.5, 2.0, math.inf]),
@@ -248,7 +248,7 @@ def test_every_attempt_and_every_session_has_one_fate(scenario):
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios(), st.sampled_from([1.0, 0.7]))
 def test_server_time_is_answered_wasted_unanswered_or_spent_on_rejections(scenario, busy_ratio):
-    """Where every page has a fixed time, what answers and orphans took is known beforehand."""
+    """Where every page has a fixed time, the times of answers and orphans are known beforehand."""
     fixed_s = {page: 0.1 * place for place, page in enumerate(PAGES, start=1)}
     if isinstance(scenario.server, SharedCpus):
         server = replace(
@@ -335,10 +335,10 @@ def test_a_worker_is_offered_to_who_waits_before_the_next_customer_comes():
 
 
 HALF_BUSY = replace(FIXED, busy_ratio=0.5, slices=1)
-"""0.5 s of CPU, then 0.5 s of waiting."""
+"""Requests of 0.5 s of CPU, then 0.5 s of waiting."""
 
 FIFO = FifoServer(capacity_rps=1.0, file_classes=(FileClass(1.0, 1.0, 1.0),))
-"""One request at a time, one second each."""
+"""A server of one request at a time, one second each."""
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_a_policy_may_cancel_what_is_in_service(server):
 
 def test_a_policys_timer_is_kept():
     class Patient(Diary):
-        """Serves nobody before its timer, two seconds after the first arrival."""
+        """A policy that serves no request before its timer, two seconds after the first arrival."""
 
         due_s: float | None = None
 
@@ -473,7 +473,7 @@ def test_a_policys_timer_is_kept():
 
 
 def test_slices_are_no_events_of_the_policy():
-    """A policy that holds a request back is asked again when something happens, not in between."""
+    """A policy that holds a request back gets another offer at the next event, not in between."""
 
     class Reluctant(Diary):
         def workers_free(self, time_s: float, free: int) -> Verdicts:
@@ -579,7 +579,7 @@ def test_forbidden_verdicts_are_the_policys_fault(verdicts, message):
 
 
 class Regular(Diary):
-    """Wants a timer every second, whether anybody is there or not."""
+    """A policy that wants a timer every second, with or without customers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -735,7 +735,7 @@ def test_garbage_collection_is_as_it_was():
 
 
 def test_the_log_is_the_load_generators():
-    """Every attempt sent has a row, every page never asked for has one, retries follow at once."""
+    """Every attempt sent and every page never requested has a row; retries follow at once."""
     log = AttemptLog()
     simulated = simulate(lifo_pri(), log=log)
     rows = log.table().to_pylist()
@@ -785,7 +785,8 @@ def test_thinking_comes_before_every_page_but_the_first():
 
 
 def completed_confirms_and_waste(policy, abandonment):
-    """(completed requests, confirms, wasted share of server time) of three seeds at ρ = 2."""
+    """Return (completed requests, confirms, wasted share of server time) of three seeds
+    at ρ = 2."""
     model = SessionModel()
     found = [
         simulate(
@@ -816,8 +817,11 @@ def test_cancelling_saves_sq_half_of_its_work_and_serves_more_with_it():
 
 
 def test_cancelling_costs_8q_lifo_pri_confirms():
-    """Served last in, first out, orphans keep their places: they fill the queues of Br-1 and Br-2,
-    which turn newcomers away, and raise N × U of Br-3 and Br-4. Taken out, they do neither."""
+    """Served last in, first out, orphans keep their places.
+
+    They fill the queues of Br-1 and Br-2, which turn newcomers away, and raise N × U of Br-3 and
+    Br-4. If they are taken out, they do neither.
+    """
     _, confirms, wasted = completed_confirms_and_waste("8q-lifo-pri", "ignore")
     _, confirms_left, _ = completed_confirms_and_waste("8q-lifo-pri", "cancel")
     assert (wasted < 0.1).all()

@@ -12,7 +12,7 @@ FIXED = (FileClass(1.0, 1.0, 1.0),)
 
 
 def server(**described: object) -> SingleServer:
-    """Ten requests a second, all alike."""
+    """Return a server of ten requests a second, all alike."""
     return SingleServer(FifoServer(capacity_rps=10.0, file_classes=FIXED, **described))
 
 

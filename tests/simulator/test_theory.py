@@ -35,7 +35,7 @@ IMPATIENT = {"timeout_s": 0.0, "think_timeout_mean_s": 4.0}
 
 
 def cpus(n: int, *, workers: int = ENDLESS, **more: object) -> SharedCpus:
-    """`n` CPUs, and nothing but CPU time of mean 1 s."""
+    """Return `n` CPUs, with CPU time of mean 1 s and no waits."""
     return SharedCpus(
         **{
             "workers": workers,
@@ -92,7 +92,7 @@ def test_ps_with_waits_is_the_cpu_shared_and_the_waits_on_top():
 
 
 def test_ps_is_fair_to_long_pages():
-    """Each page type's mean response is its own E[S] / (1 − ρ)."""
+    """Each page type's mean response is E[S] / (1 − ρ) of its service time."""
     chain = Chain({"Br-1": {"Br-2": 0.5}})
     execution_s = {**SECOND, "Br-1": 0.5, "Br-2": 2.0}
     server = cpus(1, mean_execution_s=execution_s)
@@ -144,7 +144,7 @@ def test_fifo_and_lifo_wait_equally_long_on_average_but_not_equally():
 def closed_loop(
     seed: int, server: FifoServer | SharedCpus, clients: int, think_time_s: float, **mix: float
 ) -> tuple[float, dict[str, float]]:
-    """(throughput, page → mean response time) of clients of endless patience, without warm-up."""
+    """Return (throughput, page → mean response time) of patient clients, without warm-up."""
     model = ClientModel(
         per_set=clients // 2, patience_max_s=1e9, think_time_mean_s=think_time_s, mix=mix
     )
@@ -182,8 +182,10 @@ def test_clients_who_think_are_the_machine_repair_model(server, servers):
 
 
 def test_files_beside_the_policy_share_the_cpu_fairly():
-    """Four clients: no file ever waits, so all of it is one PS server (BCMP). Its responses are in
-    proportion to what each kind takes, and its throughput goes by the mean."""
+    """Four clients never let a file wait, so all of it is one PS server (BCMP).
+
+    Its responses are in proportion to the service times, and its throughput follows from the mean.
+    """
     execution_s = {**SECOND, "Br-1": 1.5, "file": 0.5}
     server = cpus(1, mean_execution_s=execution_s)
     found = [closed_loop(seed, server, 4, 3.0, home=1, file=1) for seed in SEEDS]

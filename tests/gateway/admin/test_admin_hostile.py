@@ -1,4 +1,4 @@
-"""What the admin API makes of bodies that are made to hurt: an answer of one line, and soon."""
+"""The admin API's answers to hostile bodies: one line each, and soon."""
 
 import time
 
@@ -27,7 +27,7 @@ SOON_S = 2.0
 
 @pytest.mark.parametrize(("method", "path"), CALLS, ids=" ".join)
 def test_a_hostile_body_gets_one_line(method, path):
-    """Nothing is a fault of the gateway's own, and nothing changes."""
+    """No fault counts as the gateway's, and nothing changes."""
     bodies = {**BODIES, **objects_with(*CALLS[method, path])}
     if "parameters" in CALLS[method, path]:
         for what, text in NESTED.items():
@@ -53,7 +53,7 @@ def test_a_hostile_body_gets_one_line(method, path):
 
 
 def test_a_body_is_as_large_as_its_call_needs():
-    """Only policies' files make a large one, and only shadows several of them."""
+    """Only policies' files make a large body, and only shadows several of them."""
     assert SMALL.size_bytes < ONE_POLICY.size_bytes < ALL_SHADOWS.size_bytes
     large = b'{"abandonment":"cancel"' + b" " * SMALL.size_bytes + b"}"
 

@@ -1,4 +1,4 @@
-"""The admin API: what it answers, what it refuses, who may call it."""
+"""The admin API: its answers, its refusals, and its callers."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from tests.gateway.real_sockets import bed, run
 
 
 def calls(*scripts, **settings):
-    """The answers to calls, one after the other, of one fresh gateway."""
+    """Return the answers to calls, one after the other, of one new gateway."""
 
     async def scene():
         async with bed(**settings) as b:
@@ -455,7 +455,7 @@ TOKEN = "a-token-of-the-tests-alone"
     "call", [("GET", "/snapshot"), ("PUT", "/policy"), ("DELETE", "/shadows/x")]
 )
 def test_where_the_token_is_required_calls_need_it(call, fields, status):
-    """A call without the right token is refused in one line, which says where the token is."""
+    """A call without the right token is refused in one line, which names the place of the token."""
     method, path = call
     body = {"name": "sq"} if method == "PUT" else None
     given = {"inner_token": TOKEN, "inner_token_required": True}
@@ -476,7 +476,8 @@ def test_health_and_metrics_need_no_token():
 
 
 def test_a_known_token_that_is_not_required_is_not_asked_for():
-    """A gateway that sends the token to the shop does not ask for it unless the setting says so."""
+    """A gateway that sends the token to the shop demands it of callers only if the
+    setting is on."""
     assert calls(("GET", "/snapshot"), inner_token=TOKEN)[0][0] == 200
 
 

@@ -1,4 +1,4 @@
-"""The figures for Prometheus."""
+"""The metrics for Prometheus."""
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -139,7 +139,7 @@ def test_response_times_are_written_as_the_library_writes_them():
 
 
 class Naming(Figures):
-    """A student's policy that gives itself new names at each scrape."""
+    """A student's policy that takes new names at each scrape."""
 
     scrapes = 0
 
@@ -162,7 +162,7 @@ def labels(family, label):
 
 
 def test_new_names_make_no_new_series():
-    """After a thousand scrapes there are as many queues and disciplines as may be, and `other`."""
+    """After a thousand scrapes there are as many queues and disciplines as allowed, and `other`."""
     metrics = GatewayMetrics(Naming(), ResponseTimes("mine"))
     seen = {"queue_requests": set(), "discipline_info": set()}
     for _ in range(1_000):
@@ -177,7 +177,7 @@ def test_new_names_make_no_new_series():
 
 
 def test_the_first_names_keep_their_series_until_the_policy_goes():
-    """A policy that is put in gives its names from the beginning."""
+    """A new policy gives its names from the beginning."""
     metrics = GatewayMetrics(Naming(), ResponseTimes("mine"))
     first = labels(read(metrics)["doorbuster_gateway_queue_requests"], "queue")
     assert first == {*(f"q1-{number}" for number in range(MOST_QUEUES)), "other"}
@@ -186,7 +186,7 @@ def test_the_first_names_keep_their_series_until_the_policy_goes():
 
 
 def test_long_names_are_cut_and_stay_apart():
-    """Two shadows whose names begin alike are two series."""
+    """Two shadows whose names begin with the same letters are two series."""
     found = read(GatewayMetrics(Naming(), ResponseTimes("mine")))
     names = labels(found["doorbuster_gateway_shadow_requests"], "policy")
     assert len(names) == 2
@@ -194,7 +194,7 @@ def test_long_names_are_cut_and_stay_apart():
 
 
 def test_a_policy_that_is_gone_is_told_once_more_and_forgotten():
-    """Prometheus gets its last figures; they do not stay for good."""
+    """Prometheus gets its last values; they do not stay for good."""
     times = ResponseTimes("sq")
     metrics = GatewayMetrics(Figures(), times)
     times.add("sq", "Br-1", "answered", 0.5)
@@ -215,7 +215,7 @@ def test_without_scrapes_past_policies_are_forgotten_too():
 
 
 def test_the_same_policy_put_in_again_goes_on():
-    """Its counts do not begin at nothing."""
+    """Its counts do not begin at 0 again."""
     times = ResponseTimes("sq")
     times.add("sq", "Br-1", "answered", 0.5)
     times.switched("sq")

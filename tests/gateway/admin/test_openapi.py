@@ -1,4 +1,4 @@
-"""The admin API's description is valid, and every call of a real gateway answers as it says."""
+"""The admin API's description is valid, and every call of a real gateway answers as described."""
 
 import asyncio
 

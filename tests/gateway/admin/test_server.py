@@ -12,7 +12,7 @@ from tests.gateway.real_sockets import PATIENCE_S, run
 
 @asynccontextmanager
 async def called(answer):
-    """The two ends of a connection whose calls are answered by `answer` (head, body)."""
+    """Yield the two ends of a connection whose calls are answered by `answer` (head, body)."""
     loop = asyncio.get_running_loop()
     ours = []
 
@@ -36,7 +36,7 @@ def put(length_bytes):
 
 
 async def said(reader):
-    """(status, decoded body) of the next answer."""
+    """Return (status, decoded body) of the next answer."""
     async with asyncio.timeout(PATIENCE_S):
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.partition(b"Content-Length: ")[2].partition(b"\r\n")[0])

@@ -33,7 +33,7 @@ def test_the_page_shows_the_table():
 
 
 def test_an_event_that_may_not_happen_is_a_fault_that_names_the_request():
-    """A request in service cannot be dropped."""
+    """For example, a request in service cannot be dropped."""
     world = World()
     customer, _ = world.connect()
     customer.data_received(b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n")
@@ -43,7 +43,7 @@ def test_an_event_that_may_not_happen_is_a_fault_that_names_the_request():
 
 
 def test_a_fault_of_one_request_is_not_told_to_the_others(caplog):
-    """The lane breaks the request off, frees its worker, and goes on."""
+    """The queue ends the request, frees its worker, and goes on."""
     world = World(workers=1)
     customers = [world.connect() for _ in range(3)]
     for customer, _ in customers:

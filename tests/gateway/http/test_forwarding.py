@@ -1,4 +1,4 @@
-"""What stops at the gateway and what it adds, both ways."""
+"""The fields that stop at the gateway and those that it adds, in both directions."""
 
 import pytest
 

@@ -20,7 +20,7 @@ LIMITS = BodyLimits(body_bytes=1000, chunk_extension_bytes=64, trailer_bytes=64)
 
 
 def decode(data, cuts=(), bounded=True):
-    """(body, rest) of a chunked body that arrives cut at `cuts`; no body if unfinished."""
+    """Return (body, rest) of a chunked body that arrives cut at `cuts`; no body if unfinished."""
     body = ChunkedBody(LIMITS, bounded=bounded)
     decoded = b""
     edges = [0, *sorted(cuts), len(data)]

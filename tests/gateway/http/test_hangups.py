@@ -1,4 +1,4 @@
-"""Ends and resets of connections that nobody reads, on real sockets and both event loops."""
+"""Ends and resets of connections without a reader, on real sockets and both event loops."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ class Watcher:
 
 @contextlib.contextmanager
 def pair():
-    """(server's end, client's end) of a TCP connection."""
+    """Yield (server's end, client's end) of a TCP connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         server, _ = listener.accept()

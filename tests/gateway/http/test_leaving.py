@@ -1,6 +1,6 @@
-"""Customers who leave, in every state of their request, over transports that write down.
+"""Customers who leave, in every state of their request, over transports that record.
 
-What the same looks like on real sockets is in test_leaving_for_real.py.
+test_leaving_for_real.py has the same on real sockets.
 """
 
 import sys
@@ -22,7 +22,8 @@ def leave(world, transport):
 
 
 def in_service(request=GET, **how):
-    """A customer whose request is at the shop; and the connection to the shop, both ends."""
+    """Return a customer whose request is at the shop, and both ends of the connection
+    to the shop."""
     world = World(workers=1, **how)
     customer, transport = world.connect()
     say(world, customer, request)
@@ -31,7 +32,7 @@ def in_service(request=GET, **how):
 
 
 def queued(request=GET, **how):
-    """As `in_service`, with a second customer whose request waits: that one is given."""
+    """Return the same as `in_service` with a second customer, whose request waits."""
     world, _, _, connection, shop = in_service(request, **how)
     customer, transport = world.connect()
     say(world, customer, request)

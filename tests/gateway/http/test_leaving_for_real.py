@@ -1,7 +1,7 @@
-"""Customers leave on real sockets, plain and TLS, in every state and every way there is.
+"""Customers leave on real sockets, plain and TLS, in every state and in every way.
 
-The shop stops what is left, as one with a sentry does. What each state means is in test_leaving.py;
-the whole chain down to the database in tests/system.
+The shop stops requests without a customer, as one with a sentry does. test_leaving.py explains the
+states; the whole chain down to the database is in tests/system.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ BEHIND = {"nothing": b"", "one request": GET % b"/", "more than is read": (GET %
 
 
 class StoppingShop(Shop):
-    """Answers `/search/` at once, begins to answer `/browse/a/`, and anything else when let go.
+    """A shop that answers `/search/` at once, begins `/browse/a/`, and holds all other requests.
 
-    A request whose stream ends before its answer is stopped and its connection closed.
+    It stops a request whose stream ends before its answer, and closes the connection.
     """
 
     def __init__(self):
@@ -60,7 +60,7 @@ class StoppingShop(Shop):
 
 
 class Caller:
-    """A customer's socket, and what has come on it."""
+    """A customer's socket, and the data that has come on it."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -70,14 +70,14 @@ class Caller:
         self.sock.sendall(data)
 
     def fill(self):
-        """Send until nobody takes any more: not the gateway, nor the kernel for it."""
+        """Send until neither the gateway nor the kernel takes any more."""
         self.sock.setblocking(False)
         with suppress(BlockingIOError, ssl.SSLWantWriteError):
             while True:
                 self.sock.send(GET % b"/" * 1000)
 
     async def hear(self, ending):
-        """Wait until this has been said; what was said before it is forgotten."""
+        """Wait until this text has come, and forget all that came up to its end."""
         while ending not in self._said:
             piece = await asyncio.to_thread(self.sock.recv, 65536)
             assert piece, self._said
@@ -85,11 +85,11 @@ class Caller:
         self._said = self._said.partition(ending)[2]
 
     async def heard_all(self):
-        """The gateway has closed, and nothing more was said."""
+        """Return whether the gateway has closed without sending any more."""
         return self._said + await asyncio.to_thread(self.sock.recv, 1) == b""
 
     def close(self):
-        """FIN; with TLS without a close_notify."""
+        """Close with FIN; with TLS without a close_notify."""
         self.sock.close()
 
     def close_notify(self):
@@ -106,7 +106,7 @@ class Caller:
 
 
 class Street:
-    """A bed, and how its customers come: plainly, or by TLS."""
+    """A bed, and the way in which its customers come: plainly, or by TLS."""
 
     def __init__(self, b, port, context):
         self.bed = b
@@ -124,7 +124,7 @@ class Street:
         return caller
 
     async def expect_counts(self, **grown):
-        """Wait until the pages' fates are these, and nobody is there any more."""
+        """Wait until the pages' fates are these, and no customer is connected any more."""
 
         def fates():
             found = {}
@@ -167,9 +167,9 @@ everyone_behind = pytest.mark.parametrize(("wire", "way", "rest"), NOTICED)
 
 @pytest.fixture
 def street(request, wire, caplog):
-    """A context manager: a gateway with one worker that cancels, before a shop that stops.
+    """Return a context manager: a gateway with one worker that cancels, and a shop that stops.
 
-    The event loop has nothing to complain of.
+    The event loop must have nothing to report.
     """
     files = request.getfixturevalue("made") if wire in WIRES else None
 
@@ -197,7 +197,7 @@ def street(request, wire, caplog):
 
 
 async def in_service(street, target=b"/", rest=b"", before=False):
-    """A caller whose request is at the shop."""
+    """Return a caller whose request is at the shop."""
     caller = await street.caller()
     if before:
         caller.send(GET % b"/search/")
@@ -209,7 +209,7 @@ async def in_service(street, target=b"/", rest=b"", before=False):
 
 @pytest.mark.parametrize("wire", ["plain"])
 def test_who_leaves_before_there_is_a_connection_to_the_shop_leaves_none_behind(street):
-    """One that says nothing would hold a thread of the shop (Gunicorn's waits 5 s for a word)."""
+    """A silent connection would hold a thread of the shop (Gunicorn's waits 5 s for a word)."""
 
     async def scene():
         async with street(workers=20, half_close="leave", shop_idle_s=3600) as s:
@@ -294,7 +294,7 @@ def test_being_read(street, way, data):
 
 @pytest.mark.parametrize("wire", ["plain", *WIRES])
 def test_a_reset_is_noticed_however_much_is_unread(street):
-    """(An end of the stream would wait behind it, with TCP as with anybody else.)"""
+    """An end of the stream would wait behind unread data, as TCP's ends always do."""
 
     async def scene():
         async with street() as s:
@@ -314,7 +314,7 @@ def test_a_reset_is_noticed_however_much_is_unread(street):
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("is_far", [False, True], ids=["read", "unread"])
 def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way, how, is_far):
-    """Also if only the kernel knows of it, for not even TLS reads on."""
+    """The same holds if only the kernel knows of it, because TLS does not read on either."""
 
     def is_unread(customer):
         sock = customer._transport.get_extra_info("socket")
@@ -335,7 +335,7 @@ def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way
 
 
 def test_the_end_of_a_stream_is_told_once():
-    """Behind a body that has to wait for its worker, for which reading is paused and resumed."""
+    """The end is behind a body that waits for its worker, for which reading pauses and resumes."""
 
     async def scene():
         async with bed(Shop(is_held=True), workers=1, buffered_body_bytes=1024) as b:

@@ -1,4 +1,4 @@
-"""Which request is which page."""
+"""The page type of each request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page for whom admission control turns away."""
+"""The page for customers whom admission control turns away."""
 
 import re
 from datetime import datetime
@@ -12,7 +12,7 @@ NOW_S = 1_700_000_000.25  # 2023-11-14 22:13:20 UTC
 
 
 class Text(HTMLParser):
-    """What a page shows, and the tags it is made of."""
+    """The text of a page, and its tags."""
 
     def __init__(self, page):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which requests are well formed; the corpus is of smuggling and injection attempts."""
+"""Well-formed requests, and a corpus of smuggling and injection attempts."""
 
 from itertools import pairwise
 
@@ -15,7 +15,8 @@ SMALL = HeadLimits(start_line_bytes=200, head_bytes=1000, header_fields=10)
 
 
 def read(data, cuts=(), limits=SMALL):
-    """Events, with the pieces of a body joined; a refusal is the last event, as its status."""
+    """Return the events, with a body's pieces joined; a refusal is the last event, as
+    its status."""
     reader = RequestReader(limits, BodyLimits(body_bytes=1000))
     events = []
     edges = [0, *sorted(cuts), len(data)]

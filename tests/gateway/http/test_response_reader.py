@@ -1,4 +1,4 @@
-"""Which answers of a shop are usable."""
+"""Usable answers of a shop, and unusable ones."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ LIMITS = HeadLimits(start_line_bytes=200, head_bytes=1000, header_fields=10)
 
 
 def read(data, method=b"GET", cuts=(), eof=False):
-    """(head, body, ended, reader); raises BadResponseError."""
+    """Return (head, body, ended, reader); raises BadResponseError."""
     reader = ResponseReader(LIMITS, BodyLimits())
     reader.expect(method)
     head, body, ended = None, b"", False

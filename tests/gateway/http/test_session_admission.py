@@ -1,4 +1,4 @@
-"""Session admission from a customer's side: the cookie, the rejection, what the shop sees of it."""
+"""Session admission from a customer's side: the cookie, the rejection, the shop's view of it."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ COOKIE = re.compile(rb"Set-Cookie: (doorbuster_session=[^;\r\n]+)")
 
 
 def ask(world, cookie=None, request=GET):
-    """What comes back for one request on a connection of its own."""
+    """Return the answer to one request on a separate connection."""
     customer, transport = world.connect()
     field = b"Cookie: %b\r\n" % cookie if cookie else b""
     say(world, customer, request[:-2] + field + b"\r\n")
@@ -281,7 +281,7 @@ def test_who_waits_when_admission_control_begins_goes_on_waiting():
 
 @pytest.fixture
 def doorkeeper(monkeypatch):
-    """`doorkeeper` as a registered policy: one new session, then nobody."""
+    """Register the policy `doorkeeper`, which admits one new session."""
     from gateway.policies import ADMISSIONS, Entry
     from gateway.policies.sheet import Parameter, Sheet
 

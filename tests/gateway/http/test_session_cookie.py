@@ -66,7 +66,7 @@ def test_another_key_is_no_key():
 
 
 def test_the_last_letter_has_one_spelling():
-    """43 letters hold two bits more than a signature: they are not free."""
+    """43 letters hold two bits more than a signature; these bits must be zero."""
     alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     spellings = [GENUINE[:-1] + bytes([letter]) for letter in alphabet]
     assert [c for c in spellings if SessionCookie(KEY).read(c, 0)] == [GENUINE]
@@ -124,7 +124,7 @@ def test_the_cookie_is_left_out(cookies, left):
 
 
 def test_gateways_on_one_host_have_cookies_of_their_own():
-    """A browser shows its cookies to every port of a host: another's is not read, nor left out."""
+    """A browser shows its cookies to every port of a host. A gateway passes on another's unread."""
     one, other = SessionCookie(KEY, b"one"), SessionCookie(KEY, b"other")
     value = one.value(SESSION, EXPIRY_S)
     assert one.read(value, 0) == Known(SESSION, EXPIRY_S)

@@ -1,4 +1,4 @@
-"""Which session a request belongs to, and the life of the cookie that says so."""
+"""The session of a request, and the life of the cookie that names it."""
 
 import re
 
@@ -16,7 +16,7 @@ T_S = 1800.0  # paper seconds: 180 real ones at the scale of these tests
 
 
 class Times:
-    """Paper and wall clock, moved together."""
+    """A paper clock and a wall clock, moved together."""
 
     def __init__(self):
         self.now_s = 1_700_000_000.5
@@ -37,7 +37,7 @@ def sessions(times, *, is_guarded=True, key=KEY, clock=None):
 
 
 def asks(cookies=b""):
-    """The head of a request with these cookies."""
+    """Return the head of a request with these cookies."""
     reader = RequestReader(HeadLimits(), BodyLimits())
     field = b"Cookie: %b\r\n" % cookies if cookies else b""
     reader.receive(b"GET / HTTP/1.1\r\nHost: x\r\n" + field + b"\r\n")
@@ -49,7 +49,7 @@ def sent_back(set_cookie):
 
 
 def begun(known):
-    """(id, cookie) of a session whose first request has just been answered."""
+    """Return (id, cookie) of a session whose first request has just been answered."""
     session = known.of(asks())
     return session.id, sent_back(known.set_cookie(session))
 

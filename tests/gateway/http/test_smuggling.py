@@ -1,7 +1,7 @@
-"""Whatever a customer sends, the shop's own parser sees the requests that the gateway dispatched.
+"""The shop's parser sees exactly the requests that the gateway dispatched.
 
-The shop runs Gunicorn; its parser reads what the gateway has written. More requests than were
-dispatched would be smuggled ones, another target or body a request the policy never saw.
+The shop runs Gunicorn, whose parser reads the gateway's output. Additional requests would be
+smuggled ones; another target or body would be a request that the policy never saw.
 """
 
 from gunicorn.config import Config
@@ -29,7 +29,7 @@ FRAGMENTS = [
 
 
 def seen_by_the_shop(data):
-    """[(method, target, body)] as Gunicorn reads it."""
+    """Return [(method, target, body)] as Gunicorn reads it."""
     seen = []
     if data:
         for request in RequestParser(Config(), iter([data]), ("127.0.0.1", 1)):

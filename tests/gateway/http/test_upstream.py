@@ -159,7 +159,7 @@ def test_interim_responses_are_swallowed():
 
 
 def stale(request):
-    """The shop closes a kept connection just as `request` is sent on it."""
+    """Let the shop close a kept connection just as `request` is sent on it."""
     world, customer, transport, connection, _ = one_at_shop()
     connection.data_received(OK)
     world.loop.run()

@@ -1,11 +1,11 @@
-"""Policies by the names of what they are made of: "sq", or "sq+sbac-hybrid" behind admission."""
+"""Policies by the names of their parts: "sq", or "sq+sbac-hybrid" behind admission."""
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES
 from gateway.policies.interface import Policy
 from gateway.policies.registry import create
 
 BEHIND_ADMISSION = ("sq", "8q-lifo-pri")
-"""The queueing policies that are tried behind every admission policy: the simplest, the richest."""
+"""The queueing policies behind every admission policy: the simplest and the richest."""
 
 COMBINATIONS = (
     *POLICIES,
@@ -19,6 +19,6 @@ COMBINATIONS = (
 
 
 def fresh(name: str) -> Policy:
-    """A new one with default parameters."""
+    """Return a new policy with default parameters."""
     queueing, _, admission = name.partition("+")
     return create(queueing, {}, admission or NO_ADMISSION)

@@ -1,6 +1,6 @@
 """Traces recorded from simulations of LIFO-Pri's server, overloaded, with impatient customers.
 
-`python -m tests.gateway.policies.simulated_trace` writes the committed ones anew, which is right
+`python -m tests.gateway.policies.simulated_trace` writes the committed traces again, which is right
 only after a change that is meant to change verdicts.
 """
 
@@ -29,7 +29,7 @@ def recorded(
     server: SharedCpus = SERVER,
     abandonment: Abandonment = "ignore",
 ) -> list[trace.Event]:
-    """What `policy` was told and said in a simulation of so many sessions."""
+    """Return the events and verdicts of `policy` in a simulation of `sessions` sessions."""
     model = SessionModel(timeout_s=1.0, think_timeout_mean_s=3.0, think_time_mean_s=1.0)
     recorder = trace.Recorded(policy)
     customers = Customers(model, seed, model.session_rate(RHO, CAPACITY_RPS))

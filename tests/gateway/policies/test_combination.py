@@ -1,4 +1,4 @@
-"""An admission policy in front of a queueing policy: what the first is told of the second."""
+"""An admission policy in front of a queueing policy, and the events that it receives."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_who_leaves_and_is_then_turned_away_is_aborted_once(admission):
 
 @pytest.mark.parametrize("removes_gone", [0, 1])
 def test_nobody_who_has_gone_is_remembered(removes_gone):
-    """Taken out by the policy, by the driver, or served although the customer has left."""
+    """A request may be taken out by the policy or the driver, or served after its customer left."""
     policy = create("door-lifo", {"hands": 1, "removes_gone": removes_gone}, "sbac-hybrid")
     for id in (1, 2, 3):
         arrive(policy, id, 0.0)

@@ -1,4 +1,4 @@
-"""Exact samples of the limits of Netflix' concurrency-limits, worked out by hand."""
+"""Exact samples of the limits of Netflix' concurrency-limits, calculated by hand."""
 
 import pytest
 

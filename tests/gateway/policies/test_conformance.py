@@ -1,4 +1,4 @@
-"""What every registered policy keeps, whatever happens to it."""
+"""The rules that every registered policy keeps, whatever events it receives."""
 
 import copy
 import json
@@ -20,13 +20,13 @@ from tests.gateway.policies.combinations import COMBINATIONS, fresh
 from tests.gateway.policies.simulated_trace import recorded
 
 SESSIONS = 300
-"""Of a simulation: enough for full queues, customers who leave, rejections and quotas."""
+"""The sessions of a simulation: enough for full queues, customers who leave, rejections, quotas."""
 
 FEW = SharedCpus(workers=3)
-"""Few workers, so that some leave the queue under every policy, and some while they are served."""
+"""So few workers that some customers leave the queue under every policy, and some in service."""
 
 NOBODY_WAITS_LONG = {"codel"}
-"""Policies under which everybody is served or turned away before their patience ends."""
+"""Policies that serve customers or turn them away before their patience ends."""
 
 EVENTS = st.lists(
     st.one_of(
@@ -86,7 +86,7 @@ def test_a_snapshot_changes_nothing(name):
 
 
 class Notebook:
-    """A gateway without connections: it has nothing to do but what it is told."""
+    """A gateway without connections, which does only what the dispatcher calls."""
 
     def start(self, id):
         pass
@@ -109,7 +109,8 @@ class TraceClock:
 
 
 def driven_by_the_gateway(policy, events, abandonment):
-    """What `policy` is told and says when the gateway's dispatcher meets the same happenings."""
+    """Return the events and verdicts of `policy` when the gateway's dispatcher gets the same
+    events."""
     clock, recorder = TraceClock(), trace.Recorded(policy)
     dispatcher = Dispatcher(
         recorder, workers=FEW.workers, clock_s=clock, host=Notebook(), abandonment=abandonment

@@ -1,4 +1,4 @@
-"""DAGOR: the level falls and rises by the shares of Algorithm 1, later pages come in first."""
+"""DAGOR: the level falls and rises by the shares of Algorithm 1; later pages have precedence."""
 
 from gateway.policies.dagor import USERS
 from gateway.policies.interface import PAGES, Request
@@ -8,7 +8,7 @@ EVERYBODY = len(PAGES) * USERS - 1
 
 
 class Rush:
-    """Windows of 1,000 requests of 1,000 sessions, over all pages alike."""
+    """Windows of 1,000 requests of 1,000 sessions, evenly over all pages."""
 
     def __init__(self):
         self.policy = create("dagor", {})
@@ -16,7 +16,7 @@ class Rush:
         self.time_s = 0.0
 
     def window(self, queued_s):
-        """Requests that came in, by page, when each waits `queued_s`."""
+        """Return the admitted requests by page, when each waits `queued_s`."""
         came_in = dict.fromkeys(PAGES, 0)
         for number in range(1000):
             self.ids += 1

@@ -1,4 +1,4 @@
-"""Exact samples: who is served next, worked out by hand."""
+"""The order of service in exact samples, calculated by hand."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def load(policy, utilisation_ratio, time_s=0.0):
 
 
 def fill(policy, *pages):
-    """One arrival per page, ids from 1, one second apart; returns the verdicts."""
+    """Let one request per page arrive, ids from 1, one second apart; return the verdicts."""
     return [
         tuple(policy.arrival(float(i), Request(i, Page(page), float(i))))
         for i, page in enumerate(pages, start=1)

@@ -12,7 +12,7 @@ PLENTY = 30
 
 
 def arrive(policy, id, page, time_s=None, *, is_new):
-    """A request arrives `id` seconds after the start unless a time is given."""
+    """Let a request arrive, `id` seconds after the start unless a time is given."""
     at_s = float(id) if time_s is None else time_s
     return tuple(policy.arrival(at_s, Request(id, page, at_s, f"s{id}", is_new)))
 

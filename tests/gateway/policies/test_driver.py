@@ -55,7 +55,7 @@ class Script(IgnoringPolicy):
 
 
 class Host:
-    """Two workers, and a list of the effects."""
+    """A host with two workers, and a list of the effects."""
 
     workers = 2
 
@@ -84,7 +84,7 @@ class Host:
 
 
 def driven(**answers):
-    """A driver with request 1 in service, 2, 3 and 4 waiting, 4 without its customer, 5 ended."""
+    """Return a driver: request 1 in service, 2 to 4 waiting, 4 without its customer, 5 ended."""
     host, policy = Host(), Script(workers_free=[Dispatch(1), Dispatch(5)])
     driver = Driver(policy, host, host, remembered=REMEMBERED)
     for id in (5, 1):
@@ -134,7 +134,7 @@ def test_verdicts_are_carried_out_in_order_and_rejections_charged_at_the_end():
 
 
 def test_a_request_in_service_is_cancelled_and_stays_until_its_completion():
-    """Its worker is free once the host says so."""
+    """Its worker is free once the host reports the end."""
     driver, host, _ = driven(load_sample=[Cancel(1)])
     driver.load_sample(2.0, SAMPLE)
     assert host.effects == ["cancel 1"]
@@ -151,7 +151,7 @@ def test_a_request_in_service_is_cancelled_and_stays_until_its_completion():
     ],
 )
 def test_a_customer_who_leaves_a_queue(mode, effects, events):
-    """The policy hears of it once; the abandonment mode decides what becomes of the request."""
+    """The policy receives the event once; the abandonment mode decides the request's fate."""
     driver, host, policy = driven()
     driver.abandonment(2.0, 2, mode)
     assert (host.effects, policy.events) == (effects, events)
@@ -171,7 +171,8 @@ def test_a_customer_who_leaves_a_request_in_service():
 
 
 def test_a_switch_hands_over_who_waits_and_tells_who_has_left():
-    """The new policy adopts all requests, then hears of those without customers."""
+    """The new policy adopts all requests, then receives the abandonment of those
+    without customers."""
     driver, host, _ = driven()
     new = Script(abandonment=[Cancel(4)], workers_free=[Dispatch(2)])
     driver.switch(2.0, new, [Request(id, Page.HOME, 1.0) for id in driver.waiting])

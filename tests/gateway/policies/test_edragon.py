@@ -14,7 +14,7 @@ def eac(**parameters):
 
 
 def feed(policy, time_s, *, new=0, resumed=0):
-    """How many of these new connections are accepted; every resumed one has to be."""
+    """Return how many of the new connections are accepted; assert that all resumed ones are."""
     assert all(policy.connection(time_s, resumed=True) for _ in range(resumed))
     return sum(policy.connection(time_s, resumed=False) for _ in range(new))
 

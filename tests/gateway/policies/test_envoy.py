@@ -1,4 +1,4 @@
-"""Exact samples of Envoy's two filters, worked out by hand from its documentation's formulas."""
+"""Exact samples of Envoy's two filters, calculated by hand from its documentation's formulas."""
 
 import math
 from random import Random
@@ -21,7 +21,7 @@ def controller(**changed):
 
 
 def measured(at_s=10.0, **changed):
-    """One whose minimal response time is 1 s, as the median of 5 says."""
+    """Return a controller whose minimal response time is 1 s, as the median of 5."""
     limit = controller(**changed)
     for response_s in (1.0, 9.0, 0.5, 1.0, 7.0):
         assert limit.value == 3

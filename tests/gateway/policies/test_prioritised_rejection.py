@@ -1,4 +1,4 @@
-"""Prioritised rejection: the curve of its source, and who it turns away first."""
+"""Prioritised rejection: the curve of its source, and the order in which it turns pages away."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from gateway.policies.registry import create
 
 
 def filled(requests, **parameters):
-    """With so many requests of the most important page in the system."""
+    """Return the policy with `requests` requests of the most important page in the system."""
     policy = create("prioritised-rejection", parameters)
     for id in range(requests):
         policy.arrival(0.0, Request(id, "Tr-4", 0.0))
@@ -24,7 +24,7 @@ def test_the_level_goes_through_the_published_points(overload_percent, low, high
 
 
 def test_the_least_important_page_is_turned_away_first_and_the_last_page_last():
-    """29 in the system and one more: everybody. Beyond it each page has its own end."""
+    """Br-1 is turned away from 31 requests in the system, Tr-4 from 100, the others in order."""
     turned_away_from = {}
     for inside in range(25, 101):
         for page in PAGES:

@@ -1,4 +1,4 @@
-"""Eq. 7 by hand, and an account that loses nothing but what is too old."""
+"""Eq. 7 by hand, and an account that loses only quotas that are too old."""
 
 from math import floor
 from random import Random
@@ -39,7 +39,7 @@ def test_sessions_and_rejections_fill_the_server_exactly(capacity_rps, length, l
 
 
 def admit(account: QuotaAccount, arrivals: int) -> int:
-    """So many come in one interval; how many of them were admitted."""
+    """Return how many of `arrivals` in one interval are admitted."""
     admitted = 0
     for _ in range(arrivals):
         if not account.is_used_up:

@@ -1,4 +1,4 @@
-"""Data sheets, and refusals that name the field and what would be right."""
+"""Data sheets, and errors that name the field and the allowed values."""
 
 import json
 import tomllib

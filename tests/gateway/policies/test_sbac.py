@@ -1,4 +1,4 @@
-"""The ac-function by hand, the borders of ac-intervals, and who is turned away."""
+"""The ac-function by hand, the borders of ac-intervals, and the sessions that are turned away."""
 
 import json
 import tomllib
@@ -70,7 +70,7 @@ def test_a_rejection_says_when_to_come_back_and_sessions_under_way_pass():
 
 
 def ends(ac_interval_s, samples):
-    """The intervals that `samples` ((utilisation, seconds), …) end."""
+    """Return the intervals that end with `samples` ((utilisation, seconds), …)."""
     intervals = AcIntervals(ac_interval_s)
     return [intervals.sample(LoadSample(ratio, 1, seconds)) for ratio, seconds in samples]
 

@@ -20,7 +20,7 @@ def hybrid(**changes):
 
 
 def weights(policy, aborted, utilisation=0.9):
-    """The weight after each interval; `aborted` requests in each."""
+    """Return the weight after each interval; `aborted` is the number of requests in each."""
     found = []
     for number, count in enumerate(aborted):
         for id in range(count):

@@ -1,4 +1,4 @@
-"""Quotas by hand: eq. 7, mispredicted load, unused quota, and what is measured."""
+"""Quotas by hand: eq. 7, mispredicted load, unused quota, and the measurements."""
 
 from random import Random
 
@@ -15,7 +15,7 @@ NO_LEFTOVERS_S = 0.5
 
 
 def predictive(**changes):
-    """S_r = 100, L = 10: 10 sessions a second if nobody is rejected."""
+    """Return a policy with S_r = 100, L = 10: 10 sessions a second without rejections."""
     values = {
         "capacity_rps": 100.0,
         "planned_utilisation": 1.0,
@@ -31,7 +31,8 @@ def predictive(**changes):
 
 
 def run(policy, arrivals, covered_s=1.0):
-    """So many new sessions in each interval; how many were admitted, and the quotas after it."""
+    """Let `arrivals` new sessions come in each interval; return the admitted numbers and the
+    quotas."""
     admitted, quotas = [], []
     for number, count in enumerate(arrivals):
         verdicts = [

@@ -1,4 +1,4 @@
-"""Session lengths and inter-request times, measured without being fooled by what is under way."""
+"""Session lengths and inter-request times, measured without an error from sessions under way."""
 
 import random
 
@@ -88,7 +88,7 @@ def test_cancelled_and_failed_requests_were_not_processed():
 
 
 def simulated_length(mean, *, until_s, seed=5):
-    """The measured length in a server that begins empty: think time 5 s, 20 sessions/s."""
+    """Return the measured length in a server that begins empty: think time 5 s, 20 sessions/s."""
     rng, events, census = random.Random(seed), [], SessionCensus()
     time_s, number = 0.0, 0
     while (time_s := time_s + rng.expovariate(20)) < until_s:

@@ -1,4 +1,4 @@
-"""Recording, writing, reading and replaying what a policy was told and said."""
+"""Recording, writing, reading and replaying the events and verdicts of a policy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The dispatcher against real policies and a host that writes down what it is told."""
+"""The dispatcher with real policies and a host that records its calls."""
 
 import random
 
@@ -23,7 +23,7 @@ from gateway.queues.dispatcher import AtHand, Dispatcher
 
 
 class Notebook:
-    """A host that remembers; `on_start` lets a test call back from within a callback."""
+    """A host that records its calls; `on_start` lets a test call back from within a callback."""
 
     def __init__(self):
         self.started, self.refused, self.cancelled, self.withdrawn = [], [], [], []
@@ -176,7 +176,7 @@ def test_counts_add_up_in_a_random_history():
 
 
 class Says(IgnoringPolicy):
-    """A policy that answers the offer of workers for the newest request with what a test wants."""
+    """A policy that answers the offer of workers for the newest request with a test's verdicts."""
 
     name = "says"
 

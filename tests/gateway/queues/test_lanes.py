@@ -1,4 +1,4 @@
-"""Timers of a policy on the paper clock, and what a lane says of itself."""
+"""Timers of a policy on the paper clock, and the snapshot of a queue."""
 
 from gateway.policies.interface import NOTHING, Page, Reject, Request
 from tests.gateway.fake_world import World
@@ -6,7 +6,7 @@ from tests.gateway.http.test_customer import GET, say
 
 
 class Patient:
-    """Rejects whoever has waited 30 paper seconds; serves nobody."""
+    """A policy that rejects requests after 30 paper seconds and serves none."""
 
     name = "patient"
 

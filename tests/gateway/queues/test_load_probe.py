@@ -1,4 +1,4 @@
-"""The shop's load: arithmetic, and a controller that is away, slow or talks nonsense."""
+"""The shop's load: arithmetic, and a controller that is away, slow or sends nonsense."""
 
 import asyncio
 import json

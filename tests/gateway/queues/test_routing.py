@@ -1,4 +1,4 @@
-"""Servers beside the shop: which requests are theirs, and that they have lanes of their own."""
+"""Other servers than the shop: the requests that they get, and their separate queues."""
 
 import asyncio
 

@@ -1,5 +1,7 @@
-"""Shadows before a shop in virtual time: they agree with themselves, disturb nobody, come near the
-truth where they act otherwise."""
+"""Shadows with a shop in virtual time.
+
+They agree with themselves, affect no request, and come near the truth where they decide otherwise.
+"""
 
 import random
 
@@ -19,7 +21,7 @@ PATIENT_S = 1e6
 
 
 def crowd(requests, rate_rps, seed=1, patience_s=8.0):
-    """Customers of the paper's patience who ask for any page; two in five are new."""
+    """Return customers with the paper's patience, for any page; two in five are new."""
     rng, now_s, found = random.Random(seed), 0.0, []
     for number in range(requests):
         now_s += rng.expovariate(rate_rps)
@@ -125,7 +127,8 @@ def test_whom_both_refuse_does_what_it_does():
 
 
 def test_a_policy_that_keeps_few_in_service_has_them_done_sooner():
-    """Eight share the CPU of thirty: what waits longer is served faster, capacity is the same."""
+    """Eight share the CPU of thirty: service is shorter after a longer wait, capacity
+    is the same."""
     world = World(create("sq", {}), workers=30)
     world.beside(few=create("static-stages", {"hands": 8}), same=create("sq", {}))
     world.run([Comes(0.0, work_s=0.2, patience_s=PATIENT_S) for _ in range(30)], until_s=5.0)
@@ -135,7 +138,7 @@ def test_a_policy_that_keeps_few_in_service_has_them_done_sooner():
 
 
 class Faulty(SingleQueue):
-    """Serves some, then raises."""
+    """A policy that serves some requests, then raises."""
 
     def __init__(self, arrivals):
         super().__init__("faulty", capacity=100)
@@ -149,7 +152,7 @@ class Faulty(SingleQueue):
 
 
 class Breaking(SingleQueue):
-    """Answers what no policy may."""
+    """A policy whose verdict breaks a rule."""
 
     def arrival(self, time_s, request):
         return (Drop(request.id + 1, "somebody else"),)
@@ -205,7 +208,7 @@ def test_those_that_stay_go_on_and_a_switch_counts_anew():
 @pytest.mark.parametrize("acting", ["sq", "door-fifo", "fixed-limit"])
 @pytest.mark.parametrize("other", ["sq", "8q-lifo-pri", "door-fifo", "fixed-limit", "codel"])
 def test_a_shadow_refuses_about_as_many_as_it_would_when_it_acts(acting, other):
-    """Same customers, whoever acts: the shadow's world beside the one where it acts itself."""
+    """The customers are the same whichever policy acts: once as a shadow, once acting."""
     truth = World(create(other, {}))
     truth.run(crowd(1500, 11.0, seed=5))
     world = World(create(acting, {}))

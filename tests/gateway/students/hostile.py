@@ -6,7 +6,7 @@ LIMIT = MOST_BYTES - 2_000
 
 
 def _filled(line, head=""):
-    """The line as often as a file may have it."""
+    """Return the line as often as a file may have it."""
     return head + line * ((LIMIT - len(head.encode())) // len(line.encode()))
 
 
@@ -78,7 +78,7 @@ ANSWERS = {
     "a deep fault": repr(f'{{"fault":{_DEEP}}}'),
     "a huge id": repr(f'[[["dispatch",{"9" * 4_000}]],null]'),
 }
-"""What a policy's process may send in place of verdicts, each as an expression of Python."""
+"""Answers of a policy's process in place of verdicts, each as an expression of Python."""
 SAYING = """
 import gateway.students.child as child
 plainly = child._Line.send
@@ -92,4 +92,4 @@ child._Line.send = send
 def say(answer):
     hostile.append(len(answer).to_bytes(4, "big") + answer.encode())
 """
-"""Put before a policy's text it gives the policy `say`, which replaces its next answer."""
+"""A beginning for a policy's text that adds `say`, which replaces the policy's next answer."""

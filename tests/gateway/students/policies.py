@@ -1,4 +1,4 @@
-"""Students' policies that tests run: a good one, and what it may be made to do instead."""
+"""Students' policies for tests: a good one, and faults that tests put into it."""
 
 import textwrap
 from dataclasses import replace
@@ -9,7 +9,7 @@ from gateway.students.limits import WITHOUT_CUSTOMERS
 from gateway.students.policy_file import PolicyFile
 
 PATIENT = replace(WITHOUT_CUSTOMERS, start_s=240.0, decision_s=240.0)
-"""For tests in which nothing takes long, on a machine that has much else to do."""
+"""Limits for tests in which nothing takes long, on a machine with much other work."""
 
 SOURCE = """
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
@@ -67,7 +67,8 @@ def make(*, capacity):
 
 
 def source(*, arrival="", workers_free="", snapshot="", more=""):
-    """The good policy, with statements of its own before it answers, and with more methods."""
+    """Return the good policy's text, with a test's statements before its answers and
+    more methods."""
     inserted = {
         "BEFORE_ARRIVAL": arrival,
         "BEFORE_WORKERS_FREE": workers_free,
@@ -80,7 +81,7 @@ def source(*, arrival="", workers_free="", snapshot="", more=""):
 
 
 def own(text, *, limits=PATIENT, parameters=None, told=None):
-    """A stand-in for the policy of this text; `told` gets its fall back."""
+    """Return a stand-in for the policy of this text; `told` gets its fall-back."""
     heard = told.append if told is not None else lambda _: None
     file = PolicyFile("own/plain.py", text)
     return naming.create(file, parameters or {}, limits=limits, on_fall_back=heard)

@@ -1,4 +1,4 @@
-"""What a policy tries in its process, and what comes of it. Each layer that holds here is tried."""
+"""Attempts of a policy in its process to break out; each layer that holds here is tried."""
 
 import os
 import socket
@@ -62,7 +62,7 @@ CALLED = "return (Drop(request.id, attempt(request.session, request.attempt)[:15
 
 @pytest.fixture(scope="module")
 def curious():
-    """The answer to each attempt, and the child that made it."""
+    """Yield the answer to each attempt, and the child that made it."""
     child = Child(PolicyFile("own/curious.py", CURIOUS + source(arrival=CALLED)), PATIENT)
     child.make({"capacity": 3})
     yield child
@@ -83,7 +83,7 @@ def test_a_curious_policy_cannot(what, curious):
 
 
 def test_a_lock_s_wait_is_no_sleep_but_the_end():
-    """Asleep it would use no CPU, and be in time with each answer."""
+    """Asleep it would use no CPU, and its answers would be in time."""
     child = Child(PolicyFile("own/curious.py", CURIOUS + source(arrival=CALLED)), PATIENT)
     child.make({"capacity": 3})
     assert tried(child, "_thread.allocate_lock().acquire(True, 0.2)") == "True 0"

@@ -1,4 +1,5 @@
-"""Files and answers that take far more than their size suggests stop neither gateway nor reader."""
+"""Hostile files and answers, far worse than their size suggests, stop neither gateway
+nor reader."""
 
 import asyncio
 import time
@@ -19,12 +20,12 @@ from tests.gateway.students.hostile import ANSWERS, FILES, SAYING
 from tests.gateway.students.policies import PATIENT, own, request, source
 
 SOON_S = 2.0
-"""For what takes a tenth of it, on a machine that has much else to do."""
+"""Seconds for work that takes a tenth of it on an idle machine."""
 
 
 @asynccontextmanager
 async def watched():
-    """Gives a list whose only entry is the longest time that the event loop stood still."""
+    """Yield a list whose only entry is the longest time that the event loop stood still."""
     longest_s, is_over = [0.0], False
 
     async def watch():
@@ -52,7 +53,7 @@ NOT_RUN = (
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_is_read_soon(name):
-    """Its impurities are found, or that it cannot be read, within little CPU of its process."""
+    """A little CPU of its process shows the file's impurities, or that it cannot be read."""
     began_s = time.thread_time()
     reader = process.Confined(PATIENT)
     order = ["read", "own/x.py", FILES[name]]
@@ -65,7 +66,7 @@ def test_a_hostile_file_is_read_soon(name):
 
 
 def test_hostile_files_do_not_stop_the_gateway():
-    """Each gets an answer of one line; the event loop goes on meanwhile, and so do customers."""
+    """Each gets an answer of one line, while the event loop and customers go on."""
 
     async def scene():
         async with bed(Shop(), workers=1, own_policy_s=60.0) as b, watched() as longest_s:
@@ -91,7 +92,7 @@ def test_a_file_is_read_once():
 
 
 def saying(answer):
-    """A policy that answers `workers_free` with this expression."""
+    """Return a policy that answers `workers_free` with this expression."""
     return SAYING + source(workers_free=f"say({answer})")
 
 
@@ -121,7 +122,7 @@ def test_after_a_hostile_answer_everybody_is_served(name):
 
 
 def test_an_answer_is_bounded_by_who_waits():
-    """What one request needs is far less than what twenty thousand need."""
+    """The limit for one request is far below that for twenty thousand."""
     few, many = wire.most_about(1), wire.most_about(MOST_WAITING)
     assert few.size_bytes < 70_000
     assert many.size_bytes <= 4 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""What is kept of a text once a process has loaded it."""
+"""The cache of texts that a process has loaded."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.gateway.students.policies import source
 
 
 def test_the_one_in_force_is_not_forgotten(monkeypatch):
-    """Asked for again and again it needs no process, however many others there were."""
+    """A repeated text needs no process, however many others came between."""
     monkeypatch.setattr(naming, "remembered", type(naming.remembered)())
     monkeypatch.setattr(naming, "_REMEMBERED", 2)
     in_force, *others = (PolicyFile("own/x.py", f"{source()}# {n}\n") for n in range(4))

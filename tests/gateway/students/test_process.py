@@ -1,4 +1,4 @@
-"""A child as its parent has it: how long it may take to be asked and to end."""
+"""A child process from its parent's side: the time limits for requests and for its end."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def child():
 
 
 class SlowLine:
-    """Takes 3 s of `clock` to send what is asked, and answers at once."""
+    """A line that takes 3 s of `clock` to send a request, and answers at once."""
 
     def __init__(self, clock):
         self._clock = clock
@@ -65,7 +65,7 @@ def test_the_whole_start_has_one_deadline(child, monkeypatch):
 
 
 def test_who_cannot_be_killed_is_not_waited_for(child, monkeypatch):
-    """As for a gateway that is root without CAP_KILL: the child is another account's."""
+    """This is the case of a root gateway without CAP_KILL: the child is another account's."""
 
     def refused():
         raise PermissionError

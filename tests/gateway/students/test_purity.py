@@ -1,4 +1,4 @@
-"""What a policy's source may not say, and what is said about it."""
+"""Forbidden parts of a policy's source, and the messages about them."""
 
 import pytest
 

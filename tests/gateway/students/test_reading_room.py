@@ -35,7 +35,7 @@ def test_one_after_the_other_and_no_more_than_a_few():
 
 
 def test_a_fault_is_the_caller_s():
-    """What the work raises comes out, and the room serves the next call."""
+    """An exception of the work reaches its caller, and the room serves the next call."""
 
     def fails():
         raise KeyError("x")

@@ -44,7 +44,7 @@ class Driven:
 
     @property
     def why(self):
-        """The reason of the fall back, which the snapshot gives, too."""
+        """Return the reason of the fall-back, which the snapshot gives, too."""
         (fall_back,) = self.told
         snapshot = self.policy.snapshot()
         assert snapshot["fallen_back"] == {"at_s": fall_back.at_s, "reason": fall_back.reason}
@@ -53,11 +53,12 @@ class Driven:
 
     @property
     def served(self):
-        """The ids in service."""
+        """Return the ids in service."""
         return [request.id for request in self.dispatcher.at_hand().in_service]
 
     def serves_on(self, waiting):
-        """FIFO for these, who wait while all workers are busy, and for who comes later."""
+        """Assert FIFO for `waiting`, who wait while all workers are busy, and for later
+        customers."""
         for id in self.served:
             self.finished(id)
         for id in waiting:
@@ -209,7 +210,7 @@ def test_who_is_never_late_but_always_slow_is_given_up():
 
 
 def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
-    """Sixty thousand spaces are sent at once, and read for long."""
+    """Sixty thousand spaces are sent at once, and take long to read."""
     slow = "import gateway.students.wire as w; plain = w.packed\n"
     slow += "w.packed = lambda m: w.HEAD.pack(60_000) + plain(m)[4:].ljust(60_000)"
     limits = replace(PATIENT, share_ratio=0.0, burst_s=0.0)

@@ -1,4 +1,4 @@
-"""The strict reading of what a child says of its sheet and of itself."""
+"""The strict reading of a child's messages about its sheet and its state."""
 
 import pytest
 

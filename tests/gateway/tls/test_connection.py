@@ -1,4 +1,5 @@
-"""HTTP behind TLS is as ever: keep-alive, pipelining, large bodies, back-pressure, endings."""
+"""HTTP over TLS works as plain HTTP: keep-alive, pipelining, large bodies,
+back-pressure, endings."""
 
 import asyncio
 import contextlib
@@ -25,7 +26,7 @@ versions = pytest.mark.parametrize("version", [V1_2, V1_3], ids=["1.2", "1.3"])
 
 
 def hear_all(sock):
-    """What the gateway says until its close_notify."""
+    """Return all that the gateway sends until its close_notify."""
     said = bytearray()
     while piece := sock.recv(65536):
         said += piece

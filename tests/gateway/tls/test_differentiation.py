@@ -1,4 +1,4 @@
-"""Who begins a TLS session and who resumes one; who is refused, and what they see of it."""
+"""New and resumed TLS sessions, refused customers, and what these customers see."""
 
 import asyncio
 import ssl
@@ -32,7 +32,7 @@ def kinds(b):
 
 
 async def command(*words, data=b""):
-    """What a program printed."""
+    """Return the output of a program."""
     process = await asyncio.create_subprocess_exec(
         *map(str, words),
         stdin=subprocess.PIPE,
@@ -194,7 +194,7 @@ def test_a_retried_hello_is_asked_about_once(files):
 
 
 class Hello:
-    """An SSLObject as far as the callback looks at it."""
+    """An SSLObject with the attributes that the callback reads."""
 
     asked_as_resumed = None
     is_accepted = False
@@ -204,7 +204,7 @@ class Hello:
 
 
 def test_who_resumes_at_first_and_begins_anew_when_asked_to_retry_is_asked_about_again(files):
-    """Else a good ticket would open the door to a full handshake."""
+    """Otherwise a good ticket would let a customer in with a full handshake."""
     asked = []
 
     def only_resumed(resumed):
@@ -326,7 +326,7 @@ def test_the_admin_api_chooses_who_gets_in(files):
 
 @versions
 def test_eac_in_a_gateway_lets_in_what_its_processor_can_serve(files, version):
-    """One connection an interval; an interval that is never over but when the test says so."""
+    """There is one connection an interval, and an interval ends only when the test ends it."""
 
     async def scene():
         given = {

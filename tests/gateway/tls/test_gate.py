@@ -1,4 +1,4 @@
-"""The gate before the TLS door: timers of its policy, switching, counting from many threads."""
+"""The gate before TLS handshakes: timers of its policy, switching, counting from many threads."""
 
 import threading
 
@@ -13,7 +13,7 @@ EAC = {"k_apl_s": 2, "cto_s": 0.1, "ctn_s": 1, "processors": 1}
 
 
 class Diary:
-    """A policy that writes down when it was told what; its timer is due every other second."""
+    """A policy that records its calls with their times; its timer is due every other second."""
 
     name = "none"
     requested = 2
@@ -75,7 +75,7 @@ def test_timers_run_in_paper_time(loop, clock):
 
 
 def test_a_connection_after_the_interval_is_in_the_next_one_whoever_comes_first(loop, clock):
-    """A thread may ask when the timer is due and the loop has not come to it."""
+    """A thread may call when the timer is due and the loop has not handled it yet."""
     gate, diary = diary_behind(loop, clock)
     gate.start()
     loop.advance(0.1)
@@ -150,7 +150,7 @@ def test_what_is_refused_is_counted_and_what_a_processor_serves_is_let_in(loop, 
 
 
 def test_many_threads_ask_at_once_and_each_is_counted(loop, clock):
-    """Of 4,000 new connections the interval's 100 get in, whoever asks."""
+    """The interval's 100 of 4,000 new connections get in, whichever threads call."""
     parameters = {"k_apl_s": 3600, "cto_s": 1, "ctn_s": 36, "processors": 1}
     gate = ConnectionGate(loop, clock, "eac", parameters)
     gate.start()

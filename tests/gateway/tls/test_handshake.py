@@ -1,4 +1,4 @@
-"""Handshakes that go wrong or take long: nobody else notices, nothing stays behind."""
+"""Handshakes that go wrong or take long: other customers are not affected, nothing stays behind."""
 
 import asyncio
 import socket
@@ -33,7 +33,7 @@ from tests.gateway.tls_customers import (
 
 
 def test_byte_by_byte(files):
-    """The whole handshake and a request, each byte in a segment of its own."""
+    """The whole handshake and a request arrive with each byte in a separate segment."""
 
     def trickle(port):
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -121,7 +121,7 @@ def test_the_gateway_names_both_of_its_doors(files):
 
 
 def test_a_hello_without_end_is_ended(files):
-    """A record after the other, none of which completes anything OpenSSL would refuse by itself."""
+    """Each record leaves the hello incomplete, so OpenSSL alone would never refuse."""
     rest = b"\x16\x03\x03\x40\x00" + bytes(16 * 1024)
     first = b"\x16\x03\x03\x40\x00" + b"\x01\x01\xff\xff" + bytes(16 * 1024 - 4)
 
@@ -190,7 +190,7 @@ def test_leaving_in_mid_handshake(files, sends, hears, how):
 
 
 def test_who_leaves_while_the_handshake_is_computed(files):
-    """And another one while it waits for its turn: that is never computed."""
+    """Another customer leaves while it waits for its turn: that handshake is never computed."""
     may_go_on, asked = threading.Event(), []
     already = len(alive(AskedSSLObject))
 
@@ -222,7 +222,7 @@ def test_who_leaves_while_the_handshake_is_computed(files):
 
 
 def test_others_are_answered_while_a_handshake_is_computed(files):
-    """Both plainly and by TLS, though the one thread there is has much to do."""
+    """Plain and TLS requests are answered, though the only thread has much work."""
     may_go_on, asked = threading.Event(), threading.Event()
 
     def slow(resumed):
@@ -250,7 +250,8 @@ def test_others_are_answered_while_a_handshake_is_computed(files):
 
 
 def test_a_dear_key_does_not_block_the_loop(tmp_path):
-    """Sixty signatures of RSA-4096 in one thread, and a plain request goes before nearly all."""
+    """Sixty signatures of RSA-4096 fill one thread; a plain request is answered before
+    nearly all."""
     files = make_certificate(tmp_path, "rsa-4096")
     many = 60
 
@@ -275,7 +276,7 @@ def test_a_dear_key_does_not_block_the_loop(tmp_path):
 
 
 def test_a_server_name_that_is_no_name_is_refused_without_a_word_in_the_log(files, monkeypatch):
-    """Python itself complains of it where nobody can catch it."""
+    """Python itself reports it where no caller can catch it."""
     complaints = []
     monkeypatch.setattr(sys, "unraisablehook", complain)
     monkeypatch.setattr(sys, "__unraisablehook__", complaints.append)

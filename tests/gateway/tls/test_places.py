@@ -1,4 +1,4 @@
-"""Who gives way when all places for handshakes are taken."""
+"""The handshakes that give way when all places are taken."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from gateway.tls.places import Known, Places
 
 
 class Handshake:
-    """One that does what the test says, and leaves its place when it must."""
+    """A handshake in the state that a test sets, which leaves its place when it must."""
 
     def __init__(self, places, *, waits=True):
         self.known = Known.NOTHING

@@ -1,4 +1,4 @@
-"""The gateway's end of the conversation with the CPU manager: real sockets, a scripted manager."""
+"""The gateway's end of the connection to the CPU manager: real sockets, a scripted manager."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ SHOP = Register("shop-1", 2.0, 4711)
 
 
 class Manager:
-    """A manager that does what the test says; keeps everything it was told."""
+    """A manager that follows a test's script and keeps every message that it received."""
 
     def __init__(self, path):
         self.path = path
@@ -57,7 +57,7 @@ class Manager:
 
 @pytest.fixture
 def folder():
-    """A short path: a socket's is limited."""
+    """Yield a folder with a short path: a socket's path is limited."""
     folder = Path(tempfile.mkdtemp(prefix="ecm-"))
     yield folder
     shutil.rmtree(folder)
@@ -65,7 +65,7 @@ def folder():
 
 @asynccontextmanager
 async def started(folder, *, requested=lambda: 3, is_there=True):
-    """A manager, a client of it, and what was handed over."""
+    """Yield a manager, a client of it, and the values that the client passed on."""
     manager = Manager(folder / "ecm.sock")
     if is_there:
         await manager.start()

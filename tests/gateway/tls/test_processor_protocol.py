@@ -1,4 +1,4 @@
-"""Messages between applications and the CPU manager: what is written is read, nonsense is named."""
+"""Messages between applications and the CPU manager: valid ones are read, errors name nonsense."""
 
 import json
 
@@ -154,7 +154,7 @@ def test_a_manager_that_talks_nonsense(content):
 
 @pytest.mark.parametrize("read", [from_application, from_manager])
 def test_a_line_that_is_made_to_hurt_is_refused_in_one_line(read):
-    """Deep nesting, huge numbers and control characters are no other fault than nonsense."""
+    """Deep nesting, huge numbers and control characters are refused like other nonsense."""
     for what, line in {**BODIES, **objects_with("register", "processors", "other")}.items():
         with pytest.raises(ProtocolError) as refused:
             read(line)

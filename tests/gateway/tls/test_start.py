@@ -1,4 +1,4 @@
-"""Certificates, ports and settings with which a gateway has a TLS door, and those refused."""
+"""Certificates, ports and settings with which a gateway serves TLS, and invalid ones."""
 
 import asyncio
 import socket
@@ -18,7 +18,7 @@ from tests.gateway.tls_customers import (
 
 
 async def refusal(files, **settings):
-    """The one line with which a gateway does not start."""
+    """Return the one line with which a gateway does not start."""
     given = {
         "port": 0,
         "admin_port": 0,

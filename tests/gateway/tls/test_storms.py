@@ -1,4 +1,4 @@
-"""Storms of TLS connections: they starve nobody who resumes and leave nothing behind."""
+"""Storms of TLS connections: they starve no resuming customer and leave nothing behind."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ from tests.gateway.tls_customers import (
 
 
 class Storm:
-    """New connections, so many at a time, each with a hello of its own."""
+    """New connections, `at_once` at a time, each with a separate hello."""
 
     def __init__(self, port, at_once=50):
         self.said = []
@@ -50,7 +50,7 @@ class Storm:
 
 
 def resources():
-    """(open files, threads, RSS in bytes) of this process."""
+    """Return (open files, threads, RSS in bytes) of this process."""
     gc.collect()
     me = psutil.Process()
     return len(os.listdir("/proc/self/fd")), threading.active_count(), me.memory_info().rss
@@ -112,8 +112,8 @@ def test_a_storm_of_ten_thousand(files):
 
 
 def test_a_storm_that_is_let_in_is_held_at_the_limit(files):
-    """More at once than may be under way: one after the other gives way, and then all is as
-    before."""
+    """The storm exceeds the limit: one handshake after another gives way, and all ends
+    as it began."""
 
     async def scene():
         already = len(alive((Handshake, AskedSSLObject)))
@@ -134,7 +134,7 @@ def test_a_storm_that_is_let_in_is_held_at_the_limit(files):
 
 
 def test_those_who_wait_in_every_place_starve_nobody_who_comes_back(files):
-    """New ones knock without end, hear the gateway's first words and say no more."""
+    """New customers knock without end, read the gateway's first words and send no more."""
 
     async def scene():
         async with tls_bed(files, tls_waiting=20, **UNDER_WAY) as b:

@@ -1,4 +1,4 @@
-"""How many handshakes may be under way, who gives way when there are more, and how they end."""
+"""The limit of handshakes under way, those that give way above it, and their ends."""
 
 import asyncio
 import threading
@@ -68,7 +68,7 @@ def test_those_of_whom_least_is_known_give_way_first_and_of_them_the_oldest(file
 
 
 def test_a_trickle_keeps_no_place(files):
-    """Who sends a byte now and then stays where it stood."""
+    """A customer that sends a byte now and then keeps its old rank."""
 
     async def scene():
         async with (
