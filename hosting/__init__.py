@@ -1,1 +1,1 @@
-"""The hosting platform: processors, the manager that shares them out, applications on them."""
+"""The hosting platform: processors, the manager that assigns them, applications on them."""

@@ -4,7 +4,7 @@ from runtime import early_signals
 
 
 def main() -> None:
-    """Import the commands and carry out the one that is asked for."""
+    """Import the commands and carry out the requested one."""
     with early_signals.ending_at_once():
         from hosting.commands import main as commands
     commands(prog_name="python -m hosting")

@@ -1,4 +1,4 @@
-"""Accounts: the processors that each application wanted, got and used in each interval.
+"""Accounts: the processors that each application requested, got and used in each interval.
 
 Source: edragon.txt, section 3.1.1 (complete accounting).
 """
@@ -16,23 +16,24 @@ log = logging.getLogger(__name__)
 
 
 class CpuMeter:
-    """CPU that a process tree uses, counted from the moment the meter is made.
+    """The CPU that a process tree uses, counted from the moment the meter is created.
 
-    A child that has ended is found in what its parent has waited for. What nobody waited for (a
-    parent that ignores its children's end, a tree that ends as a whole) is lost from its last look.
+    The CPU of an ended child is in the counts of the parent that waited for it. Without such a wait
+    (a parent that ignores its children's end, a tree that ends as a whole), the CPU since the
+    latest measurement is lost.
     """
 
     def __init__(self, members: Mapping[int, Process]) -> None:
         self._before = dict(members)
 
     def used_s(self, members: Mapping[int, Process]) -> float:
-        """CPU seconds used since the last look, by `members` and by those who ended meanwhile."""
+        """Return the CPU seconds since the latest call, of present and ended processes."""
         before, self._before = self._before, dict(members)
         ended = {
             pid: process for pid, process in before.items() if not process.is_same(members.get(pid))
         }
-        # What was counted already of an ended child comes back in the figures of its parent, or of
-        # the next ancestor that is still there.
+        # The counted CPU of an ended child occurs again in the numbers of its parent, or of the
+        # next ancestor that still exists.
         known: Counter[int] = Counter()
         for process in ended.values():
             heir, seen = process.parent, {process.pid}
@@ -52,14 +53,14 @@ class CpuMeter:
 
 
 class AccountFile:
-    """JSON lines, one per interval; every line is written whole, at the end, at once.
+    """A file of JSON lines, one per interval; every line is appended whole and at once.
 
-    What was written survives the death of the writer. The torn line that a crash of the machine or
-    a full disk may leave is ended, so that it stays the only one; `read` passes over it.
+    Written lines survive the death of the writer. A crash of the machine or a full disk may leave a
+    torn line. The next write ends it, so that it stays the only one; `read` skips it.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError."""
+        """Open the file; raises OSError."""
         self._path = path
         self._is_torn = False
         self._is_failing = False
@@ -69,7 +70,7 @@ class AccountFile:
             self._is_torn = os.pread(self._descriptor, 1, length - 1) != b"\n"
 
     def add(self, entry: Mapping[str, object]) -> None:
-        """One line more. A disk that does not take it is logged once; it is tried again."""
+        """Append one line. A failing disk is logged once; the next call tries again."""
         line = json.dumps(entry, allow_nan=False).encode() + b"\n"
         if self._is_torn:
             line = b"\n" + line
@@ -88,7 +89,7 @@ class AccountFile:
 
 
 def read(path: Path) -> Iterator[dict[str, object]]:
-    """The entries of a file of accounts, without torn lines. Raises OSError."""
+    """Iterate over the entries of a file of accounts, without torn lines. Raises OSError."""
     with path.open("rb") as file:
         for line in file:
             try:

@@ -1,6 +1,7 @@
 """The CPUs on which the threads of a process tree may run.
 
-Threads and processes begin and end meanwhile: a tree is read until nothing is left to change.
+Threads and processes begin and end meanwhile, so a tree is read until nothing is left to change.
+
 Source: edragon.txt, section 3.1.2 (sched_setaffinity).
 """
 
@@ -16,17 +17,17 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 _MOST_PASSES = 50
-"""A tree that begins threads faster than they can be set is left until the next interval."""
+"""Passes over a tree per interval: it may begin threads faster than they can be bound."""
 
 
 class AffinityError(RuntimeError):
-    """Affinity cannot be managed here; the message says what is missing."""
+    """The error when affinity cannot be managed here; the message names the missing part."""
 
 
 def check(cpus: Sequence[int]) -> None:
-    """Find out, by trying on this process, that processes can be bound to each of `cpus`.
+    """Try on this process whether processes can be bound to each of `cpus`.
 
-    Raises AffinityError with what is missing, or naming the CPUs that this process may not use.
+    Raises AffinityError with the missing part, or with the CPUs that this process may not use.
     """
     if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
         raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
@@ -61,18 +62,18 @@ def _may_use(cpu: int) -> bool:
 
 
 class ProcessTree:
-    """A process, all that descend from it, and their threads.
+    """A process, all its descendants, and their threads.
 
-    Who was once seen in it stays in it, also when its parent ends. A process whose parent ended
-    before anybody looked is not found: it keeps the CPUs it began with.
+    A process that was once seen in the tree stays in it, also when its parent ends. A process whose
+    parent ended before the first look is not found: it keeps the CPUs it began with.
     """
 
     def __init__(
         self, root: Process, listing: Listing, found: frozenset[int] | None = None
     ) -> None:
-        """`found`: the CPUs to hand back, where those it has now are an earlier manager's doing.
+        """Read the tree of `root`; raises OSError if the root has ended, or may not be read.
 
-        Raises OSError if the root has ended, or may not be asked.
+        `found` are the CPUs to hand back, if an earlier manager has set the present ones.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -86,26 +87,26 @@ class ProcessTree:
                 self._found[process.pid] = (process, cpus)
 
     def look(self, listing: Listing) -> None:
-        """Brings `members` up to date."""
+        """Bring `members` up to date."""
         self.members = listing.with_descendants(self.members)
 
     @property
     def is_alive(self) -> bool:
-        """False once all its processes have ended."""
+        """Whether one of its processes still runs."""
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
-        """Takes what is left of a tree that had some of these processes before."""
+        """Take over the rest of a tree that had some of these processes before."""
         self.members = {**former.members, **self.members}
         self._found = {**self._found, **former._found}
         self._root_found = former._root_found
 
     def confine(self, cpus: frozenset[int]) -> int:
-        """Lets all threads run on `cpus` only; answers how many had to be changed."""
+        """Let all threads run on `cpus` only; return the number that had to be changed."""
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:
-        """Gives every process the CPUs it was found with; who began later, those of the root."""
+        """Give every process the CPUs it was found with; a later process gets those of the root."""
 
         def found(process: Process) -> frozenset[int]:
             then, cpus = self._found.get(process.pid, (None, self._root_found))
@@ -115,8 +116,10 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Repeats until nothing is left to change: a thread inherits from the one that began it,
-        which may have been changed a moment later."""
+        """Bind until nothing is left to change; return the number of changes.
+
+        A thread inherits the CPUs of the thread that began it, which may be changed a moment later.
+        """
         changed = 0
         for _ in range(_MOST_PASSES):
             by_this_pass = 0
@@ -139,7 +142,7 @@ class ProcessTree:
 
 
 def _bind(process: Process, cpus: frozenset[int]) -> int:
-    """Lets the process's threads run on `cpus` only; answers how many had to be changed.
+    """Let the process's threads run on `cpus` only; return the number that had to be changed.
 
     Raises OSError.
     """
@@ -150,16 +153,16 @@ def _bind(process: Process, cpus: frozenset[int]) -> int:
             if before == cpus:
                 continue
             if not changed and not process.is_same(read(process.pid)):
-                return 0  # it ended since it was listed, and a stranger has its number
+                return 0  # it has ended since the listing, and another process has its number
             os.sched_setaffinity(thread, cpus)
         except ProcessLookupError:  # it has ended
             continue
         if has_thread(process.pid, thread):
             with suppress(ProcessLookupError):
-                # A cpuset of its own may have left it what it had.
+                # A separate cpuset may have left it unchanged.
                 changed += os.sched_getaffinity(thread) != before
         else:
-            # It ended in between, and by then the number may have been a stranger's.
+            # It ended meanwhile, and another process may have had its number by then.
             with suppress(OSError):
                 os.sched_setaffinity(thread, before)
     return changed

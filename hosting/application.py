@@ -1,7 +1,7 @@
 """One application: a small parent process, with the gateway front and the shop processes below it.
 
-It ends when one of them ends, and says why; when it is told to; and when its own parent dies. Its
-children end with it, however it ends.
+It ends with a reason when one of them ends, on a signal, and when its own parent dies. Its children
+end with it, however it ends.
 """
 
 import signal
@@ -14,22 +14,22 @@ from common import cpus, log_tail, processes
 from hosting import starting
 
 END_PATIENCE_S = 30.0
-"""The gateway drains and the shops finish what they serve; then they are killed."""
+"""Real seconds in which the gateway drains and the shops finish requests; then they are killed."""
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
-"""What `run` itself needs of its environment."""
+"""The environment variables that `run` itself needs."""
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 
 def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
-    """Run until told to end (None) or until a child has ended: why.
+    """Run until a signal (None) or until a child has ended; return the reason.
 
-    `shops`: port and controller's port of each shop process; everything else is in `environ`
+    `shops` has port and controller's port of each shop process; everything else is in `environ`
     (hosting/template.py). Each process logs to `logs`/<name>.log.
     """
     logs.mkdir(parents=True, exist_ok=True)
     on = cpus.parse(environ["DOORBUSTER_SHOP_CPUS"])
-    # Of all shop processes together, as many as the gateway takes.
+    # All shop processes together, at most as many as the gateway takes.
     workers = min(int(environ["DOORBUSTER_SHOP_WORKERS"]) * len(shops), MOST_WORKERS)
     programs = {
         f"shop-{number}": (["shop", "serve"], {"SHOP_PORT": port, "SHOP_CONTROLLER_PORT": beside})
@@ -47,7 +47,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
                 log=logs / f"{name}.log",
                 own_session=False,
             )
-        # Blocked only now: children would be born with it. What came before is looked for here.
+        # Blocked only now, as children would inherit it. The loop also finds earlier ends.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         while True:
             for name, child in children.items():
@@ -60,7 +60,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
 
 
 def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """The gateway, started last, first: while it drains it needs its shops."""
+    """End the gateway, which started last, first: it needs its shops while it drains."""
     deadline_s = time.monotonic() + END_PATIENCE_S
     processes.end_all(children[-1:], deadline_s - time.monotonic())
     processes.end_all(children[:-1], deadline_s - time.monotonic())

@@ -11,7 +11,7 @@ from hosting.ecm_command import ecm, ecm_status
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """What `doorbuster platform` starts; it is seldom called by hand."""
+    """The processes that `doorbuster platform` starts; people seldom call them by hand."""
 
 
 def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> object:
@@ -35,7 +35,7 @@ def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...
 )
 @click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder of the logs.")
 def application(shops: list[tuple[int, int]], logs: Path) -> None:
-    """One application: a gateway front and shop processes, until one of them ends.
+    """Run one application: a gateway front and shop processes, until one of them ends.
 
     Everything else is in the environment, as hosting/template.py makes it.
     """

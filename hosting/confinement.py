@@ -1,6 +1,6 @@
 """The CPUs of the appliance's other processes while a platform borrows some of them.
 
-A program that is started meanwhile on CPUs by name is where it was started.
+A program that is meanwhile started on named CPUs stays on them.
 """
 
 import os
@@ -15,7 +15,7 @@ from runtime.supervision import left_over
 
 @contextmanager
 def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
-    """Within the block everything of the appliance but its shop runs on `to`, this thread too."""
+    """Let the appliance except its shop, and this thread, run on `to` within the block."""
     own = os.sched_getaffinity(0)
     bind(lab, to)
     os.sched_setaffinity(0, to)
@@ -27,9 +27,9 @@ def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
 
 
 def bind(lab: Settings, to: tuple[int, ...]) -> None:
-    """Lets what runs on CPUs that are not the shop's run on `to`; leaves alone what it may not."""
+    """Move threads on the appliance's other CPUs to `to`; skip those that it may not move."""
     if lab.shop_cpus == lab.other_cpus:
-        return  # a machine with one CPU: nothing tells the two apart
+        return  # a machine with one CPU: nothing separates the two
     others = set(lab.other_cpus)
     for process in left_over(State(lab.state_dir)):
         for thread in threads(process.pid):

@@ -12,17 +12,17 @@ from runtime import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""Connections of a shop process besides its threads': its controller's, a query's cancel."""
+"""Connections of a shop process in addition to its threads': its controller's, a query's cancel."""
 FOR_OTHERS = 30
-"""Left to ad server and console, to seeding, to who looks into the database."""
+"""Connections left for ad server, console, seeding and people who look into the database."""
 LEAST_THREADS = 2
 
 
 def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) -> int:
-    """Threads for each of so many shop processes beside the appliance's own shop.
+    """Return the threads for each shop process of a platform, next to the appliance's shop.
 
-    `wanted`, or as many as there is room for, up to MOST_THREADS.
-    Raises HostingError when there is not enough, or nobody answers.
+    They are `wanted`, or the number for which there is room, up to MOST_THREADS. Raises
+    HostingError when the room does not suffice, or PostgreSQL does not answer.
     """
     room = _connections(lab) - lab.shop_workers - FOR_OTHERS
     fitting = room // shop_processes - BESIDE_THREADS
@@ -38,7 +38,7 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
 
 
 def check_redis(lab: Settings) -> None:
-    """Raises HostingError when it does not answer."""
+    """Raise HostingError when Redis does not answer."""
     if (why := redis_server.refusal(lab.redis_port, lab.redis_host)) is not None:
         raise _not_up("Redis", hosts.authority(lab.redis_host, lab.redis_port), why)
 

@@ -1,4 +1,4 @@
-"""The eDragon CPU manager (ECM): shares the platform's processors out among applications.
+"""The eDragon CPU manager (ECM): it shares the platform's processors out among applications.
 
 Source: edragon.txt, section 3.1.
 """
@@ -45,12 +45,13 @@ class Application:
 
 
 class CpuManager:
-    """ECM over the processors `cpus`; `turn` is to be called every `interval_s`.
+    """ECM over the processors `cpus`; the caller calls `turn` every `interval_s`.
 
-    An application that has left, or has asked for nothing yet, is assigned no processor; who has
-    none is parked on the last CPU of the platform. `is_successor`: an earlier manager died here, as
-    a registration that tells of its assignment says, too. Then nobody is changed for `settle_s`
-    after the start, so that all whom the earlier one knew can come first.
+    An application that has left, or has no request yet, gets no processor. An application without a
+    processor is parked on the last CPU of the platform. `is_successor` means that an earlier
+    manager died here; a registration with an earlier assignment also shows that. The manager then
+    changes no application for `settle_s` after the start, so that all earlier ones can register
+    first.
     """
 
     def __init__(
@@ -78,10 +79,11 @@ class CpuManager:
         self.applications: list[Application] = []
         self.turns = 0
 
-    # ---- what applications say -------------------------------------------------------------------
+    # ---- events of applications
+    # --------------------------------------------------------------------
 
     def register(self, message: Register, peer: int) -> Application:
-        """A new application, told by the process `peer`; raises ProtocolError."""
+        """Register a new application for the process `peer`; raises ProtocolError."""
         if any(one.name == message.application and not one.has_left for one in self.applications):
             raise ProtocolError(
                 f"{message.application!r} is registered already", "application", "another name"
@@ -92,7 +94,7 @@ class CpuManager:
         assert root is not None
         had = frozenset(message.processors or ()) & frozenset(self.cpus)
         self._is_successor |= message.processors is not None
-        # One that comes back to its own processes, or what is left of them.
+        # An application that comes back to its own processes, or to the rest of them.
         returning = [
             one for one in self.applications if one.has_left and _overlap(one.tree, root, listing)
         ]
@@ -115,7 +117,7 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Its connection is lost: it has ended, or wants nothing any more."""
+        """Handle a lost connection: the application has ended, or needs no processors any more."""
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)
@@ -155,24 +157,24 @@ class CpuManager:
                 )
 
     def request(self, application: Application, processors: int) -> None:
-        """`cpus_request`: R_i."""
+        """Take `cpus_request`: R_i."""
         application.requested = processors
 
     def assigned(self, application: Application) -> Assigned:
-        """`cpus_assigned`: A_i, as last decided."""
+        """Return `cpus_assigned`: A_i, as last decided."""
         return Assigned(application.share.processors, tuple(sorted(application.processors)))
 
     # ---- once per interval -----------------------------------------------------------------------
 
     @property
     def is_settling(self) -> bool:
-        """True while applications of an earlier manager may still be on their way."""
+        """Whether applications of an earlier manager may still be about to register."""
         return self._is_successor and self._clock() < self._settled_s
 
     def turn(self) -> bool:
-        """Accounts for the interval that ends, decides about the next one and puts it into force.
+        """Account for the interval that ends, and put a decision for the next one into force.
 
-        False if nothing was decided yet.
+        Returns False if there is no decision yet.
         """
         self.turns += 1
         listing = Listing.now()
@@ -185,7 +187,8 @@ class CpuManager:
         self.applications = [one for one in self.applications if one.tree.is_alive]
         if self.is_settling:
             return False
-        # By name: what a successor of this manager decides must not depend on who came first.
+        # By name: the decision of a successor of this manager must not depend on the order of
+        # arrival.
         present = sorted(
             (one for one in self.applications if not one.has_left), key=lambda one: one.name
         )
@@ -197,7 +200,7 @@ class CpuManager:
         return True
 
     def _put_into_force(self, decided: Mapping[Application, tuple[Share, frozenset[int]]]) -> None:
-        everywhere = frozenset(self.cpus)  # where a tree may be that was never confined
+        everywhere = frozenset(self.cpus)  # the possible CPUs of a tree that was never confined
         before = {one: everywhere if one.is_new else one.processors for one in self.applications}
         after = {one: decided.get(one, NOTHING)[1] for one in self.applications}
         for one, cpus in steps(before, after):
@@ -206,7 +209,7 @@ class CpuManager:
             one.share, one.processors = decided.get(one, NOTHING)
             one.considered = one.requested
             one.is_new = False
-            one.tree.confine(one.processors or self._parking)  # those who began meanwhile, too
+            one.tree.confine(one.processors or self._parking)  # also threads that began meanwhile
 
     def _account(self) -> None:
         now_s = self._clock()
@@ -227,12 +230,12 @@ class CpuManager:
             )
 
     def hand_back(self) -> None:
-        """The end: all trees get the CPUs that they were found with."""
+        """Give all trees the CPUs that they were found with, at the end."""
         for one in self.applications:
             one.tree.hand_back()
 
     def status(self) -> dict[str, object]:
-        """Everything, JSON-ready."""
+        """Return the whole state, JSON-ready."""
         return {
             "cpus": list(self.cpus),
             "sharing": self.sharing,
@@ -266,6 +269,6 @@ class CpuManager:
 
 
 def _overlap(tree: ProcessTree, root: processes.Process, listing: Listing) -> bool:
-    """True if the tree has processes that `root`'s has, too."""
+    """Return whether the tree shares processes with the tree of `root`."""
     own = listing.with_descendants({root.pid: root})
     return any(process.is_same(own.get(pid)) for pid, process in tree.members.items())

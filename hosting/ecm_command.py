@@ -108,7 +108,7 @@ def ecm(
 
 
 def _serve_metrics(manager: CpuManager, port: int) -> None:
-    """From a thread of its own; a port that is taken is logged: processors matter more."""
+    """Serve metrics from a separate thread; a port in use is logged: processors matter more."""
     try:
         start_http_server(port, "127.0.0.1", CpuManagerMetrics(manager.status).registry)
     except OSError as error:
@@ -119,7 +119,7 @@ def _serve_metrics(manager: CpuManager, port: int) -> None:
 @click.command("ecm-status")
 @socket_option
 def ecm_status(path: Path) -> None:
-    """Show what the applications asked for, have and use."""
+    """Show the processors that the applications request, have and use."""
     try:
         status = ask_status(path)
     except (OSError, ProtocolError) as error:
@@ -134,7 +134,7 @@ def ecm_status(path: Path) -> None:
 
 
 def ask_status(path: Path, patience_s: float = _PATIENCE_S) -> Mapping[str, Any]:
-    """The manager's own account of itself (docs/edragon.md). Raises OSError, ProtocolError."""
+    """Return the manager's state (docs/edragon.md). Raises OSError, ProtocolError."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(patience_s)
         connection.connect(str(path))

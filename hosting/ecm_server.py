@@ -33,15 +33,15 @@ log = logging.getLogger(__name__)
 _LONGEST_PATH_BYTES = 107
 _MOST_CONNECTIONS = 1000
 _READ_BYTES = 4096
-"""At once from one connection: the turn comes between, however much everybody has to say."""
+"""Bytes read at once from one connection, so that the turn is on time despite long messages."""
 
 
 class SocketError(RuntimeError):
-    """The socket cannot be had; the message says why."""
+    """The error when the socket cannot be used; the message is the reason."""
 
 
 class EcmServer:
-    """One manager on one socket; `serve` until it is told to stop."""
+    """One manager on one socket; `serve` runs until `stop`."""
 
     def __init__(self, manager: CpuManager, listener: socket.socket) -> None:
         self.manager = manager
@@ -50,17 +50,17 @@ class EcmServer:
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
-        """`serve` comes to its end."""
+        """Let `serve` end."""
         self._stop.set()
 
     async def serve(self) -> None:
-        """Takes a turn every interval, on a fixed grid, until told to stop; hands all CPUs back."""
+        """Take a turn every interval, on a fixed grid, until `stop`; then hand all CPUs back."""
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Connection(self), sock=self._listener)
         due_s = loop.time()
         try:
             while not self._stop.is_set():
-                # Turns that a busy machine has eaten are left out, not made up for.
+                # Turns that a busy machine missed are left out.
                 interval_s = self.manager.interval_s
                 due_s = max(due_s + interval_s, loop.time() + interval_s / 2)
                 with contextlib.suppress(TimeoutError):
@@ -77,16 +77,16 @@ class EcmServer:
     def _turn(self) -> None:
         try:
             is_decided = self.manager.turn()
-        except Exception:  # whatever happened, the next interval is a new chance
+        except Exception:  # after any fault the next interval is a new chance
             log.exception("this turn failed; everybody keeps what they have")
             return
         for connection in list(self._connections):
             connection.tell(is_decided)
 
-    # ---- as the connections' server --------------------------------------------------------------
+    # ---- calls of connections --------------------------------------------------------------------
 
     def connected(self, connection: "Connection") -> bool:
-        """False if there are too many."""
+        """Add a connection; return False if there are too many."""
         if len(self._connections) >= _MOST_CONNECTIONS:
             return False
         self._connections.add(connection)
@@ -97,10 +97,10 @@ class EcmServer:
 
 
 class Connection(asyncio.BufferedProtocol):
-    """One application, or somebody who only asks.
+    """The connection of one application, or of a tool that only requests the status.
 
-    Who does not read is not waited for and costs no memory: it is told the newest assignment once
-    it reads again, and of nothing in between.
+    The server does not wait for a client that does not read, and keeps no messages for it. Once the
+    client reads again, it gets only the newest assignment.
     """
 
     def __init__(self, server: EcmServer) -> None:
@@ -167,11 +167,11 @@ class Connection(asyncio.BufferedProtocol):
             case CpusRequest(processors):
                 self._manager.request(self._application, processors)
             case CpusAssigned():
-                if not self._application.is_new:  # else the first decision will be the answer
+                if not self._application.is_new:  # otherwise the first decision will be the answer
                     self._send(self._assignment())
 
     def tell(self, is_decided: bool) -> None:
-        """A turn was taken."""
+        """Send the result of a turn."""
         application = self._application
         if application is None:
             return
@@ -214,20 +214,20 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def abort(self) -> None:
-        """Ends the connection without waiting for anybody."""
+        """End the connection without waiting for its client."""
         if self._transport is not None:
             self._transport.abort()
 
 
 class EcmSocket:
-    """The listening socket, and the lock by which its owner is known to be alive.
+    """The listening socket, and the lock that shows that its owner is alive.
 
-    The kernel lets go of the lock when the owner dies, however it dies, so that a socket file
-    without a living owner can be told from one with.
+    The kernel releases the lock when the owner dies in any way. So a socket file without a living
+    owner differs from one with an owner.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises SocketError."""
+        """Take the lock and bind the socket; raises SocketError."""
         self.path = path
         length = len(os.fsencode(path))
         if length > _LONGEST_PATH_BYTES:
@@ -246,7 +246,7 @@ class EcmSocket:
             raise SocketError(f"cannot listen on {path}: {error.strerror or error}") from None
 
     def _remove_left_over(self) -> bool:
-        """True if a manager died on this socket without ending properly."""
+        """Remove the socket of a dead manager; return whether there was one."""
         try:
             mode = os.lstat(self.path).st_mode
         except FileNotFoundError:
@@ -271,7 +271,7 @@ class EcmSocket:
         return listener
 
     def close(self) -> None:
-        """Removes the socket; the lock's file stays."""
+        """Remove the socket; the lock's file stays."""
         self.listener.close()
         with contextlib.suppress(OSError):
             self.path.unlink()
@@ -286,8 +286,8 @@ def serve(manager: CpuManager, ecm_socket: EcmSocket, stop_on: Sequence[signal.S
         for number in stop_on:
             asyncio.get_running_loop().add_signal_handler(number, server.stop)
         await server.serve()
-        # From here on the process only ends; a second signal must not end it before the socket is
-        # removed, when the loop no longer handles it.
+        # From here on the process only ends. The loop no longer handles signals; a second one must
+        # not end the process before the socket is removed.
         signal.pthread_sigmask(signal.SIG_BLOCK, stop_on)
 
     asyncio.run(run())

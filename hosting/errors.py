@@ -1,5 +1,5 @@
-"""The error of a hosting platform; its text says how to fix it."""
+"""The error of a hosting platform; its text explains how to fix it."""
 
 
 class HostingError(RuntimeError):
-    """The platform cannot be had, or has ended; the message says why."""
+    """The error for a platform that cannot start, or has ended; the message is the reason."""

@@ -1,6 +1,6 @@
-"""The order in which processors change hands, so that assignments never overlap.
+"""The order in which processors change their applications, so that assignments never overlap.
 
-Source: edragon.txt, section 3.1.2 (assignments do not overlap, but for a shared processor).
+Source: edragon.txt, section 3.1.2 (assignments overlap only in a shared processor).
 """
 
 from collections.abc import Hashable, Mapping
@@ -12,12 +12,14 @@ Application = TypeVar("Application", bound=Hashable)
 def steps(
     before: Mapping[Application, frozenset[int]], after: Mapping[Application, frozenset[int]]
 ) -> list[tuple[Application, frozenset[int]]]:
-    """What to do, in this order, to get from `before` to `after`: first take away, then give.
+    """Return the steps from `before` to `after`, in order: first take away, then give.
 
-    A step: from now on this application has these processors (none: it is parked).
-    At no moment do two applications have a processor that they do not share either `before` or
-    `after`. Who has only processors that others get, and gets only such as others have, has none
-    for a moment. An application that `before` does not name had none; `after` names all.
+    A step gives an application its processors from now on (none: it is parked).
+
+    At no moment do two applications have a common processor that they do not share in `before` or
+    `after`. An application may have only processors that others get, and get only processors that
+    others have. It then has none for a moment. An application that `before` does not name had none;
+    `after` names all.
     """
     now = {name: before.get(name, frozenset()) for name in after}
     done: list[tuple[Application, frozenset[int]]] = []
@@ -43,6 +45,6 @@ def steps(
         if free:
             change(free[0], after[free[0]])
             waiting.remove(free[0])
-        else:  # everybody waits for somebody: one lets go of all
+        else:  # all wait for others: one releases all its processors
             change(next(name for name in waiting if now[name]), frozenset())
     return done

@@ -17,11 +17,11 @@ from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0
 END_PATIENCE_S = 60.0
-LEFT_OVER_PATIENCE_S = 10.0  # a platform that was killed is gone after so long
+LEFT_OVER_PATIENCE_S = 10.0  # within this time a killed platform is gone
 
 
 class ManagerProcess:
-    """`begin`, `check` from time to time, `end`; all raise HostingError."""
+    """The manager's process: `begin`, `check` from time to time, `end`; all raise HostingError."""
 
     def __init__(
         self,
@@ -31,8 +31,11 @@ class ManagerProcess:
         accounts: Path,
         say: Callable[[str], None],
     ) -> None:
-        """`folder`: of its log and, where its path is short enough, its socket; `accounts`: the
-        file of its accounts, anew for each platform."""
+        """Prepare the process.
+
+        `folder` is for its log and, if its path is short enough, its socket. `accounts` is the file
+        of its accounts, new for each platform.
+        """
         self._wanted_socket = folder / "ecm.sock"
         self._lab = lab
         self._options = options
@@ -44,22 +47,22 @@ class ManagerProcess:
 
     @property
     def socket(self) -> Path:
-        """Where it listens."""
+        """The path of its socket."""
         return private_file.socket_path(self._wanted_socket)
 
     @property
     def target(self) -> monitoring.Group:
-        """What Prometheus scrapes of it."""
+        """The target that Prometheus scrapes."""
         return monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port))
 
     def begin(self) -> None:
-        """Starts it, unless somebody else's is still there."""
+        """Start the manager, unless another platform's still runs."""
         self._wait_until_free()
         self._accounts.unlink(missing_ok=True)  # of an earlier platform
         self._start()
 
     def check(self) -> None:
-        """Starts it anew if it has ended; it takes over."""
+        """Start the manager again if it has ended; the new one takes over."""
         if self._process is not None and self._process.poll() is not None:
             self._say(f"the CPU manager has ended; {log_tail.of(self._log)}\n  it is started anew")
             self._start()
@@ -89,7 +92,10 @@ class ManagerProcess:
             raise HostingError(f"the CPU manager did not start; {log_tail.of(self._log)}")
 
     def _wait_until_free(self) -> None:
-        """Somebody else's CPU manager would be taken for ours, and end with us."""
+        """Raise HostingError if another platform's manager uses the socket.
+
+        It could be mistaken for this platform's, and end with it.
+        """
         if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
             raise HostingError(
                 f"another platform has its CPU manager on {self.socket}; fix: end it"

@@ -16,25 +16,25 @@ _OF_APPLICATIONS: Final = (
     ("priority", "priority", "Weight of the application (P_i)"),
     ("application_cpu_seconds_total", "total_cpu_s", "CPU of the application's process tree"),
 )
-"""By application: (name, field of `CpuManager.status`, meaning)."""
+"""Metrics by application: (name, field of `CpuManager.status`, meaning)."""
 
 
 _Values = Mapping[tuple[str, ...], float]
-"""By the values of the labels."""
+"""Values by the values of the labels."""
 
 
 class CpuManagerMetrics(Collector):
-    """A registry of its own: `registry`."""
+    """A collector with a separate registry: `registry`."""
 
     def __init__(self, status: Callable[[], Mapping[str, Any]]) -> None:
-        """`status`: `hosting.ecm.CpuManager.status`."""
+        """Take the function for the state: `hosting.ecm.CpuManager.status`."""
         self._status = status
         self.registry = CollectorRegistry()
         self.registry.register(self)
         ProcessCollector(registry=self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Called by the registry."""
+        """Iterate over the metrics; the registry calls it."""
         values: _Values
         status = self._status()
         # An application that has left may come back by the same name.
@@ -63,7 +63,7 @@ class CpuManagerMetrics(Collector):
 
 
 def _family(name: str, meaning: str, values: _Values, *labels: str) -> Metric:
-    """A counter if the name says so, else a gauge."""
+    """Return a counter if the name ends in _total, otherwise a gauge."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     family = kind(_PREFIX + name.removesuffix("_total"), f"{meaning}.", labels=labels)
     for key, value in values.items():

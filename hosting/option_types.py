@@ -9,7 +9,7 @@ from common import cpus
 
 
 class Finite(click.FloatRange):
-    """A number in a range. click's own lets `nan` through, which is in no range."""
+    """A number in a range, which cannot be `nan`, unlike that of click's own type."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -21,7 +21,7 @@ class Finite(click.FloatRange):
 
 
 class CpuList(click.ParamType[tuple[int, ...]]):
-    """CPUs as a tuple, of those that a process of this machine may be given."""
+    """CPUs as a tuple; a process of this machine must be allowed to run on them."""
 
     name = "cpus"
 

@@ -20,23 +20,27 @@ K_ECM_S = K_APL_S = 2.0
 PERSISTENCE_S = 10.0
 """Paper seconds after which a connection without a request is closed (section 4)."""
 MOST_THREADS = 30
-"""Of a shop process, where PostgreSQL has connections for them all."""
+"""The most threads of a shop process, if PostgreSQL has connections for all of them."""
 KEY = "rsa-7680"
 MOST_APPLICATIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformOptions:
-    """`cpus`: the platform's processors (empty: all that may be used); `priorities`: one for each
-    application, weights P_i of eq. (1).
+    """The options of a platform.
 
-    provisioning `ecm`: the CPU manager assigns processors and sets affinities; `static`: an even
-    share for good, and the admission knows it; `linux`: Linux schedules all applications over all
-    processors, and the admission believes that it has them all (section 2).
-    admission `eac` needs `cto_s` and `ctn_s`, CPU paper seconds per resumed and per new connection.
-    `key` is that of the server's certificate (runtime/certificates.py). `shop_threads` None: as
-    many for each shop process as PostgreSQL has connections for, MOST_THREADS at most.
-    `port`: the first application's HTTPS port, the next ones follow; None: free ones.
+    - `cpus`: the platform's processors (empty: all that may be used).
+    - `priorities`: weights P_i of eq. (1), one for each application.
+    - `provisioning`: with `ecm` the CPU manager assigns processors and sets affinities. With
+      `static` each application has an even share for good, which the admission knows. With `linux`
+      Linux schedules all applications over all processors, and the admission assumes that it has
+      them all (section 2).
+    - `admission`: `eac` needs `cto_s` and `ctn_s`, CPU paper seconds per resumed and per new
+      connection.
+    - `key`: that of the server's certificate (runtime/certificates.py).
+    - `shop_threads`: None for the number for which PostgreSQL has connections, at most
+      MOST_THREADS.
+    - `port`: the first application's HTTPS port, the next ones follow; None: free ones.
     """
 
     applications: int = 2
@@ -55,7 +59,7 @@ class PlatformOptions:
     port: int | None = None
 
     def __post_init__(self) -> None:
-        """Raises HostingError naming the option and what is allowed."""
+        """Check the options; raises HostingError naming the option and the allowed values."""
         if not 1 <= self.applications <= MOST_APPLICATIONS:
             raise HostingError(
                 f"applications: {self.applications}; allowed are 1 to {MOST_APPLICATIONS}"
@@ -103,7 +107,7 @@ class PlatformOptions:
             self._check_room()
 
     def _check_room(self) -> None:
-        """Every application needs half a processor at least, or it would never serve anybody."""
+        """Check that every application can have half a processor, so that it can serve."""
         is_static = self.provisioning == "static"
         needed = self.applications - most_halves(
             self.priorities, "both" if is_static else self.sharing
@@ -127,7 +131,7 @@ class PlatformOptions:
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
-    """How many processors applications of these priorities can share in halves."""
+    """Return the number of processors that applications of these priorities can share in halves."""
     if sharing == "none":
         return 0
     pairs = len(priorities) // 2
@@ -139,7 +143,7 @@ def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
 def even_shares(
     applications: int, processors: tuple[int, ...]
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """(processors, the CPUs they are on) of each application, in halves; a rest stays unused."""
+    """Return (processors, their CPUs) of each application, in halves; a rest stays unused."""
     halves = 2 * len(processors) // applications
     shares = []
     for i in range(applications):

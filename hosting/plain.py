@@ -1,10 +1,11 @@
 """Complete shops next to the appliance's own: each has a gateway, a shop and a schema.
 
     with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
-        shops.settings[0]    # where that one's gateway and controller are
+        shops.settings[0]  # the first shop's gateway and controller
 
-A shop runs on its own CPUs, all gateways on the others, as in the appliance. PostgreSQL and Redis
-are the running appliance's.
+Each shop runs on its own CPUs, all gateways on the others, as in the appliance. PostgreSQL and
+Redis are the running appliance's.
+
 The thread that enters must live as long as the block: the kernel ends everything with it.
 """
 
@@ -34,7 +35,7 @@ _PAUSE_S = 0.1
 def settings_of(
     lab: Settings, shop_cpus: tuple[int, ...], other_cpus: tuple[int, ...], books: int
 ) -> Settings:
-    """The settings of one more shop on this machine's loopback, on free ports."""
+    """Return the settings of one more shop on this machine's loopback, on free ports."""
     port, admin_port, shop_port, controller_port = ports.free(4)
     return lab.changed(
         host=hosts.LOOPBACK,
@@ -52,11 +53,11 @@ def settings_of(
 
 
 def environment(settings: Settings, name: str) -> dict[str, str]:
-    """The environment of the processes of the shop `name`, small letters, digits and hyphens."""
+    """Return the environment of the shop `name` (small letters, digits and hyphens)."""
     schema = name.replace("-", "_")
     own = {
-        APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` leaves nothing of it
-        "DJANGO_SETTINGS_MODULE": "shop.settings",  # who starts it may be another site
+        APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` also ends it
+        "DJANGO_SETTINGS_MODULE": "shop.settings",  # another site may start it
         "DOORBUSTER_SHOP_SCHEMA": schema,
         "DOORBUSTER_ADS_PORT": "",
         "DOORBUSTER_GATEWAY_TLS_PORT": "",
@@ -78,9 +79,9 @@ class _Part:
 
 
 class PlainShops(Started):
-    """A context manager; raises HostingError when something cannot be started.
+    """A context manager; raises HostingError when a part cannot be started.
 
-    `name` begins the names of the shops: `race-1`, `race-2`, … `say` is told what is being done.
+    `name` begins the names of the shops: `race-1`, `race-2`, … `say` receives the progress.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class PlainShops(Started):
         self.lab = lab
         self.names = tuple(f"{name}-{number}" for number in range(1, len(shop_cpus) + 1))
         self.settings = tuple(settings_of(lab, on, other_cpus, books) for on in shop_cpus)
-        """Those of each shop, with its ports and CPUs."""
+        """The settings of each shop, with its ports and CPUs."""
         self.folder = lab.state_dir / name
         self._shop_cpus = tuple(shop_cpus)
         self._other_cpus = other_cpus
@@ -105,7 +106,7 @@ class PlainShops(Started):
         self._parts: list[_Part] = []
 
     def check(self) -> None:
-        """Raises HostingError, with the reason, if a process of them has ended."""
+        """Raise HostingError, with the reason, if a process of the shops has ended."""
         for part in self._parts:
             if part.process.poll() is not None:
                 raise HostingError(f"{part.name} has ended; {log_tail.of(part.log)}")
@@ -117,7 +118,7 @@ class PlainShops(Started):
             affinity.check(sorted({*self._other_cpus, *chain(*self._shop_cpus)}))
         except affinity.AffinityError as error:
             raise HostingError(str(error)) from None
-        # One shop process each; raises where PostgreSQL has no room for their connections.
+        # One shop process each; raises if PostgreSQL has no room for their connections.
         database.threads_of_a_shop(self.lab, len(self.names), self.lab.shop_workers)
         database.check_redis(self.lab)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -176,7 +177,7 @@ class PlainShops(Started):
     # ---- the end -------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """Gateways first: while they drain they need their shops."""
+        """End the gateways first: while they drain they need their shops."""
         deadline_s = time.monotonic() + END_PATIENCE_S
         for program in ("gateway", "shop"):
             ended = [part.process for part in self._parts if part.name.endswith(program)]

@@ -3,7 +3,8 @@
     with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
         platform.applications[0].https_url
 
-PostgreSQL and Redis are the running appliance's, beside the platform and unmanaged.
+PostgreSQL and Redis are the running appliance's; they are not part of the platform.
+
 The thread that enters must live as long as the block: the kernel ends everything with it.
 """
 
@@ -32,9 +33,9 @@ _PAUSE_S = 0.1
 
 
 class Platform(Started):
-    """A context manager; raises HostingError when something cannot be started.
+    """A context manager; raises HostingError when a part cannot be started.
 
-    `say` is told what is being done. `applications` are there once it has been entered.
+    `say` receives the progress. `applications` exist once it has been entered.
     """
 
     def __init__(
@@ -46,13 +47,15 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """What the CPU manager has accounted for, a line each interval; anew for each platform."""
+        """The CPU manager's accounts, a line for each interval; each platform has a new file."""
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
 
     def check(self) -> None:
-        """Raises HostingError, with the reason, if an application has ended; a CPU manager that has
-        ended is started anew."""
+        """Raise HostingError, with the reason, if an application has ended.
+
+        A CPU manager that has ended is started again.
+        """
         for application in self.applications:
             if application.process.poll() is not None:
                 raise HostingError(f"{application.name} has ended: {application.last_words()}")
@@ -108,7 +111,7 @@ class Platform(Started):
         self._running.enter_context(monitoring.also_scraped(self.lab, "platform", self._targets()))
 
     def _targets(self) -> list[monitoring.Group]:
-        """What Prometheus scrapes of it."""
+        """Return the targets that Prometheus scrapes."""
         found = [
             one
             for plan in (application.plan for application in self.applications)
@@ -121,7 +124,7 @@ class Platform(Started):
         return found
 
     def _certificates(self) -> CertificateFiles:
-        """Kept from one platform to the next: a large key takes half a minute to make."""
+        """Return the certificates, which later platforms reuse: a large key takes half a minute."""
         key = self.options.key
         try:
             return certificates.keep(self.lab.state_dir / "certificates" / key, key)[0]
@@ -201,7 +204,7 @@ class Platform(Started):
         started = [application.process for application in self.applications]
         processes.end_all(started, END_PATIENCE_S)
 
-    # ---- where things are ----------------------------------------------------------------------
+    # ---- paths -----------------------------------------------------------------------------------
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"

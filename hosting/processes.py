@@ -1,6 +1,6 @@
 """Processes as /proc shows them at one moment: parents, start times, CPU used, threads.
 
-One read of a process gives parent, identity and CPU, so that tree and account agree.
+A single read of a process gives parent, identity and CPU, so that tree and account agree.
 """
 
 import os
@@ -12,16 +12,16 @@ from typing import Self
 
 TICKS_PER_S: int = os.sysconf("SC_CLK_TCK")
 _GONE = (FileNotFoundError, ProcessLookupError)
-"""What reading /proc raises when the process has ended meanwhile."""
+"""The errors of reading /proc when the process has ended meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process. `started_ticks` tells it from a later one with the same `pid`.
+    """One process. `started_ticks` separates it from a later one with the same `pid`.
 
-    `own_ticks` is CPU of its threads, `ended_children_ticks` that of children it has waited for,
-    with theirs; both user and system, cumulative. One that `has_ended` is a zombie: nobody has
-    waited for it yet.
+    `own_ticks` is the CPU of its threads. `ended_children_ticks` is the CPU of the children it has
+    waited for, with that of their children. Both are user and system time, cumulative. A process
+    that `has_ended` is a zombie: its parent has not waited for it yet.
     """
 
     pid: int
@@ -32,7 +32,7 @@ class Process:
     has_ended: bool = False
 
     def is_same(self, other: "Process | None") -> bool:
-        """True if `other` is this process, at another moment."""
+        """Return whether `other` is this process, at another moment."""
         return other is not None and (self.pid, self.started_ticks) == (
             other.pid,
             other.started_ticks,
@@ -40,9 +40,9 @@ class Process:
 
 
 def read(pid: int) -> Process | None:
-    """The process now; None if there is none."""
+    """Return the process now; None if there is none."""
     try:
-        # Not open(): twice as fast, and this is read for every process in every interval.
+        # open() takes twice as long, and every process is read in every interval.
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:
             content = os.read(descriptor, 4096)
@@ -50,7 +50,7 @@ def read(pid: int) -> Process | None:
             os.close(descriptor)
     except _GONE:
         return None
-    # The name, in parentheses, may have any character; what follows begins with the third field.
+    # The name, in parentheses, may have any character; the rest begins with the third field.
     fields = content[content.rindex(b")") + 2 :].split()
     user, system, children_user, children_system = map(int, fields[11:15])
     return Process(
@@ -64,7 +64,7 @@ def read(pid: int) -> Process | None:
 
 
 def owner(pid: int) -> int | None:
-    """The user (real uid) that runs the process; None if there is none."""
+    """Return the user (real uid) that runs the process; None if there is none."""
     with suppress(*_GONE), open(f"/proc/{pid}/status", "rb") as file:
         for line in file:
             if line.startswith(b"Uid:"):
@@ -73,19 +73,19 @@ def owner(pid: int) -> int | None:
 
 
 def threads(pid: int) -> list[int]:
-    """The ids of the process's threads; empty when it has ended."""
+    """Return the ids of the process's threads; empty when it has ended."""
     with suppress(*_GONE):
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     return []
 
 
 def has_thread(pid: int, thread: int) -> bool:
-    """True if the thread is one of the process's."""
+    """Return whether the thread belongs to the process."""
     return os.path.exists(f"/proc/{pid}/task/{thread}")
 
 
 def tree_cpu_s(pid: int) -> float | None:
-    """CPU seconds of the process and of all that descend from it; None if there is none."""
+    """Return the CPU seconds of the process and its descendants; None if there is none."""
     root = read(pid)
     if root is None:
         return None
@@ -104,7 +104,7 @@ class Listing(Mapping[int, Process]):
 
     @classmethod
     def now(cls) -> Self:
-        """What there is at the moment; who begins or ends meanwhile may be in it or not."""
+        """Return the present processes; one that begins or ends meanwhile may be missing."""
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         return cls({pid: process for pid in pids if (process := read(pid)) is not None})
 
@@ -118,7 +118,7 @@ class Listing(Mapping[int, Process]):
         return len(self._processes)
 
     def with_descendants(self, roots: Mapping[int, Process]) -> dict[int, Process]:
-        """Those of `roots` that still are, as they are now, and all that descend from them."""
+        """Return the present state of the `roots` that still exist, and of their descendants."""
         found: dict[int, Process] = {}
         waiting = [self[pid] for pid, root in roots.items() if root.is_same(self.get(pid))]
         while waiting:
@@ -129,7 +129,7 @@ class Listing(Mapping[int, Process]):
         return found
 
     def ancestors(self, pid: int) -> list[int]:
-        """The process's parent, its parent's, …"""
+        """Return the process's parent, its parent's parent, …"""
         found: list[int] = []
         process = self.get(pid)
         while process is not None and process.parent and process.parent not in found:

@@ -17,12 +17,14 @@ from hosting.processes import tree_cpu_s
 from hosting.template import Application
 
 _CALL_TIMEOUT_S = 60.0
-"""A shop whose threads are all busy answers late."""
+"""Real seconds for a call: a shop whose threads are all busy answers late."""
 
 
 class RunningApplication:
-    """`process` is its parent process; its gateway and shops are below it. `token` goes with every
-    call of its gateway's admin API and its shops' controllers."""
+    """A running application; `process` is the parent of its gateway and shops.
+
+    `token` goes with every call of its gateway's admin API and its shops' controllers.
+    """
 
     def __init__(
         self,
@@ -35,7 +37,7 @@ class RunningApplication:
         self.plan = plan
         self.process = process
         self.authority = authority
-        """Who has signed its certificate, as a file."""
+        """The file of the authority that has signed its certificate."""
         self._log = log
         self._token = token
 
@@ -49,16 +51,16 @@ class RunningApplication:
 
     @property
     def admin_port(self) -> int:
-        """The gateway's admin API."""
+        """The port of the gateway's admin API."""
         return self.plan.admin_port
 
     @property
     def controller_ports(self) -> tuple[int, ...]:
-        """The controller of each shop process."""
+        """The port of each shop process's controller."""
         return self.plan.controller_ports
 
     def refusal(self) -> str | None:
-        """Why it does not serve a page over HTTPS yet; None when it does."""
+        """Return why it does not serve a page over HTTPS yet; None when it does."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.plan.tls_port, timeout=PAGE_TIMEOUT_S, context=self._context
         )
@@ -75,7 +77,7 @@ class RunningApplication:
         return None if response.status == 200 else f"it answered {response.status}"
 
     def prepare(self, options: PlatformOptions) -> None:
-        """The same shop each time: seeded stock, the options' page work in every shop process."""
+        """Prepare the same shop each time: seeded stock, the options' page work."""
         self.ask(self.controller_ports[0], "POST", "/reset")
         for number, port in enumerate(self.controller_ports):
             wanted = {
@@ -87,19 +89,19 @@ class RunningApplication:
             self.ask(port, "PUT", "/settings", wanted)
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything the gateway says of itself; raises HostingError."""
+        """Return the gateway's whole state; raises HostingError."""
         return self.ask(self.admin_port, "GET", "/snapshot")
 
     def orders(self) -> int:
-        """How many books have been ordered from it; raises HostingError."""
+        """Return the number of its orders; raises HostingError."""
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
-        """CPU of its whole process tree since it began, real seconds."""
+        """Return the CPU of its whole process tree since it began, in real seconds."""
         return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:
-        """What its parent process said last."""
+        """Return the last lines of its parent process's log."""
         return log_tail.of(self._log)
 
     @cached_property

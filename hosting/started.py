@@ -1,11 +1,11 @@
-"""A block in which something runs that takes several steps to start."""
+"""A block around a service that takes several steps to start."""
 
 from contextlib import ExitStack
 from typing import Self
 
 
 class Started:
-    """A context manager: `_start` begins everything and says in `_running` how each is ended."""
+    """A context manager: `_start` begins everything; `_running` has the end of each part."""
 
     def __init__(self) -> None:
         self._running = ExitStack()

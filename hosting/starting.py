@@ -24,10 +24,10 @@ def start(
     log: Path,
     own_session: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """`python -m MODULE …` on these CPUs.
+    """Start `python -m MODULE …` on these CPUs.
 
-    In a session of its own Ctrl-C does not reach it: that reaches who has started all of them
-    alone, and ends them in order.
+    In a separate session Ctrl-C does not reach the process. It only reaches the process that
+    started all of them, which ends them in order.
     """
     command = pinned.command(
         on,
@@ -50,8 +50,10 @@ def start(
 def seed(
     name: str, *, books: int, on: tuple[int, ...], environment: Mapping[str, str], log: Path
 ) -> None:
-    """Tables, `books` and accounts of the shop that `environment` describes; raises HostingError
-    with the shop's `name`."""
+    """Create tables, `books` and accounts of the shop that `environment` describes.
+
+    Raises HostingError with the shop's `name`.
+    """
     process = start(["shop", "migrate-and-seed"], on=on, environment=environment, log=log)
     try:
         status = process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)

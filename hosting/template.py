@@ -10,17 +10,20 @@ from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
-"""The least the shop has; eDragon's load is handshakes, not searching."""
+"""The smallest catalogue of the shop; eDragon's load is handshakes, not searching."""
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""Its own parts are all on this machine's loopback, wherever the appliance's are."""
+"""The variables of hosts: all parts of an application are on this machine's loopback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One application. `port`: its front's, plain HTTP; the shops' ports and those of their
-    controllers in the same order. `cpus`: where its processes begin; `processors`: what its
-    admission takes it to have, 0 for what the CPU manager assigns."""
+    """One application, with its ports and processors.
+
+    `port` is its front's, plain HTTP; the shops' ports and those of their controllers are in the
+    same order. `cpus` are the CPUs on which its processes begin. `processors` is the number that
+    its admission assumes, 0 for the CPU manager's assignment.
+    """
 
     name: str
     priority: float
@@ -35,12 +38,12 @@ class Application:
 
     @property
     def schema(self) -> str:
-        """Its schema in the database, from which its keys and cookies have their names."""
+        """Its schema in the database; its keys and cookies are named after it."""
         return self.name.replace("-", "_")
 
 
 def name_of(number: int) -> str:
-    """The name of application `number`, from 1."""
+    """Return the name of application `number`, from 1."""
     return f"application-{number}"
 
 
@@ -53,9 +56,9 @@ def environment(
     key: Path,
     cpu_manager: Path | None,
 ) -> dict[str, str]:
-    """The environment of an application's parent process, which all its processes inherit.
+    """Return the environment of an application's parent process, which all its processes inherit.
 
-    What only one shop process has (its ports) `hosting.application` adds.
+    `hosting.application` adds the ports of each shop process.
     """
     parameters: dict[str, float] = {}
     if options.admission == "eac":
@@ -86,7 +89,7 @@ def environment(
         "CPU_MANAGER": cpu_manager or "",
     }
     own = {
-        APPLIANCE_VARIABLE: lab.state_dir,  # so that `make down` leaves nothing of it
+        APPLIANCE_VARIABLE: lab.state_dir,  # so that `make down` also ends it
         **dict.fromkeys(_HOSTS, hosts.LOOPBACK),
         "DOORBUSTER_SHOP_SCHEMA": application.schema,
         "DOORBUSTER_SHOP_PORT": application.shop_ports[0],
@@ -94,7 +97,7 @@ def environment(
         "DOORBUSTER_SHOP_CPUS": ",".join(map(str, application.cpus)),
         "DOORBUSTER_SHOP_WORKERS": application.shop_threads,
         "DOORBUSTER_CATALOGUE_BOOKS": CATALOGUE_BOOKS,
-        "DOORBUSTER_ADS_PORT": "",  # no banners: the ad server is not among what is hosted
+        "DOORBUSTER_ADS_PORT": "",  # no banners: the platform hosts no ad server
         **{f"DOORBUSTER_GATEWAY_{name}": value for name, value in gateway.items()},
     }
     return lab.environment() | {name: str(value) for name, value in own.items()}
