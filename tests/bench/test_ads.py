@@ -1,4 +1,4 @@
-"""The ad server's benchmark: what its figures are made of."""
+"""The ad server's benchmark: the parts of its tables."""
 
 import time
 

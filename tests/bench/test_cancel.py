@@ -1,4 +1,4 @@
-"""The cancelling benchmark's figures: percentiles, the table, the verdict."""
+"""The cancelling benchmark's results: percentiles, the table, the verdict."""
 
 import pytest
 from rich.console import Console

@@ -1,4 +1,4 @@
-"""What a lesson of `make bench-class` counts."""
+"""The counts of a lesson of `make bench-class`."""
 
 import sqlite3
 from datetime import UTC, datetime
@@ -40,7 +40,8 @@ def test_longest_wait_of_each_student(tmp_path):
 
 
 def test_harm_is_a_fault_or_a_call_that_was_let_in():
-    """A refusal of an attack is good; a 500, or an inner call without a token, is not."""
+    """A refusal of an attack is good; a 500, or an inner call that succeeds without a token, is
+    not."""
     inner = classroom_attacks.INNER_HOST
     answers = [Answer("x", 1.0, 400, "/"), Answer("x", 1.0, 500, "/")]
     answers += [Answer(inner, 1.0, 401, "/"), Answer(inner, 1.0, 200, "/")]

@@ -1,4 +1,4 @@
-"""The gateway's benchmark: reading wrk, the table's ratios, what it says when a tool is missing."""
+"""The gateway's benchmark: reading wrk, the table's ratios, the message about a missing tool."""
 
 import pytest
 from click import ClickException

@@ -1,4 +1,4 @@
-"""The bench of decisions: it measures every policy, at the length it says."""
+"""The bench of decisions: it measures every policy, at the lengths that it prints."""
 
 import pytest
 from click.testing import CliRunner

@@ -27,7 +27,7 @@ def echo(argument: Any) -> Any:
 
 
 def refuse(argument: str) -> None:
-    """Raise what is asked for."""
+    """Raise the error that the argument names."""
     raise {"own": OwnError, "foreign": KeyError}[argument]("field: 3; allowed: 1 or 2\nsecond")
 
 

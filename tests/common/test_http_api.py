@@ -24,7 +24,7 @@ class Inner(Body):
 
 
 class Wanted(Body):
-    """What a call takes."""
+    """The input of a call."""
 
     name: str = Field(max_length=5, description="a text of at most 5 characters")
     kind: Literal["a", "b"] = Field("a", description="its kind")
@@ -37,13 +37,13 @@ class Wanted(Body):
 
 
 class Done(Reply):
-    """What a call answers."""
+    """The answer of a call."""
 
     name: str
 
 
 class Wish(Query):
-    """What a call takes in its address."""
+    """The parameters of a call's address."""
 
     limit: int = Field(5, ge=1, le=9, description="entries")
 

@@ -67,7 +67,7 @@ def test_a_refusal_carries_the_reason_and_the_answer(client: JsonClient) -> None
 
 
 def test_a_refusal_without_json_has_the_reason_of_its_status(client: JsonClient) -> None:
-    """A page of HTML says nothing that fits into a message."""
+    """A page of HTML has no text that fits into a message."""
     with pytest.raises(RefusedError, match="Bad Gateway") as refused:
         client.call("GET", "/broken")
     assert refused.value.answer is None

@@ -37,13 +37,13 @@ STRANGER = 65534
 
 @pytest.fixture
 def name():
-    """A lock of this test alone."""
+    """Return the name of a lock of this test alone."""
     return f"test-{uuid.uuid4().hex}"
 
 
 @contextlib.contextmanager
 def held(name, script=HOLD, user=None):
-    """Another process that holds the lock; `user` becomes its user id."""
+    """Run another process that holds the lock; `user` becomes its user id."""
     with subprocess.Popen(
         [sys.executable, "-c", script, name, "" if user is None else str(user)],
         cwd=REPOSITORY,
@@ -72,7 +72,7 @@ def test_a_second_process_learns_who_holds_it(name):
 
 
 def test_a_closed_one_is_free(name):
-    """Closing the socket lets go of the lock."""
+    """Closing the socket releases the lock."""
     machine_lock.take(name).close()
     machine_lock.take(name).close()
     assert machine_lock.holder_of(name) is None

@@ -1,4 +1,4 @@
-"""A taken port is told by who holds it and how to choose another."""
+"""The message about a taken port names the holder and a way to choose another port."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from runtime.settings import OPTIONAL_PORTS, load
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port this very process listens on."""
+    """Yield a port on which this process listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -9,7 +9,7 @@ from common import private_file
 
 @pytest.fixture
 def long(tmp_path):
-    """A path that is too long for a socket, with a folder it can be in."""
+    """Return a path that is too long for a socket, in a folder that exists."""
     folder = tmp_path / ("a" * 60) / ("b" * 60)
     folder.mkdir(parents=True)
     return folder / "own.sock"

@@ -23,7 +23,7 @@ PATIENCE_S = 240.0
 
 
 def started(program: str, *, leads_group: bool = False) -> tuple["subprocess.Popen[str]", str]:
-    """A process, and the first line that it prints."""
+    """Start a process; return it, and the first line that it prints."""
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Waiting until something is so."""
+"""Waiting until a condition holds."""
 
 import pytest
 
@@ -8,7 +8,7 @@ LONG_S = 240.0
 
 
 def test_the_first_true_answer_is_returned() -> None:
-    """Nothing is called after it."""
+    """The function is not called after it."""
     answers = iter([None, 0, "here"])
     assert wait_until(lambda: next(answers), LONG_S, every_s=0.001) == "here"
     assert list(answers) == []
@@ -21,7 +21,7 @@ def test_the_last_reason_is_returned_when_time_runs_out() -> None:
 
 
 def test_the_end_of_a_reason_ends_the_wait() -> None:
-    """A reason is awaited as long as there is one."""
+    """The wait goes on as long as there is a reason."""
     reasons = iter(["connection refused", "status 503", None])
     assert wait_while(lambda: next(reasons), LONG_S, every_s=0.001) is None
 

@@ -1,7 +1,7 @@
-"""Reading PromQL: which series a query names, by which labels, and what labels its answer has.
+"""Reading PromQL: the series that a query names, its labels, and the labels of its answer.
 
-`promql_parser` is a binding of Prometheus' own grammar; what is known of series comes from the
-collectors (`dashboards.metrics`), the exporters' list and the recording rules.
+`promql_parser` is a binding of Prometheus' grammar. The known series come from the collectors
+(`dashboards.metrics`), the exporters' list and the recording rules.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,16 +16,16 @@ from runtime.monitoring import SOURCE
 Labels = frozenset[str]
 TARGET = frozenset({"job", "instance"})
 OF_APPLICATIONS = ("doorbuster_gateway_", "doorbuster_shop_")
-"""Their targets say whose they are, too (runtime/monitoring.py)."""
+"""Series whose targets also have the label of the application (runtime/monitoring.py)."""
 
 
 class Unknown(ValueError):  # noqa: N818
-    """A query names what there is not."""
+    """A query names a series or a label that does not exist."""
 
 
 @cache
 def scraped() -> Mapping[str, Labels]:
-    """Every series that Prometheus gets, and all its labels."""
+    """Return every series that Prometheus gets, and all its labels."""
     own = metrics.labels_by_series()
     theirs = {name: labels for job in exporters.SERIES.values() for name, labels in job.items()}
     found = {name: labels | TARGET for name, labels in (own | theirs).items()}
@@ -37,7 +37,7 @@ def scraped() -> Mapping[str, Labels]:
 
 @cache
 def recorded() -> Mapping[str, Labels]:
-    """Every series that a recording rule makes, and its labels."""
+    """Return every series that a recording rule makes, and its labels."""
     found: dict[str, Labels] = {}
     for rule in rules("recording"):
         found[rule["record"]] = answer_labels(rule["expr"], {**scraped(), **found})
@@ -45,19 +45,22 @@ def recorded() -> Mapping[str, Labels]:
 
 
 def rules(name: str) -> list[dict[str, object]]:
-    """The rules of one file."""
+    """Return the rules of one file."""
     text = (SOURCE / "rules" / f"{name}.yml").read_text(encoding="utf-8")
     return [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
 
 
 def known() -> Mapping[str, Labels]:
-    """Every series there can be."""
+    """Return every possible series."""
     return {**scraped(), **recorded()}
 
 
 def answer_labels(query: str, series: Mapping[str, Labels] | None = None) -> Labels:
-    """The labels of the query's answer. Raises ValueError when it does not parse, Unknown when a
-    series or a label in it is not among `series` (everything known, if not given)."""
+    """Return the labels of the query's answer.
+
+    Raises ValueError when it does not parse, Unknown when a series or a label in it is not among
+    `series` (everything known, if not given).
+    """
     return _labels(promql.parse(query), known() if series is None else series)
 
 

@@ -1,4 +1,4 @@
-"""The metrics of all parts, as their collectors tell them, and the page about them."""
+"""The metrics of all parts, as their collectors describe them, and the page about them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A family of processes that a test tells what to do, and a CPU manager of its own."""
+"""Processes that follow a test's commands, and a separate CPU manager."""
 
 import json
 import os
@@ -90,20 +90,20 @@ class Family:
         self.pid = self.process.pid
 
     def tell(self, command):
-        """The answer to a command."""
+        """Send a command; return the answer."""
         self.process.stdin.write(command + "\n")
         return self.process.stdout.readline().strip()
 
     def fork(self):
-        """The pid of a new child."""
+        """Start a child; return its pid."""
         return int(self.tell("fork"))
 
     def grandchild(self):
-        """The pids of a new child and of its child."""
+        """Start a child that starts a child; return both pids."""
         return tuple(map(int, self.tell("grandchild").split()))
 
     def thread(self):
-        """The id of a new thread."""
+        """Start a thread; return its id."""
         return int(self.tell("thread"))
 
     def kill(self):
@@ -114,12 +114,12 @@ class Family:
 
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))[:2]
-"""On which the tests share out processors; one where there is only one."""
+"""The processors that the tests divide; a single one where there is only one."""
 
 
 @contextmanager
 def families(count=1):
-    """So many of them, which end with the block."""
+    """Yield `count` families, which end with the block."""
     made = []
     try:
         for _ in range(count):
@@ -131,7 +131,7 @@ def families(count=1):
 
 
 def cpus_of(*pids):
-    """The sets of CPUs (as tuples) on which threads of these processes may run, as /proc says."""
+    """Return the sets of CPUs (as tuples) of these processes' threads, as /proc shows them."""
     found = set()
     for status in (file for pid in pids for file in Path(f"/proc/{pid}/task").glob("*/status")):
         for line in status.read_text().splitlines():
@@ -150,17 +150,17 @@ class Talk:
         self.lines = self.socket.makefile("rb")
 
     def say(self, *messages):
-        """Messages, or bytes as they are."""
+        """Send messages; bytes are sent unchanged."""
         data = b"".join(m if isinstance(m, bytes) else written(m) for m in messages)
         self.socket.sendall(data)
 
     def hear(self):
-        """The next message; None at the end."""
+        """Return the next message; None at the end."""
         line = self.lines.readline()
         return from_manager(line) if line else None
 
     def hear_until(self, accepts):
-        """The first message that `accepts`."""
+        """Return the first message for which `accepts` is true."""
         deadline_s = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline_s:
             message = self.hear()
@@ -206,7 +206,7 @@ class Ecm:
         return json.loads(json.dumps(ask_status(self.path, PATIENCE_S)))
 
     def applications(self):
-        """Name → what the manager says of the application."""
+        """Return name → the manager's status of the application."""
         return {one["application"]: one for one in self.status()["applications"]}
 
     def until(self, condition):
@@ -224,7 +224,7 @@ class Ecm:
         return talk
 
     def register(self, name, family, requested=None, *, priority=1.0, processors=None):
-        """A connection over which `family` is registered and asks for processors."""
+        """Return a connection over which `family` is registered and requests processors."""
         talk = self.talk()
         talk.say(Register(name, priority, family.pid, processors))
         if requested is not None:
@@ -248,7 +248,7 @@ class Ecm:
 
 @contextmanager
 def manager(**options):
-    """A running manager with files of its own, ended with the block."""
+    """Yield a running manager with separate files, which ends with the block."""
     folder = Path(tempfile.mkdtemp(prefix="ecm-"))  # short: a socket's path is limited
     try:
         ecm = Ecm(folder, **options)

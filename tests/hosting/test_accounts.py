@@ -19,7 +19,7 @@ def tree(*members):
 
 
 def used(*looks):
-    """Ticks used between looks."""
+    """Return the ticks used between samples."""
     meter = CpuMeter(looks[0])
     return [round(meter.used_s(look) * TICKS_PER_S) for look in looks[1:]]
 

@@ -1,4 +1,4 @@
-"""`python -m hosting application` by hand: what is missing is said in a line."""
+"""`python -m hosting application` by hand: an error of one line names what is missing."""
 
 import pytest
 from click.testing import CliRunner

@@ -1,4 +1,5 @@
-"""What the CPU manager decides and does, turn by turn, to real processes; affinities from /proc."""
+"""The CPU manager's decisions and their effects on real processes, turn by turn, read
+from /proc."""
 
 import os
 import random

@@ -39,7 +39,7 @@ ALL = ",".join(map(str, CPUS))
 
 @pytest.fixture
 def folder():
-    """A short path: a socket's is limited."""
+    """Yield a folder with a short path: a socket's path is limited."""
     folder = Path(tempfile.mkdtemp(prefix="ecm-"))
     yield folder
     shutil.rmtree(folder)
@@ -252,7 +252,7 @@ def test_a_hundred_applications():
 
 
 def run(*arguments):
-    """(exit status, what was printed) of a command that ends by itself."""
+    """Return (exit status, output) of a command that ends by itself."""
     done = CliRunner().invoke(main, [str(one) for one in arguments], prog_name="hosting")
     assert done.exception is None or isinstance(done.exception, SystemExit)
     return done.exit_code, done.output
@@ -313,7 +313,7 @@ DOCUMENT = REPOSITORY / "docs" / "edragon.md"
 
 @two_cpus
 def test_the_documented_exchange(folder):
-    """Line by line what docs/edragon.md shows, on the CPUs of this machine."""
+    """The exchange follows docs/edragon.md line by line, on the CPUs of this machine."""
     text = DOCUMENT.read_text()
     example = re.search(r"<!-- example: exchange -->\n```\n(.*?)```", text, re.S).group(1)
     with families(2) as (one, other), manager(on=ALL, interval_s=0.01) as m:

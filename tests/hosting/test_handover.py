@@ -12,7 +12,7 @@ NOBODY = frozenset()
 
 
 def sets(text):
-    """`a=01 b=2` as a mapping."""
+    """Return `a=01 b=2` as a mapping."""
     pairs = (one.split("=") for one in text.split())
     return {name: frozenset(map(int, cpus)) for name, cpus in pairs}
 

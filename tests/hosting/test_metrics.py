@@ -1,4 +1,4 @@
-"""The CPU manager's figures for Prometheus."""
+"""The CPU manager's metrics for Prometheus."""
 
 import socket
 import urllib.request
@@ -28,7 +28,7 @@ STATUS = {
 
 
 def figures(families):
-    """Name → labels' values → value."""
+    """Return name → labels' values → value."""
     return {
         family.name: {tuple(sample.labels.values()): sample.value for sample in family.samples}
         for family in families

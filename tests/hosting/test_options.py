@@ -1,4 +1,4 @@
-"""What a platform may be asked to be."""
+"""The options of a platform, valid and invalid."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_each_application_can_have_half_a_processor_or_the_platform_does_not_sta
     ],
 )
 def test_who_can_share_a_processor_with_whom(priorities, sharing, halves):
-    """And where all ask for much, the CPU manager leaves nobody without."""
+    """Where all applications request many processors, the CPU manager gives some to each."""
     assert most_halves(priorities, sharing) == halves
     if len(set(priorities)) == 1:
         processors = len(priorities) - halves

@@ -1,4 +1,4 @@
-"""What a plain shop beside the appliance's own is told."""
+"""The settings of a plain shop next to the appliance's shop."""
 
 from gateway import settings as gateway_settings
 from hosting import plain

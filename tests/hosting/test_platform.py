@@ -1,4 +1,4 @@
-"""A hosting platform as it really is: two shops behind TLS on one PostgreSQL and one Redis."""
+"""A real hosting platform: two shops behind TLS on one PostgreSQL and one Redis."""
 
 import os
 import socket
@@ -29,7 +29,7 @@ SHELF, WORDS, BOOK = "crime", "winter", 20
 
 
 def customer_of(application):
-    """A walker that comes by HTTPS and trusts the platform's authority."""
+    """Return a walker that comes by HTTPS and trusts the platform's authority."""
     trusted = ssl.create_default_context(cafile=str(application.authority))
     return Walker(application.https_url, trusted)
 
@@ -40,13 +40,13 @@ def buy(customer, username="customer-0001"):
 
 
 def tree(process):
-    """The process and all that descend from it."""
+    """Return the process and all its descendants."""
     parent = psutil.Process(process.pid)
     return [parent, *parent.children(recursive=True)]
 
 
 def alive(processes):
-    """Those that still are, and are more than a name to be collected."""
+    """Return the processes that still live; a zombie does not count."""
     found = []
     for one in processes:
         with suppress(psutil.NoSuchProcess):
@@ -62,7 +62,7 @@ def lab(appliance_database):
 
 @pytest.fixture(scope="module")
 def hosted(lab):
-    """Two applications with an even share of the processors each."""
+    """Yield two applications with an even share of the processors each."""
     with Platform(lab, PlatformOptions(provisioning="static", **OPTIONS)) as platform:
         yield platform
 

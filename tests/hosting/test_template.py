@@ -1,4 +1,4 @@
-"""What an application of the platform is told."""
+"""The settings of an application of the platform."""
 
 from pathlib import Path
 
@@ -29,7 +29,8 @@ def application(number: int) -> Application:
 
 
 def told(number: int, **given: str) -> gateway_settings.Settings:
-    """The settings that application's gateway reads, in an appliance whose own are `given`."""
+    """Return the settings of that application's gateway, in an appliance with the
+    settings `given`."""
     environment = template.environment(
         load(given or None),
         OPTIONS,
@@ -42,7 +43,7 @@ def told(number: int, **given: str) -> gateway_settings.Settings:
 
 
 def test_one_browser_can_be_a_customer_of_two_applications():
-    """All are reached by one host name, and cookies know no ports."""
+    """All applications have one host name, and cookies know no ports."""
     one, other = told(1), told(2)
     names = {each.session_cookie for each in (one, other)}
     names |= {each.signed_cookie for each in (one, other)}
@@ -52,7 +53,7 @@ def test_one_browser_can_be_a_customer_of_two_applications():
 
 
 def test_admission_decides_as_often_as_the_cpu_manager():
-    """Both every 2 paper s; the front counts paper seconds, the manager real ones."""
+    """Both decide every 2 paper s; the front counts paper seconds, the manager real ones."""
     parameters = told(1).connection_admission_parameters
     assert told(1).time_scale == OPTIONS.time_scale
     assert OPTIONS.manager_interval_s == pytest.approx(parameters["k_apl_s"] / OPTIONS.time_scale)

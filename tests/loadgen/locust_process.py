@@ -1,4 +1,4 @@
-"""Starting the real Locust on the real locustfile, and reading what it says."""
+"""Starting the real Locust on the real locustfile, and reading its output."""
 
 import json
 import os
@@ -16,7 +16,7 @@ PATIENCE_S = 240
 
 @dataclass
 class Ended:
-    """A Locust that has ended: its exit status, its JSON lines, everything else it said."""
+    """A Locust that has ended: its exit status, its JSON lines, its other output."""
 
     status: int
     progress: list[dict[str, Any]]
@@ -25,14 +25,14 @@ class Ended:
 
 
 def run(folder: Path, *options: str) -> Ended:
-    """Runs customers headless to the end, in `folder`."""
+    """Run customers headless to the end, in `folder`."""
     with started(folder, "--headless", "--only-summary", *options) as process:
         return finish(process)
 
 
 @contextmanager
 def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """Locust with `options`; killed at the end if it still runs."""
+    """Run Locust with `options`; kill it at the end if it still runs."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -54,7 +54,7 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def finish(process: subprocess.Popen[str], before: Sequence[str] = ()) -> Ended:
-    """Waits for the end; `before` are lines of standard output that were read already."""
+    """Wait for the end; `before` are lines of standard output that were read already."""
     output, errors = process.communicate(timeout=PATIENCE_S)
     lines = [json.loads(line) for line in [*before, *output.splitlines()]]
     progress = [line for line in lines if line["event"] == "progress"]

@@ -1,4 +1,4 @@
-"""The ad server's clients: what they ask for, and one process against a small server."""
+"""The ad server's clients: their requests, and one process with a small server."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The attempt schema: what is written comes back, and what is not of the schema is refused."""
+"""The attempt schema: written rows come back, and rows of another schema are refused."""
 
 import math
 from pathlib import Path

@@ -124,7 +124,7 @@ def test_cookies_are_kept_and_sent_back() -> None:
 
 
 def test_every_set_cookie_of_a_response_is_kept() -> None:
-    """The shop's and the gateway's own come as fields of the same answer."""
+    """The cookies of the shop and of the gateway come as fields of the same answer."""
     answers = [
         b"Set-Cookie: sessionid=s1; HttpOnly; Path=/\r\nset-cookie: csrftoken=c1; Path=/\r\n"
         b"Set-Cookie: doorbuster_session=1.a.2.b; Max-Age=203; Path=/; HttpOnly\r\n",

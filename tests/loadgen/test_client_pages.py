@@ -1,4 +1,4 @@
-"""What clients ask for exists in the real shop, is the same in every run, and is judged right."""
+"""The pages of clients exist in the real shop, are the same in every run, and are judged right."""
 
 from collections import Counter
 

@@ -1,6 +1,6 @@
-"""One client against a real server over real sockets, by a clock that the test holds.
+"""One client and a real server over real sockets, by a clock that the test controls.
 
-Pages take no time by that clock, so what a client does, and when, follows from the model alone.
+Pages take no time by that clock, so a client's actions and their times follow from the model alone.
 """
 
 import math
@@ -22,15 +22,15 @@ CONTROL, TEST = 0, 2
 """A client of either set, with two in each."""
 
 LEAVES_AFTER_S = 1.0
-"""Real seconds; much for the sending of a request, which must have happened by then."""
+"""Real seconds; enough for sending a request, which must have happened by then."""
 PATIENCE_S = 240.0
-"""Real seconds; a page that is to come has this long."""
+"""Real seconds in which an awaited page must come."""
 
 MIX = {"home": 3, "search": 1, "file": 2}
 
 
 class HandClock(RunClock):
-    """Time passes when somebody sleeps, or when the test says so."""
+    """A clock on which time passes when a greenlet sleeps, or when the test moves it."""
 
     def __init__(self) -> None:
         super().__init__(1.0)
@@ -48,9 +48,9 @@ class HandClock(RunClock):
 
 
 class ImpatientWith(ClientPages):
-    """A client who soon leaves pages of some types, and waits long for others.
+    """A client that soon leaves pages of some types, and waits long for others.
 
-    It asks for nothing before the shop has noticed how the requests before it ended.
+    It sends no request before the shop has noticed how the earlier requests ended.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ImpatientWith(ClientPages):
 
 
 class Played:
-    """What one client did at one shop."""
+    """The actions of one client at one shop."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Played:
             self._all_noticed()
 
     def _all_noticed(self) -> None:
-        """Waits until the shop has seen every request, and everybody who left."""
+        """Wait until the shop has seen every request, and every client that left."""
         left = sum(row.outcome == "timed_out" for row in self.rows)
 
         def all_seen() -> bool:
@@ -113,7 +113,8 @@ def _searches_hang(seen: Seen, clock: HandClock) -> str:
 
 
 def _expected(clients: Clients, client: int, until_s: float, lost: str) -> list[tuple[object, ...]]:
-    """Step, page, attempt, due time and outcome of all attempts when pages `lost` never come."""
+    """Return step, page, attempt, due time and outcome of all attempts when pages `lost` never
+    come."""
     found: list[tuple[object, ...]] = []
     turn: Turn = clients.first(client)
     due_s = turn.pause_s

@@ -18,7 +18,7 @@ from tests.loadgen import locust_process
 SEED = 3
 
 PATIENT = ("--patience-max-s", "1e6")
-"""Nobody leaves because this machine is slow."""
+"""A patience for which no client leaves because this machine is slow."""
 
 QUICK = (
     *("--progress", "json", "--seed", str(SEED), "--time-scale", "20"),
@@ -39,9 +39,9 @@ def _by_client(rows: Iterable[Attempt]) -> dict[int, list[Attempt]]:
 
 
 def _are_the_models(rows: list[Attempt]) -> None:
-    """Every client asked for what the model says, in its order, and began nothing too late.
+    """Assert that every client sent the model's requests, in order, and began none too late.
 
-    One that a machine kept from its first turn until time was up, three seconds, has no row.
+    A client that the machine delayed for the whole run, three seconds, has no row.
     """
     clients = Clients(MODEL, SEED)
     by_client = _by_client(rows)

@@ -1,6 +1,6 @@
-"""The Connection Sentry's clients: their draws, what follows on what, and what is refused.
+"""The Connection Sentry's clients: their draws, the order of their actions, and invalid values.
 
-Sample sizes are given with fixed seeds; bounds are four standard errors of what is estimated.
+Sample sizes are given with fixed seeds; bounds are four standard errors of the estimate.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What is said of a run as a whole."""
+"""The summary of a whole run."""
 
 import pytest
 
@@ -11,7 +11,10 @@ CLIENTS = {"clients_per_set": "5", "arrivals_until_s": "60"}
 
 
 def _told(given: dict[str, str], ended: int) -> Collector:
-    """Two workers have told everything; so many of the first's ended, and all of the second's."""
+    """Return a collector with all reports of two workers.
+
+    `ended` of the first worker's sessions have ended, and all of the second's.
+    """
     options = plan_of(given | {"attempts_file": ""})
     collector = Collector.expecting(options, "http://127.0.0.1", ["one", "two"])
     logs = {"attempts": collector.log, "connections": collector.connections}

@@ -1,4 +1,4 @@
-"""`python -m loadgen` as a person and the experiments call it, and the real httperf on its file."""
+"""`python -m loadgen` as people and experiments call it, and the real httperf on its file."""
 
 import re
 import subprocess

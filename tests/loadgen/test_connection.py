@@ -1,4 +1,4 @@
-"""A customer's connection over TLS, against a real server: sessions, refusals, patience."""
+"""A customer's connection over TLS to a real server: sessions, refusals, patience."""
 
 import math
 import os
@@ -21,7 +21,7 @@ from tests.resetting import will_reset
 pytestmark = certificate.needs_openssl
 
 PATIENCE_S = 120.0
-"""For what does come, however slow this machine is."""
+"""Real seconds for events that do come, however slow this machine is."""
 
 VERSIONS = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
 
@@ -299,7 +299,7 @@ def test_an_authority_for_plain_http_is_refused(made: certificate.Certificate) -
 
 
 def _wait_for_the_end_of(browser: Browser) -> None:
-    """Until the server's close is there, which a thread of its own is about to do."""
+    """Wait until the server's close, from a separate thread, has arrived."""
     from gevent import select
 
     sock = browser._connection._sock
@@ -346,5 +346,5 @@ def test_running_out_of_files_here_is_no_refusal_there(made: certificate.Certifi
 
 
 def _open_files() -> int:
-    """The highest number of an open file, or more."""
+    """Return the highest number of an open file, or more."""
     return max(int(name) for name in os.listdir("/proc/self/fd"))

@@ -1,4 +1,4 @@
-"""The file of connections: its columns, its name, and what is refused."""
+"""The file of connections: its columns, its name, and invalid files."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ TIME_SCALE = 4
 
 @pytest.mark.long
 def test_new_resumed_and_refused_connections_and_replies(tmp_path: Path) -> None:
-    """Nobody leaves because this machine is slow, so that both have seen all there was."""
+    """No customer leaves because this machine is slow, so both have seen every reply."""
     files = certificates.make(tmp_path / "certificates", names=("127.0.0.1",))
     port, tls_port, admin_port = ports.free(3)
     with small_shop() as shop:

@@ -16,7 +16,7 @@ from tests.fake_shop.pages import Seen, small_shop
 from tests.loadgen import locust_process
 
 PATIENT = ("--timeout-s", "600")
-"""Half a minute or more in real time: nobody leaves because this machine is slow."""
+"""A patience of a real half-minute or more: no customer leaves because this machine is slow."""
 
 COLUMNS = ["session", "step", "page", "attempt", "patience_s", "outcome", "status"]
 
@@ -50,7 +50,7 @@ def _cluster(
 
 
 def _next(master: subprocess.Popen[str]) -> str:
-    """The next progress line."""
+    """Return the next progress line."""
     assert master.stdout is not None
     line = master.stdout.readline()
     assert '"progress"' in line, "it ended too early"
@@ -58,7 +58,7 @@ def _next(master: subprocess.Popen[str]) -> str:
 
 
 def _until(master: subprocess.Popen[str], said: str) -> list[str]:
-    """The progress lines up to the first with `said`."""
+    """Return the progress lines up to the first with `said`."""
     lines = [_next(master)]
     while said not in lines[-1]:
         lines.append(_next(master))
@@ -66,7 +66,7 @@ def _until(master: subprocess.Popen[str], said: str) -> list[str]:
 
 
 def _until_at_work(master: subprocess.Popen[str]) -> list[str]:
-    """The progress lines up to the first with an attempt."""
+    """Return the progress lines up to the first with an attempt."""
     lines = [_next(master)]
     while '"attempts": 0,' in lines[-1]:
         lines.append(_next(master))
@@ -74,7 +74,7 @@ def _until_at_work(master: subprocess.Popen[str]) -> list[str]:
 
 
 def _has_customers(worker: subprocess.Popen[str], port: int) -> bool:
-    """Whether a customer of that worker is connected to the shop on that port."""
+    """Return whether a customer of that worker is connected to the shop on that port."""
     connections = psutil.Process(worker.pid).net_connections("tcp")
     return any(one.raddr and one.raddr.port == port for one in connections)
 
@@ -133,7 +133,7 @@ def test_two_workers_know_how_many_arrive(tmp_path: Path) -> None:
 def _without_its_first_worker(
     folder: Path, workers: int, sign: signal.Signals, *options: str
 ) -> locust_process.Ended:
-    """How a run ends whose first worker is ended by `sign` when it is at work."""
+    """Return the end of a run whose first worker is ended by `sign` when it is at work."""
     with (
         small_shop() as shop,
         _cluster(folder, workers, "--host", shop.url, *options) as (master, there),

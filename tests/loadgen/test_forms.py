@@ -1,4 +1,4 @@
-"""Reading forms off pages: what a browser would send."""
+"""Reading forms off pages: the fields that a browser would send."""
 
 from urllib.parse import parse_qs
 

@@ -1,4 +1,4 @@
-"""Where customers go whom nobody told."""
+"""The customers' target where no option names one."""
 
 import os
 import subprocess

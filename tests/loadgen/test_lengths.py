@@ -1,6 +1,6 @@
 """Session lengths: the distributions, their moments, the walks of a length.
 
-Sample sizes are 200,000 with fixed seeds. Bounds are four standard errors of what is estimated: a
+Sample sizes are 200,000 with fixed seeds. Bounds are four standard errors of the estimate: a
 correct drawing is outside of one with a probability of 6e-5.
 """
 

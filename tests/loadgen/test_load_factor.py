@@ -1,4 +1,4 @@
-"""Another load in mid-run: the same customers, sooner or later."""
+"""Another load during a run: the same customers, earlier or later."""
 
 import math
 from pathlib import Path

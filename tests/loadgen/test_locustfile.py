@@ -16,7 +16,7 @@ from tests.fake_shop.pages import Seen, small_shop
 from tests.loadgen import locust_process
 
 PATIENT = ("--timeout-s", "600")
-"""Half a minute or more in real time: nobody leaves because this machine is slow."""
+"""A patience of a real half-minute or more: no customer leaves because this machine is slow."""
 
 # 120 sessions arrive within about 1.2 real seconds.
 QUICK = (
@@ -186,7 +186,7 @@ def test_arrivals_until_a_time_are_planned_in_advance(tmp_path: Path) -> None:
 
 
 def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path: Path) -> None:
-    """As admission does it: some new sessions are turned away, nobody later than that."""
+    """As with admission, some new sessions are turned away, but no later requests."""
     turned_away: set[int] = set()
 
     def manner(seen: Seen) -> str:

@@ -1,4 +1,4 @@
-"""The options: their defaults, and one line for whatever is refused."""
+"""The options: their defaults, and one line for each invalid value."""
 
 import math
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "loadgen.md"
 
 
 def of_sessions(given: Mapping[str, str]) -> Sessions:
-    """What the options make of sessions in an open loop."""
+    """Return the options' sessions in an open loop."""
     load = plan_of(given).load
     assert isinstance(load, Sessions)
     return load
@@ -422,7 +422,7 @@ def test_each_option_of_other_customers_is_refused(
 
 
 def assert_refused(given: dict[str, str], line: str) -> None:
-    """In one line that begins so, and by the option that it names."""
+    """Assert an error of one line that begins with `line`, which names the option."""
     with pytest.raises(OptionError) as refusal:
         plan_of(given)
     assert str(refusal.value).startswith(line)

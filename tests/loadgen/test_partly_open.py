@@ -19,7 +19,7 @@ SESSIONS = 4000
 
 
 def _mean_length(end: float, most: int) -> float:
-    """The mean of the capped geometric length, added up from its definition."""
+    """Return the mean of the capped geometric length, added up from its definition."""
     survives = [(1 - end) ** n for n in range(most)]
     return math.fsum(survives)
 

@@ -24,7 +24,7 @@ pytestmark = certificate.needs_openssl
 
 SEED = 3
 MODEL = PartlyOpenModel(3, 6, 5, timeout_s=2e4)
-"""Nobody leaves because this machine is slow: 1000 real seconds."""
+"""A model with a patience of 1000 real seconds: no session leaves because this machine is slow."""
 SCHEDULE = Schedule.of_rates([RateStep(0, 1), RateStep(10, 0.5)], 30)
 QUICK = (
     *("--progress", "json", "--seed", str(SEED), "--time-scale", "20", "--partly-open"),
@@ -57,7 +57,8 @@ def _connections(folder: Path) -> list[dict[str, Any]]:
 
 
 def _are_the_models(by_session: dict[int, list[Attempt]]) -> None:
-    """Every session came when the model says, and asked for its pages and their images."""
+    """Assert that every session came at the model's time and requested its pages and
+    their images."""
     sessions = Partly(MODEL, SEED)
     arrivals = list(sessions.arrivals(SCHEDULE))
     assert list(by_session) == list(range(len(arrivals)))

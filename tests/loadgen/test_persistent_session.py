@@ -21,7 +21,7 @@ pytestmark = certificate.needs_openssl
 
 SEED = 1
 PATIENT_S = 1e5
-"""Nobody leaves because this machine is slow: at 1000 paper seconds a second, 100 real ones."""
+"""Paper seconds, 100 real ones at 1000 a second: no session leaves because this machine is slow."""
 
 BUYER = PartlyOpenModel(
     interactions_mean=16, interactions_most=16, think_time_mean_s=1, timeout_s=PATIENT_S,
@@ -53,7 +53,7 @@ def _shop(
 
 
 class _Played:
-    """A session that has been played: its rows, connections, and whether all of it came."""
+    """A session after its end: its rows, connections, and whether all of it came."""
 
     def __init__(
         self,
@@ -152,12 +152,12 @@ def test_a_refused_session_asks_for_nothing_more(made: certificate.Certificate) 
 
 
 IMPATIENT = PartlyOpenModel(3, 3, 0, 1.0, reconnects=100, images_mean=1, transactions_ratio=0)
-"""At a time scale of 1: a page that hangs is left after a second. One that this machine is slower
-with is asked for again, as often as it takes."""
+"""At a time scale of 1 a page that hangs is left after a second. A page that this machine delays
+for longer is requested again until it comes."""
 
 
 def _hanging_once(page: str) -> Callable[[Seen], str]:
-    """The first request for a page of this type hangs."""
+    """Return a shop's behaviour: the first request for a page of this type hangs."""
     manners = iter(["hang"])
     return lambda seen: next(manners, "page") if seen.page == page else "page"
 
@@ -247,7 +247,7 @@ def test_what_is_no_page_ends_the_session(made: certificate.Certificate, manner:
 
 
 def _expect_cut(played: _Played, completed: int) -> None:
-    """So many pages came, or fewer where this machine stood still; the others never did."""
+    """Assert that `completed` pages came, or fewer if this machine stood still, and no others."""
     outcomes = [row.outcome for row in played.rows]
     assert not played.whole
     assert [row.step for row in played.rows] == [0, 1, 2]

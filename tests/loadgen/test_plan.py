@@ -1,4 +1,4 @@
-"""Plans: what JSON they are, what they refuse, and that a worker plays one."""
+"""Plans: their JSON, their errors, and a worker that plays one."""
 
 import json
 import math

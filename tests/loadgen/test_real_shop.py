@@ -31,7 +31,7 @@ def _answer(
 def real_shop(
     appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Settings]:
-    """The seeded shop, serving; pages take what their own queries cost."""
+    """Run the seeded shop; pages take the time of their queries."""
     subprocess.run(
         [sys.executable, "-m", "shop", "migrate-and-seed"],
         cwd=REPOSITORY,

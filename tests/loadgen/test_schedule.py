@@ -1,4 +1,4 @@
-"""The run's clock and the count of what was late."""
+"""The run's clock and the count of late attempts."""
 
 import pytest
 

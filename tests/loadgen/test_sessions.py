@@ -1,4 +1,4 @@
-"""The session model against the paper's numbers, and what makes runs comparable."""
+"""The session model against the paper's numbers, and the equality of compared runs."""
 
 import math
 import tomllib

@@ -1,4 +1,4 @@
-"""How a walk becomes requests, taken from the pages that came before."""
+"""The requests of a walk, made from the pages that came before."""
 
 import re
 from contextlib import closing

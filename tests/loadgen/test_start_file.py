@@ -1,4 +1,4 @@
-"""Load generators that begin together: at the moment in which a file is there."""
+"""Load generators that begin together: at the moment when a file appears."""
 
 import json
 import time

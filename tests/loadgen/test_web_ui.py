@@ -1,4 +1,4 @@
-"""Locust's own web UI starts, watches and stops the customers."""
+"""Locust's web UI starts, watches and stops the customers."""
 
 import json
 import urllib.parse

@@ -1,4 +1,4 @@
-"""An appliance of the test's own: free ports, state in a folder PostgreSQL can reach."""
+"""A test's separate appliance: free ports, state in a folder that PostgreSQL can reach."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ class Appliance:
         return State(self.settings.state_dir)
 
     def run(self, *command: str, timeout_s: float = 300, **variables: str) -> tuple[int, str]:
-        """The exit code and everything printed."""
+        """Run the command; return the exit code and all output."""
         done = subprocess.run(
             [sys.executable, "-m", "runtime", *command],
             cwd=REPOSITORY,
@@ -47,7 +47,7 @@ class Appliance:
 
     @contextmanager
     def running(self, *command: str) -> Iterator["subprocess.Popen[str]"]:
-        """The command while it runs; its output can be read as it comes."""
+        """Yield the command while it runs; its output can be read as it comes."""
         with subprocess.Popen(
             [sys.executable, "-m", "runtime", *command],
             cwd=REPOSITORY,
@@ -60,7 +60,7 @@ class Appliance:
 
 @pytest.fixture(scope="module")
 def appliance() -> Iterator[Appliance]:
-    """An appliance of this module's own, ended and removed afterwards however the tests ended."""
+    """Yield an appliance of this module alone, ended and removed however the tests end."""
     folder = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
     folder.chmod(0o755)
     names = list(load().ports())

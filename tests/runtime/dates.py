@@ -1,13 +1,10 @@
-"""A calendar of a test's own.
-
-Owns: what `datetime.now` says. Must not know: who asks.
-"""
+"""A calendar that a test sets."""
 
 import datetime
 
 
 def in_days(days: int) -> type[datetime.datetime]:
-    """`datetime.datetime` so many days ahead."""
+    """Return a `datetime.datetime` that is `days` days ahead."""
     then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
 
     class Then(datetime.datetime):

@@ -1,4 +1,4 @@
-"""A program `docker` that answers what a test wants, for what no engine can be brought to."""
+"""A program `docker` with a test's answers, for states that no real engine can be brought to."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str | None) -> None:
-    """Put it on the PATH before everything else; without a script there is no docker at all."""
+    """Put the program on the PATH before all others; without a script there is no docker at all."""
     folder.mkdir(exist_ok=True)
     if script is None:
         monkeypatch.setenv("PATH", str(folder))

@@ -1,4 +1,4 @@
-"""Commands on a state folder that is read-only or full: one line, and what can be stopped stops."""
+"""Commands on a state folder that is read-only or full: one line each, and `make down` works."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from tests.runtime.conftest import Appliance
 
 @pytest.fixture
 def small(small_disk: Path) -> Iterator[Appliance]:
-    """A supervisor with a service, its state on a disk of 1 MB."""
+    """Yield a supervisor with a service, whose state is on a disk of 1 MB."""
     made = Appliance(
         {
             "RUNTIME": "native",
@@ -49,7 +49,7 @@ def small(small_disk: Path) -> Iterator[Appliance]:
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """The folder as after a fault of its disk; files that are open stay so."""
+    """Make the folder read-only, as after a fault of its disk; open files stay as they are."""
     subprocess.run(["mount", "--bind", folder, folder], check=True)
     try:
         subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
@@ -60,7 +60,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def full(folder: Path) -> Iterator[None]:
-    """The disk of the folder without a free byte."""
+    """Fill the disk of the folder to the last byte."""
     ballast = folder / "ballast"
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while file.write(b"x" * 512):
@@ -84,7 +84,7 @@ def test_everything_can_be_stopped_and_looked_at(small: Appliance, bad: object) 
 
 
 def test_a_folder_that_cannot_be_emptied_is_named(small: Appliance) -> None:
-    """`make reset` on a read-only disk says what is wrong in one line."""
+    """`make reset` on a read-only disk explains the fault in one line."""
     (small.state.folder / "doorbuster-state").touch()
     with read_only(small.state.folder):
         code, printed = small.run("reset", FORCE="1")
@@ -95,7 +95,7 @@ def test_a_folder_that_cannot_be_emptied_is_named(small: Appliance) -> None:
 
 
 def test_a_supervisor_that_was_killed_is_told_from_one_that_was_stopped(small: Appliance) -> None:
-    """Its services end with it, within seconds, and `make status` says what brings them back."""
+    """Its services end with it, within seconds, and `make status` shows how to start them again."""
     supervisor = Supervisor(small.state)
     services = left_over(small.state)
     pid = supervisor.recorded_pid()

@@ -1,4 +1,4 @@
-"""The way to the virtual environment: what it refuses, and with which fix."""
+"""The way to the virtual environment: its errors, each with the fix."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ from runtime.settings import REPOSITORY
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What the bootstrap reads, without an environment."""
+    """Return a folder with the files that the bootstrap reads, without an environment."""
     (tmp_path / "runtime").mkdir()
     for name in ("runtime/bootstrap.sh", "uv.lock", "pyproject.toml"):
         shutil.copy(REPOSITORY / name, tmp_path / name)

@@ -1,4 +1,4 @@
-"""Certificates: made once, kept while they are good, refused in one line."""
+"""Certificates: made once, kept while they are valid, refused in one line."""
 
 import contextlib
 import socket
@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> CertificateFiles:
 
 
 def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:
-    """Raises what the client says to the server's certificate."""
+    """Shake hands; raise the client's error about the server's certificate."""
     ours, theirs = socket.socketpair()
 
     def serve() -> None:
@@ -105,7 +105,7 @@ def other_authority(files: CertificateFiles) -> bytes:
 
 
 def test_one_that_names_nobody_is_no_good(tmp_path: Path) -> None:
-    """As an authority of long ago may have signed it: a name in its subject only."""
+    """An old authority may have signed it: a name in its subject only."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key

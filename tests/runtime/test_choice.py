@@ -1,4 +1,4 @@
-"""Which runtime `make` takes, on machines that have Docker and that have not."""
+"""The runtime that `make` chooses, on machines with Docker and without it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A class server: `make up` with accounts in classroom mode, and who logs in by TLS.
+"""A class server: `make up` with accounts in classroom mode, and logins by TLS.
 
 One appliance goes through the tests of this module in their order.
 """
@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture(scope="module")
 def class_server(appliance: Appliance) -> Appliance:
-    """The appliance of this module, told to be a class server."""
+    """Return the appliance of this module, configured as a class server."""
     appliance.variables |= {"DOORBUSTER_LAB_ACCOUNTS": "1", "DOORBUSTER_LAB_CLASSROOM": "1"}
     return appliance
 
@@ -75,10 +75,9 @@ def test_status_and_doctor_call_the_console_healthy(class_server: Appliance) -> 
 
 
 def test_nothing_in_the_state_folder_is_for_others(class_server: Appliance) -> None:
-    """Other accounts of the machine reach no file of the appliance's, whatever it is called.
+    """Other accounts of the machine reach no file of the appliance, whatever its name.
 
-    Only PostgreSQL's and Redis' folders are passed through, by the account that root runs them
-    under.
+    Root's PostgreSQL and Redis only pass through to their folders, under their accounts.
     """
     folder = class_server.state.folder
     open_to_others = []

@@ -27,7 +27,7 @@ def mode(path: Path) -> int:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> State:
-    """A state folder as earlier versions made it, with everything that one may have."""
+    """Return a state folder as earlier versions made it, with every file that it may have."""
     state = State(tmp_path / "state")
     for name in ("console/launches", "logs", "live-runs", "prometheus/data", "certificates"):
         (state.folder / name).mkdir(parents=True)
@@ -55,7 +55,7 @@ def test_a_new_folder_is_closed(tmp_path: Path) -> None:
 
 
 def test_an_open_folder_is_closed(opened: State) -> None:
-    """Everything is closed but what others are meant to read; results stay as they are."""
+    """All paths are closed except those meant for others; results stay as they are."""
     results = opened.folder / "results"
     opened.close_to_others(results)
     assert mode(opened.folder) == ITSELF
@@ -92,7 +92,7 @@ def test_the_doctor_names_what_is_open(opened: State, tmp_path: Path) -> None:
 
 
 def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path) -> None:
-    """A new database, and one that an earlier version left open, is for its owner alone."""
+    """A new database, and one that an earlier version left open, are for their owner alone."""
     folder = tmp_path / "state" / "console"
     before = os.umask(0)
     try:
@@ -115,7 +115,7 @@ def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path
 
 
 def test_services_write_for_their_owner_alone(appliance: Appliance) -> None:
-    """Only what writes results, which others may read, has an open umask."""
+    """Only services that write results, which others may read, have an open umask."""
     made: dict[str, Service] = {}
     for name, writes in (("quiet", False), ("writer", True)):
         made[name] = Service(

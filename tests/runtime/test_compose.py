@@ -1,4 +1,4 @@
-"""What is said of containers where no engine answers any more."""
+"""Messages about containers where no engine answers any more."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ STOPPED = "echo 'Cannot connect to the Docker daemon' >&2; exit 1"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """One whose containers were started and not removed."""
+    """Return a project whose containers were started and not removed."""
     for name in ("RUNTIME", "FORCE"):
         monkeypatch.delenv(name, raising=False)
     given = {

@@ -1,4 +1,4 @@
-"""What a person is told when containers cannot be had, and what is read of those there are."""
+"""The messages when containers cannot be used, and the reading of existing containers."""
 
 import json
 from pathlib import Path

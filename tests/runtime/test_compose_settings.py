@@ -1,4 +1,4 @@
-"""What Compose and containers are handed: addresses, secrets, one source of settings."""
+"""The settings of Compose and containers: addresses, secrets, one source."""
 
 import json
 import os
@@ -83,7 +83,7 @@ NEEDED = {
 
 
 def test_each_container_has_the_secrets_it_needs_and_no_other(tmp_path: Path) -> None:
-    """As Compose renders the file, settings and all."""
+    """The test reads the file as Compose renders it, with its settings."""
     if shutil.which("docker") is None or compose_engine.compose_version() is None:
         pytest.skip("there is no Docker Compose")
     secret = {

@@ -1,4 +1,4 @@
-"""What the doctor says of Docker, on machines that have it, have half of it, and have not."""
+"""The doctor's findings on Docker, on machines with it, with half of it, and without it."""
 
 import json
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_a_runtime_that_is_unknown_is_the_diagnosis(
 def test_containers_that_run_are_looked_at_one_by_one(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """And their own ports are not found taken."""
+    """Their ports do not count as taken."""
     docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
     there = [
         told("shop", Health={"Status": "healthy"}),

@@ -1,4 +1,4 @@
-"""The documentation site is built from `docs/`, and a fault in a page keeps it from being built."""
+"""The documentation site is built from `docs/`, and a fault in a page stops the build."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ from runtime.settings import REPOSITORY
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with the site's settings and three pages."""
+    """Return a repository with the site's settings and three pages."""
     docs = tmp_path / "docs"
     docs.mkdir()
     for name in ("_extensions", "_static", "_templates", "conf.py"):

@@ -1,4 +1,4 @@
-"""The doctor says of every condition what it is, and how to fix it."""
+"""The doctor shows every condition, and how to fix it."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     valid_days: int,
     words: str,
 ) -> None:
-    """The appliance's own, and one that somebody else has signed."""
+    """It may be the appliance's certificate, or one that another authority has signed."""
     appliance.state.make()
     own = certificate_files.of(appliance.settings.state_dir)
     with monkeypatch.context() as patch:

@@ -1,4 +1,5 @@
-"""Stopping finds what runs on without a supervisor, and nothing else; what resetting removes."""
+"""Stopping finds exactly the processes that run on without a supervisor; resetting
+removes files."""
 
 import os
 import subprocess

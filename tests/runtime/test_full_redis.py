@@ -1,4 +1,4 @@
-"""What a full Redis keeps, with real servers that are really filled."""
+"""The data that a full Redis keeps, with real servers that are really filled."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ MEMORY_BYTES = 128 * 1024**2
 
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[tuple[redis.Redis, redis.Redis]]:
-    """That of the sessions and that of the queues, configured as `make up` does."""
+    """Yield clients of the sessions' Redis and the queues' Redis, configured as by `make up`."""
     clients = []
     with ExitStack() as running:
         for name, configuration in (
@@ -40,7 +40,7 @@ def servers(tmp_path: Path) -> Iterator[tuple[redis.Redis, redis.Redis]]:
 
 
 def fill(server: redis.Redis) -> int:
-    """Write values of 1 MB until the server's memory was used twice; how many were refused."""
+    """Write values of 1 MB, twice the server's memory in all; return how many were refused."""
     refused = 0
     for number in range(2 * MEMORY_BYTES // 1_000_000):
         try:
@@ -68,7 +68,7 @@ def test_sessions_and_queues_cannot_evict_each_other(
 def test_the_shop_s_redis_takes_the_next_customer_when_it_is_full(
     servers: tuple[redis.Redis, redis.Redis],
 ) -> None:
-    """The sessions that were not used for the longest time go."""
+    """The sessions that were unused for the longest time go."""
     sessions, _ = servers
     assert fill(sessions) == 0
     sessions.set("shop:session", "the next", ex=86_400)
@@ -79,7 +79,7 @@ def test_the_shop_s_redis_takes_the_next_customer_when_it_is_full(
 def test_a_full_queue_is_usable_again_when_results_are_taken(
     servers: tuple[redis.Redis, redis.Redis],
 ) -> None:
-    """It refuses writing, serves reading and removing, and then takes messages again."""
+    """It refuses writes, serves reads and removals, and then takes messages again."""
     _, queues = servers
     queues.rpush("doorbuster-console", "a message")
     assert fill(queues) > 0

@@ -1,4 +1,4 @@
-"""`make up` with an inner host: what only the lab's own machines may reach listens there."""
+"""`make up` with an inner host, on which only ports for the lab's machines listen."""
 
 import psutil
 import pytest

@@ -1,4 +1,4 @@
-"""Whether a process that was noted still lives."""
+"""The check that a noted process still lives."""
 
 import os
 import subprocess

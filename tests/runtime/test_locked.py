@@ -1,4 +1,4 @@
-"""Libraries as uv.lock says, from pypi.org or from a package index of the house."""
+"""Libraries of uv.lock, from pypi.org or from a private package index."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ dev = ["toolz==1.0.0"]
 
 @pytest.fixture
 def house():
-    """A mirror of pypi.org; yields its address and the names that were asked for."""
+    """Yield the address of a mirror of pypi.org, and the names that were requested."""
     asked = []
 
     def mirrored(request):
@@ -41,7 +41,7 @@ def house():
 
 @pytest.fixture
 def project(tmp_path):
-    """Locked with pypi.org."""
+    """Return a project that was locked with pypi.org."""
     folder = tmp_path / "small"
     folder.mkdir()
     (folder / "pyproject.toml").write_text(PROJECT)

@@ -1,4 +1,4 @@
-"""The command line: what must work works whatever stands in `.env`; refusals are one line."""
+"""The command line: vital commands work whatever `.env` contains; errors are one line."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ WARNING = "unknown variable DOORBUSTER_GATEWAY_PROT; did you mean DOORBUSTER_GAT
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A repository with an `.env` of its own, with a slip in it."""
+    """Return a repository with a separate `.env` that has a mistake in it."""
     shutil.copytree(REPOSITORY / "runtime", tmp_path / "runtime")
     (tmp_path / ".env").write_text(f"{SLIP}\nDOORBUSTER_STATE_DIR=here\n")
     return tmp_path

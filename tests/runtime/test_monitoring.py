@@ -1,4 +1,4 @@
-"""What is scraped, and the programs that do it."""
+"""The targets of Prometheus, and the programs that scrape them."""
 
 import json
 import signal
@@ -28,7 +28,7 @@ def settings(tmp_path):
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Install programs that say their version and no more."""
+    """Install programs that print their version only."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -78,7 +78,7 @@ def test_a_scrape_ends_before_the_next_begins():
 
 
 def test_every_job_has_limits_with_room():
-    """A part with too many series or too long labels is refused, and one as it should be is not."""
+    """A part with too many series or too long labels is refused, and a normal one is not."""
     worst = {"gateway": 2 * 10 * 7 * 20 + 8 * 10 + 3 * 21 + 200}  # two policies, eight shadows
     for name, job in configured().items():
         assert 2 * worst.get(name, 300) <= job["sample_limit"] <= 20_000, name
@@ -111,7 +111,8 @@ def test_a_configuration_is_whole_and_without_what_was_there(tmp_path):
 
 
 def test_a_console_with_accounts_is_scraped_by_tls(tmp_path):
-    """Prometheus takes the console's certificate, own or given, by a name it is good for."""
+    """Prometheus accepts the console's certificate, made or given, by a name for which
+    it is valid."""
     given = certificates.make(tmp_path / "given", names=["lab.example.edu", "10.0.0.5"])
     own = certificates.make(tmp_path / "certificates")
     accounts = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_LAB_ACCOUNTS": "1"}
@@ -155,7 +156,8 @@ def test_a_platform_is_scraped_while_it_runs(settings):
 
 
 def test_targets_of_a_platform_that_was_killed_are_forgotten(settings):
-    """And those of one that lives are not; the next platform of the name begins anew."""
+    """Targets of a living platform stay; the next platform of the same name starts without old
+    ones."""
     targets = monitoring.folder_of(settings.state_dir) / "targets"
     targets.mkdir(parents=True)
     groups = monitoring.application_targets("application-1", 1, [2])

@@ -1,4 +1,4 @@
-"""The temporary folder of an ad server that is measured: it goes with its owner, or after it."""
+"""The temporary folder of a measured ad server: it goes with its owner, or after it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a program is when it starts by way of `runtime.pinned`."""
+"""The state of a program that starts through `runtime.pinned`."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_the_program_ends_with_its_parent() -> None:
 def test_a_program_is_not_started_when_its_parent_died_before(
     tmp_path: Path, in_a_file: bool
 ) -> None:
-    """As it is when the runner is killed while this module is still being loaded."""
+    """The runner may be killed while this module is still being loaded."""
     dead = subprocess.Popen(["/bin/true"])
     dead.wait()
     file = tmp_path / "parent.pid"

@@ -27,7 +27,7 @@ as_root = pytest.mark.skipif(not IS_ROOT, reason="only root runs PostgreSQL as a
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that other users may enter, which pytest's own is not."""
+    """Yield a folder that other users may enter, which pytest's folder is not."""
     made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
     made.chmod(0o755)
     yield made
@@ -195,7 +195,7 @@ def test_an_interrupted_initdb_leaves_no_cluster(folder: Path) -> None:
 
 @pytest.fixture
 def crashed(folder: Path) -> Cluster:
-    """A cluster whose server was cut off, with all its processes; postmaster.pid is still there."""
+    """Return a cluster whose server was killed with all its processes; postmaster.pid remains."""
     run_as = account.for_database()
     made = cluster(postgres.find(None, folder / "postgres", run_as), folder, run_as)
     postgres.prepare(made)
@@ -221,7 +221,7 @@ def serving_cluster(made: Cluster) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def name_in_lock(made: Cluster, pid: int) -> None:
-    """As after a power cut: another process has got the number of the server that was cut off."""
+    """Write another process's id into the lock file, as after a power cut."""
     lock = made.data_dir / postgres.LOCK_FILE
     lock.write_text("\n".join([str(pid), *lock.read_text().splitlines()[1:]]) + "\n")
 

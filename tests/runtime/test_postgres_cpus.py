@@ -1,4 +1,4 @@
-"""The real PostgreSQL of the session is moved and put back; what is not ours is left alone."""
+"""The real PostgreSQL of the session is moved and put back; any other is left alone."""
 
 import os
 import pwd
@@ -39,7 +39,7 @@ def postmaster(settings: Settings) -> psutil.Process:
 
 
 def where_it_runs(settings: Settings) -> set[tuple[int, ...]]:
-    """The CPUs of the postmaster and of each of its children."""
+    """Return the CPUs of the postmaster and of each of its children."""
     server = postmaster(settings)
     found = set()
     for process in [server, *server.children(recursive=True)]:
@@ -52,7 +52,7 @@ def where_it_runs(settings: Settings) -> set[tuple[int, ...]]:
 
 @pytest.fixture
 def lab(appliance_database: Settings) -> Iterator[Settings]:
-    """The session's services with a CPU for the shop alone; back on all CPUs afterwards."""
+    """Yield the session's services with a CPU for the shop alone; restore all CPUs afterwards."""
     yield appliance_database.changed(shop_cpus=(ALL[-1],), other_cpus=(ALL[0],))
     server = postmaster(appliance_database)
     for process in [server, *server.children(recursive=True)]:
@@ -64,7 +64,7 @@ def lab(appliance_database: Settings) -> Iterator[Settings]:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that other users may enter, which pytest's own is not."""
+    """Yield a folder that other users may enter, which pytest's folder is not."""
     made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
     made.chmod(0o755)
     yield made
@@ -103,7 +103,7 @@ def test_another_machines_is_left_alone(lab: Settings, caplog: pytest.LogCapture
 def test_one_that_does_not_run_is_not_moved(
     lab: Settings, tmp_path: Path, pid_file: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor is whoever has the process id of one that was killed."""
+    """A process that has the process id of a killed one is not moved either."""
     other = lab.changed(state_dir=tmp_path)
     data_dir(other).mkdir(parents=True)
     if pid_file is not None:

@@ -1,4 +1,4 @@
-"""Whether a Redis answers, on real ones."""
+"""The check that a Redis answers, on real servers."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ PASSWORD = "a 'secret' %/@\\ of \"theirs\""
 
 @pytest.fixture
 def folder():
-    """One that other users may enter, which pytest's own is not."""
+    """Yield a folder that other users may enter, which pytest's folder is not."""
     made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
     made.chmod(0o755)
     yield made
@@ -27,7 +27,7 @@ def folder():
 
 
 def test_one_that_asks_for_a_password_answers(tmp_path):
-    """As those of lab hosts do (ansible/roles/redis); who has the password is not asked here."""
+    """Redis servers of lab hosts do (ansible/roles/redis); the check does not need the password."""
     state = State(tmp_path / "state")
     state.make()
     store = redis_server.Store(redis_server.find(None), state.redis, ports.free(1)[0])
@@ -40,7 +40,7 @@ def test_one_that_asks_for_a_password_answers(tmp_path):
 
 @pytest.fixture
 def locked(folder):
-    """A server that asks for PASSWORD; as root under another account."""
+    """Run a server that requires PASSWORD; as root under another account."""
     run_as = account.for_database()
     installation = redis_server.find(None, folder, run_as)
     [port] = ports.free(1)

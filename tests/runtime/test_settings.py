@@ -1,4 +1,4 @@
-"""Settings: three sources, one order, and refusals that name the variable and what is allowed."""
+"""Settings: three sources, one order, and errors that name the variable and the allowed values."""
 
 import json
 import os

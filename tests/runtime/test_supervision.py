@@ -1,4 +1,4 @@
-"""What a supervisor says that is about to end."""
+"""The answers of a supervisor that is about to end."""
 
 import os
 import signal
@@ -35,7 +35,8 @@ while True:
 
 @pytest.fixture
 def supervisor(tmp_path):
-    """With a service that ends as soon as the file `may-end` exists; all ended afterwards."""
+    """Yield a supervisor whose service ends as soon as the file `may-end` exists; end both
+    afterwards."""
     state = State(tmp_path / "state")
     state.make()
     made = Supervisor(state)
@@ -74,7 +75,7 @@ def test_one_that_is_ending_says_so_and_is_waited_for(supervisor, tmp_path):
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_call_that_an_end_leaves_unanswered(tmp_path, how):
-    """An end in order is reported as such, also where it breaks a call off; a kill is not."""
+    """An orderly end is reported as such, also where it breaks a call off; a kill is not."""
     state = State(tmp_path / "state")
     state.make()
     made = Supervisor(state)
@@ -99,7 +100,7 @@ def test_a_call_that_an_end_leaves_unanswered(tmp_path, how):
 
 
 def _connections_of(socket):
-    """How many it has, accepted or not; the listening one counts, too."""
+    """Return how many connections it has, accepted or not; the listening socket counts, too."""
     rows = (row.split() for row in Path("/proc/net/unix").read_text().splitlines())
     return sum(row[-1].startswith(str(socket)) for row in rows)
 

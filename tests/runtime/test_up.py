@@ -1,7 +1,7 @@
 """The life of an appliance: up, up again, a killed supervisor, down; all of it real.
 
-One appliance goes through the tests of this module in their order: each needs the state the one
-before has left, and a start costs seconds.
+One appliance goes through the tests of this module in their order: each needs the state that the
+last one left, and a start costs seconds.
 """
 
 import contextlib
@@ -91,7 +91,7 @@ def test_everything_listens_on_loopback_only(appliance: Appliance) -> None:
 
 
 def test_a_second_up_restarts_nothing(appliance: Appliance) -> None:
-    """Nor one that would have had a first look."""
+    """A change of the first look restarts nothing either."""
     before = pids(appliance)
     code, printed = appliance.run("up", DOORBUSTER_FIRST_LOOK="1")
     assert code == 0, printed
@@ -147,7 +147,7 @@ def test_a_service_that_dies_is_started_again(appliance: Appliance) -> None:
 
 
 def lives(process: psutil.Process) -> bool:
-    """Not ended; a zombie has, and waits for init to take note, which is not ours to hurry."""
+    """Return whether the process has not ended; a zombie has, and only waits for init."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -192,7 +192,8 @@ def test_a_power_cut_is_over_with_the_next_up(appliance: Appliance) -> None:
 
 
 def test_a_port_that_is_soon_free_again_stops_no_start(appliance: Appliance) -> None:
-    """What a killed predecessor holds is waited for as long as the supervisor tries again."""
+    """The start waits for the resources of a killed predecessor while the supervisor
+    tries again."""
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         began = threading.Event()

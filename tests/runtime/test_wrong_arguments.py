@@ -1,4 +1,4 @@
-"""Arguments that cannot be meant: one line that says what is allowed, status 2."""
+"""Invalid arguments: one line with the allowed values, status 2."""
 
 import os
 import subprocess
@@ -41,11 +41,11 @@ def test_commands(command: click.Command, arguments: str, said: str) -> None:
 def test_help_is_not_a_wrong_argument() -> None:
     @click.group(cls=OneLineGroup)
     def group() -> None:
-        """Several."""
+        """A group of several commands."""
 
     @group.command()
     def one() -> None:
-        """One."""
+        """A single command."""
         click.echo("done")
 
     assert CliRunner().invoke(group, ["one"]).stdout == "done\n"

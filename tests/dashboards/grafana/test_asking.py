@@ -9,7 +9,8 @@ from tests.fake_shop.server import FakeServer
 
 
 class Prometheus(FakeServer):
-    """Has two series of whatever does not begin with `without`, the second of NaN alone."""
+    """A Prometheus with two series for queries that do not begin with `without`; one
+    has only NaN."""
 
     def __init__(self):
         super().__init__(self._answer)

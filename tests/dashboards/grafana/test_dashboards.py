@@ -184,14 +184,14 @@ def test_compose_gives_grafana_what_its_provisioning_asks_for():
 
 
 def variables_in(text: str) -> set[str]:
-    """The names of dashboard variables that are used; those of Grafana itself are left out."""
+    """Return the names of the dashboard variables in a text, without those of Grafana itself."""
     found = re.findall(r"\$\{(\w+)(?::\w+)?\}|\$(\w+)", text)
     names = {braced or plain for braced, plain in found}
     return {name for name in names if not name.startswith("__")}
 
 
 def mounts_of(volumes: dict[str, str]) -> dict[str, str]:
-    """Place in the container → folder of the repository."""
+    """Return place in the container → folder of the repository."""
     return {inside: outside for outside, inside in volumes.items()}
 
 

@@ -1,4 +1,4 @@
-"""Every PromQL of the dashboards parses and names series and labels that there are."""
+"""Every PromQL of the dashboards parses and names existing series and labels."""
 
 import re
 

@@ -13,18 +13,18 @@ DASHBOARDS = committed()
 QUERIES = {
     query: f"{name}: {what}" for name, board in DASHBOARDS.items() for what, query in sql(board)
 }
-"""Each once, with one of the places where it stands."""
+"""Each query once, with one of its places."""
 
 AS_IF_LIVE = """UPDATE results.experiments SET engine = 'live';
 UPDATE results.runs SET revenue_efficiency_ratio = coalesce(revenue_efficiency_ratio, 0.1);
 INSERT INTO results.events SELECT experiment, number, 99, started_at, 5, 'switched', 'SQ', '{}'
 FROM results.runs"""
-"""A simulation becomes a live run in which somebody switched the policy."""
+"""A change of results: a simulation becomes a live run with a switch of the policy."""
 
 
 @pytest.fixture(scope="module")
 def reader(appliance_database, tmp_path_factory):
-    """A connection as the role that may only read; a small result is published."""
+    """Yield a connection as the role that may only read; a small result is published."""
     folder = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patch:
         small_result(folder, patch)
@@ -37,7 +37,7 @@ def reader(appliance_database, tmp_path_factory):
 
 
 def filled(query: str, experiment: str, policies: list[str]) -> str:
-    """As Grafana sends it: variables quoted, macros of time written out."""
+    """Return the query as Grafana sends it: variables quoted, macros of time written out."""
     values = {
         "experiment": [experiment],
         "policy": policies,

@@ -1,4 +1,4 @@
-"""The exporters of others say what rules and dashboards take from them."""
+"""The installed exporters have the series that rules and dashboards use."""
 
 import re
 
@@ -18,9 +18,9 @@ def installed(job):
 
 
 def told(port):
-    """The name of each series and its labels, as Prometheus reads them.
+    """Return the name of each series and its labels, as Prometheus reads them.
 
-    The client library's parser gives counters that lack it the ending _total.
+    The client library's parser would add the ending _total to counters without it.
     """
     text = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=240).text
     found = {}

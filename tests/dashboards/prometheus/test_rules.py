@@ -1,4 +1,4 @@
-"""Recording rules and alerts name series and labels that there are."""
+"""Recording rules and alerts name existing series and labels."""
 
 import re
 
