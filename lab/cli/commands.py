@@ -45,7 +45,7 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         # SIGTERM does what Ctrl-C does: the load ends, the folder stays.
-        # A shell's background jobs are born deaf to Ctrl-C; this one shall hear it all the same.
+        # Background jobs of a shell ignore Ctrl-C by default; this one must not.
         for sign in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sign, signal.default_int_handler)
         try:
@@ -242,7 +242,7 @@ main.add_command(scoreboard)
 def _experiment(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
 ) -> None:
-    """Carry it out on the engine it names, and report."""
+    """Carry out an experiment on the engine that it names, and report."""
     from lab.runner.comparison import compare as make
 
     result = make(spec, fresh=fresh, processes=processes, broker=broker)
@@ -252,7 +252,7 @@ def _experiment(
 
 
 def _report(folder: ComparisonResult) -> None:
-    # matplotlib takes a second to import: only who draws pays for it.
+    # matplotlib takes a second to import: only drawing needs it.
     from lab.analysis.cells import read_cells
     from lab.runner.estimates import DRAWN
     from lab.runner.expectation import Expectation

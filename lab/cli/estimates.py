@@ -27,9 +27,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("leaderboard", "robustness"),
     ("leaderboard", "hysteresis"),
 )
-"""Commands without a spec."""
+"""The commands without a spec."""
 QUICK_S = 120.0
-"""Real seconds: `--run quick` runs what is predicted to take less."""
+"""Real seconds: `--run quick` runs experiments with a shorter prediction."""
 ALLOWED_FACTOR = 1.5
 """An estimate is good when actual and predicted differ by at most this factor."""
 GROUPS = ("quick", "simulated", "all")
@@ -43,7 +43,7 @@ class Entry:
     arguments: tuple[str, ...]
     spec: Spec | None
     what: str
-    """The same for the same experiment, as `time.json` has it."""
+    """A text that is equal for the same experiment, as in `time.json`."""
 
     @property
     def engine(self) -> str:
@@ -53,7 +53,7 @@ class Entry:
         return "live" if f"live {self.what}" in speeds.shipped().costs else "simulated"
 
     def estimate(self, lab: settings.Settings) -> Estimate:
-        """Return what it takes now."""
+        """Return the present estimate."""
         cpus = estimates.cpus_here()
         if self.spec is not None:
             return estimates.of_launch(self.spec, lab, processes=cpus)
@@ -64,7 +64,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A run that has ended: predicted and actual."""
+    """A run that has ended: predicted and actual duration."""
 
     predicted_s: float
     took_s: float
@@ -73,7 +73,7 @@ class Taken:
 
     @property
     def ratio(self) -> float:
-        """How many times longer it takes on an idle machine than was predicted."""
+        """The actual duration on an idle machine over the predicted one."""
         return self.idle_s / self.predicted_s
 
     @property
@@ -114,7 +114,7 @@ def taken(lab: settings.Settings) -> dict[str, Taken]:
 
 
 def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
-    """Return predicted next to actual."""
+    """Return predicted next to actual durations."""
     known = taken(lab)
     cpus = estimates.cpus_here()
     found = Table(
@@ -148,7 +148,7 @@ def _day(at: str) -> str:
 
 
 def chosen(every: Sequence[Entry], names: Sequence[str], lab: settings.Settings) -> list[Entry]:
-    """Return the entries that these names and groups mean; raises SpecError."""
+    """Return the entries with these names and in these groups; raises SpecError."""
     found: list[Entry] = []
     for name in names:
         if name in GROUPS:

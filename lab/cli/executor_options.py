@@ -33,7 +33,7 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def broker_of(celery: str | None) -> str | None:
-    """The broker that `--celery` names, the settings' where it names none; None without it."""
+    """Return the broker that `--celery` names, or that of the settings; None without the option."""
     if celery is None:
         return None
     return broker.checked(celery or settings.load().simulations_broker, "--celery")

@@ -69,14 +69,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command the options that `with_options` takes."""
+    """Give a command the options that `with_options` takes."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
-    """`spec` with the command line's options over it; raises SpecError."""
+    """Return `spec` with the command line's options over it; raises SpecError."""
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
     if given.get("crowded") and given.get("at_once") is False:
@@ -109,7 +109,8 @@ def _standing(
 ) -> list[PolicyChoice]:
     """Return policies behind the gateway, and baseline proxies in its place.
 
-    A proxy is alone unless policies are named. It is as the spec has it, where it has it.
+    A proxy is alone unless policies are named. Its parameters are those of the spec if the spec has
+    it.
     """
     if gateways is None:
         return _chosen(spec, names)
@@ -128,7 +129,8 @@ def _standing(
 
 
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
-    """The spec's own choices of these names, with their parameters; others with their defaults."""
+    """Return the spec's choices of these names with their parameters; others with their
+    defaults."""
     if names is None:
         return list(spec.policy)
     chosen: list[PolicyChoice] = []
@@ -148,7 +150,8 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
 
 
 def _whole(names: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
-    """Join what the option's commas have cut: `HAProxy, tuned` is one label of the spec."""
+    """Join the parts that the option's commas have cut: `HAProxy, tuned` is one label of the
+    spec."""
     left = list(names)
     while left:
         lengths = range(len(left), 1, -1)
@@ -167,9 +170,9 @@ def _choice(**fields: Any) -> PolicyChoice:
 def _behind(
     spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Each queueing policy behind each of these; as the spec has it, where it has both.
+    """Return each queueing policy behind each of these; the spec's version if it has both.
 
-    A baseline proxy has none before it: it is run once.
+    A baseline proxy has no admission in front of it: it runs once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
@@ -194,9 +197,9 @@ def _behind(
 def _when_left(
     choices: Sequence[PolicyChoice], abandonments: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Each choice with each of these; those that were told apart by theirs alone become one.
+    """Return each choice with each abandonment; choices that differ only in theirs become one.
 
-    A label stays where nothing else tells two choices apart: `mine+cancel`.
+    A label stays if nothing more distinguishes two choices: `mine+cancel`.
     """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:

@@ -24,7 +24,7 @@ Carry = Callable[..., None]
 
 
 def leaderboard_command(carry_out: Carry) -> click.Command:
-    """The command; `carry_out(spec, fresh=, processes=, broker=)` is how a comparison is made."""
+    """Return the command; `carry_out(spec, fresh=, processes=, broker=)` runs a comparison."""
 
     @click.command()
     @click.argument("part", type=click.Choice(PARTS), default="board")
@@ -119,7 +119,7 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
 
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
-    """Search settings of the board's policies and of both proxies, or of those that are named."""
+    """Search settings of the board's policies and of both proxies, or of the named ones."""
     from lab.baselines.sheets import PROXIES
     from lab.leaderboard import tuning
     from lab.leaderboard.run_study import carry_out_study
@@ -158,7 +158,7 @@ def _is_recovery_known(spec: Spec) -> bool:
 
 
 def _measure_recovery(carry_out: Carry, spec: Spec, *, fresh: bool, **options: Any) -> None:
-    """Run the rush live, where its runs are missing, and print how soon each row recovers."""
+    """Run the rush live where its runs are missing, and print the recovery of each row."""
     from lab.leaderboard import recovery
     from lab.machine.description import describe_versions
     from lab.report.terminal import show

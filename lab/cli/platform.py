@@ -40,7 +40,7 @@ class Figures:
 
     @classmethod
     def of(cls, application: "RunningApplication") -> "Figures":
-        """Now. Raises HostingError."""
+        """Return the present counts. Raises HostingError."""
         connections = application.snapshot()["connections"]
         return cls(time.monotonic(), connections, application.cpu_s())
 
@@ -91,7 +91,7 @@ def _say(words: str) -> None:
 
 
 def _watch(hosted: "Platform", every_s: float) -> None:
-    """Draw the table again and again; ends by an exception only."""
+    """Draw the table repeatedly; ends only by an exception."""
     before = [Figures.of(one) for one in hosted.applications]
     with Live(console=console, auto_refresh=False) as live:
         while True:
@@ -122,7 +122,7 @@ def _table(
 
 
 def row(name: str, priority: float, then: Figures, now: Figures) -> list[str]:
-    """One application's line: rates are per real second since `then`, CPU used in processors."""
+    """Return one application's line: rates per real second since `then`, CPU in processors."""
     elapsed_s = max(now.at_s - then.at_s, 1e-3)
     admission = now.connections["admission"]["snapshot"]
 

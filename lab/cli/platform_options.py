@@ -24,7 +24,7 @@ _DEFAULTS = {field.name: field.default for field in fields(PlatformOptions)}
 
 
 def _option(flag: str, name: str, **given: Any) -> Callable[[Any], Any]:
-    """The option for a field of PlatformOptions, which has its default."""
+    """Return the option for a field of PlatformOptions, with its default."""
     return click.option(flag, name, default=_DEFAULTS[name], show_default=True, **given)
 
 
@@ -122,14 +122,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command the options that `platform_options` takes."""
+    """Give a command the options that `platform_options` takes."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the chosen platform, with measured costs where none are given.
+    """Return the chosen platform, with measured costs if none are given.
 
     Raises SpecError, and ExperimentError when costs are needed and have not been measured.
     """
@@ -139,7 +139,7 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
     costs_given = (chosen["cto_s"] is not None, chosen["ctn_s"] is not None)
     if any(costs_given) and not all(costs_given):
         raise SpecError("--cto and --ctn: give both or neither")
-    # What cannot be meant is said before what has not been measured.
+    # Report invalid options before missing measurements.
     checked(chosen | {"admission": "none", "cto_s": None, "ctn_s": None})
     if chosen["admission"] == "eac" and not any(costs_given):
         costs = connection_costs.kept(

@@ -26,7 +26,7 @@ class Section(NamedTuple):
 
 
 def sheets() -> list[Section]:
-    """All sheets there are."""
+    """Return all sheets."""
     return [
         Section("Queueing policies", [*map(registry.sheet, POLICIES)]),
         Section("Admission policies", [*map(registry.admission_sheet, ADMISSIONS)]),
@@ -37,7 +37,7 @@ def sheets() -> list[Section]:
 
 
 def as_text(known: Iterable[Section]) -> str:
-    """For a terminal."""
+    """Return the sheets as text for a terminal."""
     lines = []
     for section in known:
         lines += [section.title, "=" * len(section.title), ""]
@@ -54,7 +54,7 @@ def as_text(known: Iterable[Section]) -> str:
 
 
 def as_markdown(known: Iterable[Section]) -> str:
-    """The page docs/policies.md."""
+    """Return the page docs/policies.md."""
     parts = [INTRODUCTION]
     for section in known:
         parts.append(f"## {section.title}\n")
@@ -69,7 +69,7 @@ def as_markdown(known: Iterable[Section]) -> str:
 
 
 def _with_code(sheet: Sheet) -> str:
-    """The rule, with the names of parameters as code."""
+    """Return the rule, with the names of parameters as code."""
     names = "|".join(parameter.name for parameter in sheet.parameters)
     return re.sub(rf"\b({names})\b", r"`\1`", sheet.rule) if names else sheet.rule
 

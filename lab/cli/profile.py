@@ -135,7 +135,7 @@ def costs_table(costs: ConnectionCosts) -> Table:
 
 
 def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
-    """The handshake's share of a session by key size, the recommended one marked."""
+    """Return the handshake's share of a session by key size, with a mark at the recommended one."""
     best = recommended(found)
     table = Table(
         title="Keys of the server certificate",

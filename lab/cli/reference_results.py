@@ -1,7 +1,7 @@
-"""The making of the reference results: one command for each part, whose result is then kept.
+"""The production of the reference results: one command per part, whose result is then kept.
 
-Each part is made in a separate folder under the state folder, so that its command resumes there
-whatever this lab has in `results/`. Only the small race keeps its raw logs: curves and tables are
+Each part runs in a separate folder under the state folder. So its command resumes there,
+independent of this lab's `results/`. Only the small race keeps its raw logs: curves and tables are
 computed before the other logs are deleted.
 """
 
@@ -36,14 +36,14 @@ from runtime import settings
 RACE_SPEC = "lab/cli/reference_race.toml"
 SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
-"""No database listens there: dashboards show what this lab has made, not the references."""
+"""A port without a database: dashboards show this lab's results, not the references."""
 _END_WITHIN_S = 60.0
 _LIVE = "The live reproduction needs a running appliance: {}."
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One reference result: the command that makes it, and what a reader must know of it."""
+    """One reference result: its command, and a remark for readers."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class Part:
 
     @property
     def folder(self) -> Path:
-        """Where it is kept."""
+        """The folder in which it is kept."""
         return reference.FOLDER / f"reference-{self.name}"
 
     def words(self, *, quick: bool) -> list[str]:
@@ -105,16 +105,16 @@ _SHIPPED = (
          text="It is simulated. " + _LIVE.format("doorbuster reproduce sbac --engine live")),
 )  # fmt: skip
 PARTS = tuple(part for part in _SHIPPED if is_offered(part.command))
-"""Those whose command is there, in the order in which they are made: the longest is the last."""
+"""The parts whose command exists, in their order; the longest is the last."""
 
 Say = Callable[[str], None]
 
 
 def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> None:
-    """Make and keep these parts, all where none is named; says how long each took.
+    """Run and keep these parts, all if none is named; print the duration of each.
 
-    A part that this code has made at this scale is left as it is, unless `fresh`. Interrupted, the
-    same call resumes. Raises ExperimentError after the last part if a part failed.
+    A part that this code has already produced at this scale stays, unless `fresh`. After an
+    interruption the same call resumes. Raises ExperimentError after the last part if a part failed.
     """
     wanted = set(names)
     todo = [part for part in PARTS if not wanted or part.name in wanted]
@@ -147,7 +147,7 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
 
 
 def is_up_to_date(part: Part, *, quick: bool) -> bool:
-    """Whether this code has made the part at this scale."""
+    """Return whether this code has produced the part at this scale."""
     mark = Reference.read(part.folder)
     if mark is None or mark.at is None or mark.is_quick != (quick and bool(part.quick)):
         return False
@@ -161,7 +161,7 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
 
 
 def _made(part: Part, work: Path, *, quick: bool) -> float:
-    """Run the command of a part in `work`; returns its real seconds, those before it resumed too.
+    """Run the command of a part in `work`; return its real seconds, including earlier attempts.
 
     Raises ExperimentError when it fails.
     """
@@ -210,7 +210,7 @@ def _result_in(work: Path, part: Part) -> Path:
 
 
 def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: bool) -> None:
-    """Replace the reference at `target` by the result `made`; whole or not at all.
+    """Replace the reference at `target` by the result `made`, completely or not at all.
 
     Raises ExperimentError when the result is damaged or the folder cannot be written.
     """
@@ -340,14 +340,14 @@ def _versions(folder: Path) -> dict[str, Any]:
 
 
 def _facts(folder: Path, name: str) -> dict[str, Any]:
-    """Machine or versions, of a comparison or a report."""
+    """Return machine or versions of a comparison or a report."""
     if (folder / "reproduction.json").is_file():
         return dict(read_json(folder / "reproduction.json")[name])
     return dict(read_json(folder / f"{name}.json"))
 
 
 def _write(path: Path, content: object) -> None:
-    """Write JSON without blanks: these files are many and not edited by hand."""
+    """Write JSON without blanks, because these files are many and not edited by hand."""
     write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 

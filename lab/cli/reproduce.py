@@ -1,4 +1,4 @@
-"""The command `doorbuster reproduce`: its options, and what it prints while it works."""
+"""The command `doorbuster reproduce`: its options and its output."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +100,14 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
 
 def _carry_out(run: "StudyRun", *, fresh: bool) -> None:
-    """Run what is missing, and print how many claims hold."""
+    """Run the missing parts, and print how many claims hold."""
     from lab.files.documents import read_json
     from lab.machine.progress_file import progress_file
     from lab.report.terminal import console
     from lab.runner.study import reproduce as make
 
     result = make(run, fresh=fresh)
-    # A comparison that is part of the study has named its own folder meanwhile.
+    # A comparison that is part of the study has named another folder in the meantime.
     progress_file.tell(now=True, folder=str(result.path))
     rows = read_json(result.path / "claims.json")
     held = [row for row in rows if row["Holds"] == "yes"]

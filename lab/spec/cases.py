@@ -1,4 +1,4 @@
-"""A case of a study: a run, and what is kept of it.
+"""A case of a study: a run, and the metrics that are kept of it.
 
 Two figures that need the same case name it with equal values and share its simulations.
 """
@@ -17,7 +17,7 @@ SimulatedRun = TypeVar("SimulatedRun", ShopRun, PlatformRun)
 
 @dataclass(frozen=True)
 class Case(Generic[Run]):
-    """A run without its seed, and the name of what is kept of it."""
+    """A run without its seed, and the name of its metrics."""
 
     run: Run
     measure: str
@@ -27,35 +27,35 @@ class Case(Generic[Run]):
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":
-        """The case that `as_json` described."""
+        """Return the case that `as_json` wrote."""
         return Case(run_of(plain["run"]), plain["measure"], tuple(plain["own"]))
 
     def as_json(self) -> dict[str, Any]:
-        """All values, JSON-ready."""
+        """Return all values, ready for JSON."""
         return {"run": self.run.as_json(), "measure": self.measure, "own": list(self.own)}
 
     @cached_property
     def id(self) -> str:
-        """Equal for equal cases, on every machine."""
+        """A text that is equal for equal cases, on every machine."""
         return identity(self.as_json())
 
     @property
     def kind(self) -> str:
-        """Cases of a kind take about the same time per request."""
+        """The kind of the case; cases of a kind take about the same time per request."""
         run: RunSpec = self.run
         what = run.server_kind if isinstance(run, ShopRun) else run.kind
         return f"{what}/{self.measure.partition(':')[2]}"
 
     def with_(self, **changes: Any) -> "Case[Run]":
-        """The same case but for `changes` of its run."""
+        """Return the same case with `changes` in its run."""
         return replace(self, run=self.run.with_(**changes))
 
     def expected_requests(self) -> float:
-        """About how many requests are made: the measure of how long it takes."""
+        """Return the approximate number of requests, which determines the duration."""
         return self.run.expected_requests()
 
     def shortened(self: "Case[SimulatedRun]", factor: float) -> "Case[SimulatedRun]":
-        """The same for a part of its time, to see how long it takes."""
+        """Return the same case for a part of its time, to measure its speed."""
         return replace(self, run=self.run.shortened(factor))
 
 

@@ -53,10 +53,10 @@ Engine = Literal["live", "simulated"]
 MOST_POLICIES = 100
 MOST_SHADOWS = 8
 MOST_RUNS = 200_000
-"""Runs of a spec. A result has a folder for each, and its plan is in memory as a whole."""
+"""The most runs of a spec: a result has a folder for each, and its whole plan is in memory."""
 MOST_SEED = 2**63 - 1
 MOST_FAULTS = 20
-"""Faults of a spec that are shown; one is as good as thousands."""
+"""The most faults of a spec that are shown."""
 
 _DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
@@ -71,7 +71,7 @@ def _books(number: int) -> int:
 
 
 class Spec(Section):
-    """A whole experiment. Durations are paper seconds; `time_scale` of them pass in a live one."""
+    """A whole experiment. Durations are paper seconds; `time_scale` of them are a real second."""
 
     version: Literal[1] = 1
     title: str = Field("Comparison", min_length=1, max_length=200)
@@ -89,7 +89,7 @@ class Spec(Section):
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False
-    """Also written: ranks, what of DOOR carries the gain, fairness."""
+    """Whether ranks, the gain of DOOR's rules and fairness are written, too."""
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
     """Policies that observe every run with their defaults and decide nothing; live only."""
     server: Server | None = None
@@ -146,7 +146,7 @@ class Spec(Section):
     def _abandonment_of_their_own(
         cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
     ) -> tuple[PolicyChoice, ...]:
-        """Forget what the spec says already: keys name only what differs."""
+        """Remove an abandonment that equals the spec's: keys name only differences."""
         return tuple(
             policy.model_copy(update={"abandonment": None})
             if policy.abandonment == info.data.get("abandonment")
@@ -310,21 +310,21 @@ class Spec(Section):
 
     @property
     def number_of_runs(self) -> int:
-        """How many runs `comparison.plan` has."""
+        """Return the number of runs of `comparison.plan`."""
         return len(self.policy) * len(self.load.rhos) * self.repetitions
 
     @property
     def has_fifo_server(self) -> bool:
-        """True where SBAC's server is simulated."""
+        """Whether SBAC's server is simulated."""
         return isinstance(self.server, FifoServerSection)
 
     def choice(self, key: str) -> PolicyChoice:
-        """The policy that runs call `key`; KeyError when there is none."""
+        """Return the policy with this key in runs; raises KeyError when there is none."""
         return {policy.key: policy for policy in self.policy}[key]
 
     @property
     def heading(self) -> str:
-        """The title with the loads that are run, whatever the spec was first written for."""
+        """The title with the loads of the runs."""
         if self.load.rho is None or self.load.schedule:
             return self.title
         return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"
@@ -334,7 +334,7 @@ class Spec(Section):
         return policy.abandonment or self.abandonment
 
     def plain(self) -> dict[str, Any]:
-        """Every value that holds, defaults too, as TOML and JSON have them."""
+        """Return every value, including defaults, as in TOML and JSON."""
         plain = self.model_dump(mode="json", exclude_none=True)
         if self.has_fifo_server:
             del plain["page_profile"]
@@ -343,17 +343,20 @@ class Spec(Section):
         return plain
 
     def to_toml(self) -> str:
-        """The spec as a file, every default written out."""
+        """Return the spec as a file, with every default."""
         return tomli_w.dumps(self.plain())
 
     @property
     def fingerprint(self) -> str:
-        """Equal for specs that ask for the same runs."""
+        """Return a text that is equal for specs with the same runs."""
         return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
-    """False for baseline proxies, and for a file whose text is lost: it cannot be run anyway."""
+    """Return whether a policy distinguishes sessions.
+
+    False for baseline proxies, and for a file whose text is lost: it cannot run anyway.
+    """
     from gateway.policies import registry
 
     try:
@@ -367,12 +370,12 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 
 
 def read_spec(text: str, origin: str) -> Spec:
-    """The spec in `text`; raises SpecError, a line per fault, each naming its field."""
+    """Return the spec in `text`; raises SpecError, a line per fault, each naming its field."""
     return spec_of(spec_text.parse(text, origin), origin)
 
 
 def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
-    """The spec of the values in a file; raises SpecError as `read_spec`."""
+    """Return the spec of the values in a file; raises SpecError as `read_spec`."""
     if "version" not in plain:
         raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
     try:
@@ -382,7 +385,7 @@ def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
 
 
 def load_spec(name_or_path: str) -> Spec:
-    """A spec by the path of its file, or by the name of one that comes with the lab."""
+    """Return a spec by the path of its file, or by the name of an included one."""
     path = Path(name_or_path)
     shipped = SPECS / f"{name_or_path}.toml"
     if not path.is_file() and shipped.is_file():
@@ -402,10 +405,10 @@ def _reason(fault: OSError | UnicodeDecodeError) -> str:
 
 
 def changed(spec: Spec, **changes: object) -> Spec:
-    """`spec` with some fields replaced (None leaves one as it is), checked again.
+    """Return `spec` with some fields replaced (None leaves a field as it is), checked again.
 
-    `load__sessions` and the like name a key of a section. If one of the keys for how long
-    sessions arrive is given, it replaces the others.
+    `load__sessions` and similar names are keys of a section. A key for how long sessions arrive
+    replaces the other such keys.
     """
     plain = spec.plain()
     for field, value in changes.items():
@@ -435,27 +438,27 @@ _SECTIONS: dict[str, type[Section]] = {
     "shared-cpus": spec_sections.SharedCpusServer,
     "fifo": FifoServerSection,
 }
-"""By the part of a fault's place that leads into it."""
+"""Part of a fault's location → the section that it leads to."""
 
 
 _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
 def explain(faults: ValidationError, origin: str) -> str:
-    """Pydantic's findings, a line each: where, what, and what would be right."""
+    """Return Pydantic's findings, a line each: location, fault and allowed values."""
     lines: list[str] = []
     found = faults.errors()
     places = [fault["loc"] for fault in found]
     deeper = {place[:depth] for place in places for depth in range(len(place))}
     for fault in found:
         if fault["loc"] in deeper:
-            continue  # a list is said to be too short because its items are wrong: say that once
+            continue  # a list counts as too short because its items are wrong: report that once
         if len(lines) == MOST_FAULTS:
             lines.append(f"{origin}: … and {len(places) - MOST_FAULTS:,} more faults")
             break
         place = [f"{part:.60}" for part in map(str, fault["loc"])]
         if place[:1] == ["server"] and place[1:2] in (["shared-cpus"], ["fifo"]):
-            del place[1]  # which kind it is, is no part of the file
+            del place[1]  # the file does not state the kind
         message = fault["msg"].removeprefix("Value error, ")
         given = fault["input"]
         shown = (
@@ -466,7 +469,7 @@ def explain(faults: ValidationError, origin: str) -> str:
             for part in fault["loc"][:-1]:
                 section = _SECTIONS.get(str(part), section)
             message, shown = f"unknown key; allowed: {', '.join(section.model_fields)}", ""
-        elif named := _FIELD.match(message):  # a whole section was refused because of a field
+        elif named := _FIELD.match(message):  # a field made a whole section invalid
             message = message[named.end() :]
             place += [named[1]] if place[-1:] != [named[1]] else []
         lines.append(f"{origin}: {'.'.join(place)}: {message}{shown}")

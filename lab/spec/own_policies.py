@@ -13,16 +13,16 @@ from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
 
 COPIES = "policies"
-"""The folder of a result that has them."""
+"""The folder of a result with the copies."""
 
 
 def of_spec(spec: Spec) -> list[PolicyFile]:
-    """Every own policy of a spec; raises SpecError when a text is not there any more."""
+    """Return every student's policy of a spec; raises SpecError when a text is lost."""
     return of_choices(spec.policy)
 
 
 def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
-    """The own policies among these; raises SpecError when a text is not there any more."""
+    """Return the students' policies among these; raises SpecError when a text is lost."""
     try:
         return [file for choice in choices if (file := choice.file) is not None]
     except PolicyError as fault:
@@ -41,7 +41,7 @@ def named_in(text: str) -> list[tuple[str, object]]:
 
 
 def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """`named_in` for the values of a spec."""
+    """Return `named_in` for the values of a spec."""
     policies = plain.get("policy", [])
     if not isinstance(policies, list):
         return []
@@ -53,7 +53,7 @@ def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
 
 
 def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
-    """File name → text; two texts of one name keep apart."""
+    """Return file name → text; two texts with the same name get different file names."""
     found: dict[str, str] = {}
     for file in own:
         name = f"{file.stem}.py"
@@ -64,13 +64,13 @@ def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
 
 
 def remember(texts: Iterable[str]) -> None:
-    """Let this process know these texts, whatever has become of their files."""
+    """Keep these texts in this process, because their files may change or disappear."""
     for text in texts:
         files.remember(PolicyFile("", text))
 
 
 def remember_copies(folder: Path) -> None:
-    """Those of a result's folder that could be policies by their size."""
+    """Keep the files of a result's folder that are small enough for policies."""
     for path in sorted((folder / COPIES).glob("*.py")):
         if path.is_file() and path.stat().st_size <= files.MOST_BYTES:
-            remember([path.read_bytes().decode("utf-8")])  # lines end as they did
+            remember([path.read_bytes().decode("utf-8")])  # line ends stay as they are

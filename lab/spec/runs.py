@@ -1,9 +1,9 @@
-"""One run as plain values: what runs, for which customers, at which load.
+"""One run as plain values: the server, its customers and its load.
 
-Every engine is built from it. It is a `ShopRun` (a shop behind a policy, on the appliance or in the
-simulator), a `PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. It has no seed:
-repetitions of a run are the same run with other seeds. Durations are paper seconds. Two runs that
-are equal have the same identity on every machine.
+Every engine builds its run from these. A run is a `ShopRun` (a shop behind a policy, on the
+appliance or in the simulator), a `PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. It
+has no seed: repetitions of a run are the same run with other seeds. Durations are paper seconds.
+Equal runs have the same identity on every machine.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from simulator.scenario import (
 )
 
 CPU_PAGE_S = 0.30
-"""LIFO-Pri, section 3.1: the CPU-intensive page."""
+"""CPU of the CPU-intensive page (LIFO-Pri, section 3.1)."""
 
 FILE_CPU_S = 0.03
 """CPU of a book's cover: 3 ms of the shop's at time scale 10."""
@@ -50,21 +50,21 @@ class _Run:
     kind: ClassVar[str]
 
     def as_json(self) -> dict[str, Any]:
-        """All values, JSON-ready; `run_of` reads them."""
+        """Return all values, ready for JSON; `run_of` reads them."""
         return {"kind": self.kind, **asdict(self)}
 
     def with_(self, **changes: Any) -> Self:
-        """The same run but for `changes`."""
+        """Return the same run with `changes`."""
         return replace(self, **changes)
 
     @cached_property
     def id(self) -> str:
-        """Equal for equal runs, on every machine."""
+        """A text that is equal for equal runs, on every machine."""
         return identity(self.as_json())
 
 
 def _values(one: Any) -> dict[str, Any]:
-    """The fields of a dataclass; mappings, which may be read-only, as dicts."""
+    """Return the fields of a dataclass; mappings, which may be read-only, as dicts."""
     values = {entry.name: getattr(one, entry.name) for entry in fields(one)}
     return {
         name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()
@@ -76,11 +76,11 @@ def _values(one: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Appliance:
-    """The shop of the running appliance, and how it is set for a run."""
+    """The shop of the running appliance, with its settings for a run."""
 
     page_profile: Literal["paper", "real", "cpu"] = "paper"
     catalogue_books: int | None = None
-    """None: as many as the appliance is set to have."""
+    """None: the number in the appliance's settings."""
     database_cpus: Literal["other", "shop"] = "other"
     time_scale: float = 10.0
     """Paper seconds per real second."""
@@ -97,9 +97,9 @@ class ShopRun(_Run):
     """A shop behind a policy.
 
     Sessions arrive at load `rho`, or at the loads of `schedule`, until `sessions` have arrived, for
-    `duration_s`, or to the end of the schedule. Then those under way finish, unless `stop_s` cuts
-    the run. With a `ClientModel` as `customers` it is a closed loop: it has no ρ, and the clients
-    make requests for `duration_s`.
+    `duration_s`, or until the end of the schedule. Then the sessions in progress finish, unless
+    `stop_s` cuts the run. With a `ClientModel` as `customers` it is a closed loop: it has no ρ, and
+    the clients send requests for `duration_s`.
     """
 
     kind: ClassVar[str] = "shop"
@@ -117,11 +117,11 @@ class ShopRun(_Run):
     stop_s: float | None = None
     abandonment: Abandonment = "ignore"
     slower_ratio: float = 1.0
-    """Execution times of the simulated server over those that capacity and ρ rest on."""
+    """Execution times of the simulated server over those on which capacity and ρ are based."""
     session_known_from: SessionKnown = "answer"
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
-    """Sessions that arrive earlier, and requests of clients that begin earlier, are not counted."""
+    """Sessions that arrive earlier, and clients' requests that begin earlier, do not count."""
 
     @property
     def is_simulated(self) -> bool:
@@ -130,7 +130,7 @@ class ShopRun(_Run):
 
     @property
     def is_closed_loop(self) -> bool:
-        """True where clients come back for ever, as the Connection Sentry's do."""
+        """Whether clients come back for ever, as the Connection Sentry's do."""
         return isinstance(self.customers, ClientModel)
 
     @property
@@ -152,12 +152,12 @@ class ShopRun(_Run):
 
     @property
     def arrivals_s(self) -> float | None:
-        """How long sessions arrive; None where their number decides."""
+        """The time in which sessions arrive; None if their number limits it."""
         return self.schedule.duration_s if self.schedule else self.duration_s
 
     @property
     def mean_length(self) -> float:
-        """Mean requests per session, of the distribution that lengths are rounded from."""
+        """Mean requests per session of the distribution, before lengths are rounded."""
         lengths = self.session_model.lengths
         if lengths is None:
             return self.session_model.mean_requests()
@@ -165,23 +165,23 @@ class ShopRun(_Run):
 
     @property
     def offered_rho(self) -> float | None:
-        """The mean offered load: of its schedule, where it has one."""
+        """The mean offered load: that of its schedule, if it has one."""
         if self.schedule is None or self.rho is None:
             return self.rho
         return self.schedule.expected_sessions(self.rho) / self.schedule.duration_s
 
     @property
     def session_rate(self) -> float:
-        """Sessions per paper second at ρ, with a schedule at its ρ = 1."""
+        """Sessions per paper second at ρ; with a schedule at its ρ = 1."""
         assert self.capacity_rps is not None
         rho = 1.0 if self.schedule else self.rho
         assert rho is not None
         return self.session_model.session_rate(rho, self.capacity_rps)
 
     def expected_requests(self) -> float:
-        """About how many requests are simulated: the measure of how long it takes.
+        """Return the approximate number of simulated requests, which determines the duration.
 
-        A server at its capacity answers that many, and each session that is turned away adds one.
+        A server at its capacity answers that many, and each rejected session adds one.
         """
         capacity_rps = self.capacity_rps or 1.0
         if self.is_closed_loop:
@@ -201,7 +201,7 @@ class ShopRun(_Run):
         )
 
     def shortened(self, factor: float) -> "ShopRun":
-        """The same run for a part of its time."""
+        """Return the same run for a part of its time."""
         return self.with_(
             duration_s=self.duration_s and self.duration_s * factor,
             sessions=self.sessions and max(1, round(self.sessions * factor)),
@@ -212,7 +212,7 @@ class ShopRun(_Run):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """All values, JSON-ready; `run_of` reads them."""
+        """Return all values, ready for JSON; `run_of` reads them."""
         return {
             **_values(self),
             "kind": self.kind,
@@ -227,7 +227,7 @@ class ShopRun(_Run):
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "ShopRun":
-        """The run that `as_json` described."""
+        """Return the run that `as_json` wrote."""
         given = dict(plain)
         server = dict(given["server"])
         kind = server.pop("kind")
@@ -252,9 +252,10 @@ class ShopRun(_Run):
     def of_spec(
         cls, spec: Spec, policy: str, rho: float | None, capacity_rps: float | None = None
     ) -> "ShopRun":
-        """The run of a policy of `spec` at one of its loads.
+        """Return the run of a policy of `spec` at one of its loads.
 
-        `capacity_rps`: what ρ = 1 is; without it a simulated server's own.
+        `capacity_rps`: the requests per paper second at ρ = 1; by default a simulated server's
+        capacity.
         """
         choice = spec.choice(policy)
         section = spec.server or SharedCpusServer()
@@ -288,7 +289,7 @@ def _appliance(spec: Spec) -> Appliance:
 
 
 def server_of(spec: Spec) -> SharedCpus | FifoServer:
-    """The simulated server of `spec`, without its execution factor; LIFO-Pri's if it has none."""
+    """Return the simulated server of `spec` without its execution factor; LIFO-Pri's by default."""
     section = spec.server or SharedCpusServer()
     if isinstance(section, FifoServerSection):
         return FifoServer(
@@ -321,7 +322,7 @@ Loads = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """How the platform is set up where it runs live."""
+    """The settings of the platform in a live run."""
 
     time_scale: float
     """Paper seconds per real second."""
@@ -340,9 +341,9 @@ class PlatformRun(_Run):
     kind: ClassVar[str] = "platform"
 
     loads: tuple[Loads, ...]
-    """The same for each application."""
+    """The loads of each application."""
     duration_s: float
-    """Sessions under way at this time are cut."""
+    """The end of the run; it cuts sessions in progress."""
     processors: int
     capacity_ps: float
     """New sessions per second that the processors can serve."""
@@ -353,20 +354,20 @@ class PlatformRun(_Run):
     cto_s: float | None = None
     """CPU time of a resumed connection, which admission needs; None until it is measured."""
     ctn_s: float | None = None
-    """The same of a new connection."""
+    """CPU time of a new connection; None until it is measured."""
     host: Host | None = None
     """None in the simulator."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "PlatformRun":
-        """The run that `as_json` described."""
+        """Return the run that `as_json` wrote."""
         loads = tuple(tuple((at_s, rate) for at_s, rate in each) for each in plain["loads"])
         host = plain["host"] and Host(**plain["host"])
         priorities = tuple(plain["priorities"])
         return cls(**{**plain, "loads": loads, "priorities": priorities, "host": host})
 
     def expected_sessions(self, application: int) -> float:
-        """New sessions that come to an application, on average."""
+        """Return the mean number of new sessions at an application."""
         loads = self.loads[application]
         ends = [*(at_s for at_s, _ in loads[1:]), self.duration_s]
         return sum(
@@ -375,16 +376,16 @@ class PlatformRun(_Run):
         )
 
     def expected_requests(self) -> float:
-        """About how many requests are simulated: the measure of how long it takes.
+        """Return the approximate number of simulated requests, which determines the duration.
 
-        A session that is served makes `_REPLIES_PER_SESSION`, one that is turned away makes one.
+        A served session makes `_REPLIES_PER_SESSION`, a rejected one makes one.
         """
         sessions = sum(self.expected_sessions(i) for i in range(len(self.loads)))
         served = min(sessions, self.duration_s * self.capacity_ps)
         return served * _REPLIES_PER_SESSION + (sessions - served)
 
     def shortened(self, factor: float) -> "PlatformRun":
-        """The same run for a part of its time."""
+        """Return the same run for a part of its time."""
         loads = tuple(tuple((at_s * factor, rate) for at_s, rate in each) for each in self.loads)
         return self.with_(loads=loads, duration_s=self.duration_s * factor)
 
@@ -397,25 +398,25 @@ _REPLIES_PER_SESSION = 120.0
 
 @dataclass(frozen=True)
 class AdServerRun(_Run):
-    """Clients who ask the ad server for banners. It only runs live."""
+    """Clients of the ad server that request banners. It only runs live."""
 
     kind: ClassVar[str] = "ad-server"
 
     clients: int
     concepts: int
-    """The same for each request."""
+    """The concepts of each request."""
     threads: int
-    """Threads that search for a request of high priority; one does for one of low priority."""
+    """Threads that search for a high-priority request; low-priority requests have one."""
     banners: int
     """Banners under contract, which the ad server searches."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "AdServerRun":
-        """The run that `as_json` described."""
+        """Return the run that `as_json` wrote."""
         return cls(**plain)
 
     def expected_requests(self) -> float:
-        """The number of clients: how many requests each makes is planned when the run begins."""
+        """Return the number of clients; the requests of each are planned when the run begins."""
         return float(self.clients)
 
 
@@ -423,7 +424,7 @@ RunSpec = ShopRun | PlatformRun | AdServerRun
 
 
 def run_of(plain: Mapping[str, Any]) -> RunSpec:
-    """The run that `as_json` described, of any kind."""
+    """Return the run that `as_json` wrote, of any kind."""
     given = dict(plain)
     kinds: dict[str, type[ShopRun | PlatformRun | AdServerRun]] = {
         each.kind: each for each in (ShopRun, PlatformRun, AdServerRun)

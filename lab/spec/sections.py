@@ -1,7 +1,7 @@
 """The sections of a spec: policies, load, customers or clients, a simulated server.
 
-Durations are paper seconds. A section imports what it describes (a policy, customers) only when it
-checks values that a spec gives, or makes that object. So reading a plain spec stays fast.
+Durations are paper seconds. A section imports its subject (a policy, customers) only to check given
+values or to create the object. So reading a plain spec stays fast.
 """
 
 import re
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def at_most(number: int) -> BeforeValidator:
-    """Refuses a longer list before any of its entries is looked at."""
+    """Return a validator that refuses a longer list before it checks the entries."""
 
     def check(given: Any) -> Any:
         if isinstance(given, list | tuple) and len(given) > number:
@@ -55,10 +55,10 @@ NotNegative = Annotated[float, Field(ge=0)]
 Parameters = dict[str, float | int | dict[str, float]]
 
 BaselineProxy = Literal["haproxy", "nginx"]
-"""A proxy in the gateway's place."""
+"""A proxy that replaces the gateway."""
 
 AtOnce = Literal[False, True, "crowded"]
-"""One policy after the other; all at the same time; the latter also where the CPUs are too few."""
+"""False: consecutive policies; True: all at once; `crowded`: at once even with too few CPUs."""
 FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
 """Shops at the same time."""
 
@@ -70,22 +70,22 @@ MOST_STRETCHES = 1000
 MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
-"""Below this load a run of N sessions would hardly end, and its duration is not finite."""
+"""The smallest load; below it a run would hardly end, and its duration is not finite."""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
 """The keys for how long sessions arrive; a spec has one of them."""
 
 
 class Section(BaseModel):
-    """A part of a spec: unknown keys refused, never changed."""
+    """A part of a spec; it refuses unknown keys and never changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class PolicyChoice(Section):
-    """A queueing policy, the admission policy before it, and what differs from their defaults.
+    """A queueing policy, its admission policy, and the parameters that differ from their defaults.
 
-    A `name` that ends in .py is the path of a student's own policy. With `gateway` it is a baseline
+    A `name` that ends in .py is the path of a student's policy. With `gateway` it is a baseline
     proxy in the gateway's place; `name` is then the proxy's, too.
     """
 
@@ -173,9 +173,9 @@ class PolicyChoice(Section):
             find(self.name, POLICIES, "policy")
             if self.parameters or self.admission_parameters:
                 self.create()
-            else:  # policies fit their own defaults
+            else:  # policies fit their defaults
                 find(self.admission, ADMISSIONS, "admission")
-        else:  # its file was checked when the digest was taken, and may be gone by now
+        else:  # its file was checked when the digest was computed, and may be gone now
             from gateway.policies import registry
 
             registry.create_admission(self.admission, self.admission_parameters)
@@ -192,7 +192,7 @@ class PolicyChoice(Section):
 
     @property
     def policy_name(self) -> str:
-        """The queueing policy's; of a file its stem."""
+        """The queueing policy's name; for a file its stem."""
         return stem(self.name)
 
     @property
@@ -202,7 +202,7 @@ class PolicyChoice(Section):
 
     @property
     def file(self) -> "PolicyFile | None":
-        """A student's file with the text that is meant; raises PolicyError when it is lost."""
+        """A student's file with the text of the digest; raises PolicyError when it is lost."""
         if self.sha256 is None:
             return None
         from gateway.students import files
@@ -210,7 +210,7 @@ class PolicyChoice(Section):
         return files.known(self.name, self.sha256)
 
     def create(self) -> "Policy":
-        """A fresh policy; raises PolicyError."""
+        """Return a new policy; raises PolicyError."""
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if (file := self.file) is not None:
             from gateway.students import naming
@@ -223,7 +223,7 @@ class PolicyChoice(Section):
 
 @contextmanager
 def _as_name() -> Iterator[None]:
-    """Faults of a policy stand at the key `name`."""
+    """Report faults of a policy at the key `name`."""
     try:
         yield
     except PolicyError as error:
@@ -232,18 +232,18 @@ def _as_name() -> Iterator[None]:
 
 
 class Stretch(Section):
-    """A piece of a schedule: so long at that load."""
+    """A piece of a schedule: a duration at a load."""
 
     duration_s: Positive
     rho: Annotated[float, Field(ge=0, le=20)]
 
 
 class Load(Section):
-    """The offered load, and for how long.
+    """The offered load and its duration.
 
     Each ρ is a separate run. Sessions arrive until `sessions` have, for `duration_s`, or by a
-    `schedule` that brings its own loads (the run's ρ is then 1). In a closed loop there is no ρ:
-    clients are there for `duration_s`.
+    `schedule` with its loads (the run's ρ is then 1). A closed loop has no ρ: its clients are there
+    for `duration_s`.
     """
 
     rho: Annotated[
@@ -284,17 +284,17 @@ class Load(Section):
 
     @property
     def rhos(self) -> tuple[float | None, ...]:
-        """The ρ of each run; None is that of a closed loop."""
+        """The ρ of each run; None for a closed loop."""
         return (None,) if self.rho is None else self.rho
 
     @property
     def arrivals_s(self) -> float | None:
-        """How long sessions arrive; None where their number decides."""
+        """The time in which sessions arrive; None if their number limits it."""
         schedule = self.as_schedule()
         return self.duration_s if schedule is None else schedule.duration_s
 
     def as_schedule(self) -> "Schedule | None":
-        """The schedule in the session model's form."""
+        """Return the schedule in the session model's form."""
         if not self.schedule:
             return None
         from loadgen.load_schedule import Schedule, Segment
@@ -302,20 +302,20 @@ class Load(Section):
         return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
 
     def offered(self, rho: float | None) -> float | None:
-        """The mean offered load of the run at `rho`: of its schedule, where it has one."""
+        """Return the mean offered load of the run at `rho`: that of its schedule, if it has one."""
         schedule = self.as_schedule()
         if schedule is None or rho is None:
             return rho
         return schedule.expected_sessions(rho) / schedule.duration_s
 
     def expected_sessions(self, session_rate: float) -> float:
-        """How many sessions arrive in a run when ρ (with a schedule: ρ = 1) is `session_rate`."""
+        """Return the sessions of a run when ρ (with a schedule: ρ = 1) is `session_rate`."""
         if schedule := self.as_schedule():
             return schedule.expected_sessions(session_rate)
         return self.sessions or session_rate * (self.duration_s or 0.0)
 
     def words(self) -> str:
-        """For headings: `1,000 sessions`, `500 s of arrivals`."""
+        """Return the extent for headings: `1,000 sessions`, `500 s of arrivals`."""
         if self.rho is None:
             return f"{self.arrivals_s:g} s of clients in a closed loop"
         if self.sessions is not None:
@@ -344,21 +344,21 @@ class Lengths(Section):
         return self
 
     def as_model(self) -> "SessionLengths":
-        """In the session model's form; raises SessionModelError."""
+        """Return the lengths in the session model's form; raises SessionModelError."""
         from loadgen.lengths import LengthClass, SessionLengths
 
         classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
         return SessionLengths(self.kind, self.mean, tuple(classes))
 
     def words(self) -> str:
-        """Short, also good in a file's name: `geometric-15`, `exponential-mixture-28.2-73.6`."""
+        """Return a short text for file names: `geometric-15`, `exponential-mixture-28.2-73.6`."""
         means = sorted(each.mean for each in self.mixture or ()) or [self.mean or 0.0]
         mixed = ["mixture"] if self.mixture else []
         return "-".join([self.kind, *mixed, *(f"{mean:g}" for mean in means)])
 
 
 class Customers(Section):
-    """Impatience and retries (LIFO-Pri, section 3.2.1), and how long sessions are."""
+    """Impatience and retries (LIFO-Pri, section 3.2.1), and the lengths of sessions."""
 
     timeout_s: Positive = defaults.LIFO_PRI_TIMEOUT_S
     think_timeout_mean_s: NotNegative = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
@@ -366,7 +366,7 @@ class Customers(Section):
     max_retries: int = Field(defaults.LIFO_PRI_MAX_RETRIES, ge=0, le=100)
     think_time_mean_s: NotNegative = defaults.LIFO_PRI_THINK_TIME_MEAN_S
     buy_probability: float = Field(BUY_PROBABILITY, ge=0, le=1)
-    """Br-4 → Tr-1."""
+    """The probability of Br-4 → Tr-1."""
     lengths: Lengths | None = None
 
     @model_validator(mode="after")
@@ -379,7 +379,7 @@ class Customers(Section):
         return self
 
     def as_model(self) -> "SessionModel":
-        """In the session model's form."""
+        """Return the customers in the session model's form."""
         from loadgen.chain import LIFO_PRI_TRANSITIONS
         from loadgen.sessions import Chain, SessionModel
 
@@ -414,20 +414,20 @@ class Clients(Section):
         return self
 
     def as_model(self) -> "ClientModel":
-        """In the load generator's form; raises SessionModelError."""
+        """Return the clients in the load generator's form; raises SessionModelError."""
         from loadgen.clients import ClientModel
 
         return ClientModel(**self.model_dump())
 
 
 class SharedCpusServer(Section):
-    """LIFO-Pri's server; how long its pages take is the page profile's to say."""
+    """LIFO-Pri's server; the page profile defines the execution times of its pages."""
 
     kind: Literal["shared-cpus"] = "shared-cpus"
     workers: int = Field(defaults.LIFO_PRI_WORKERS, ge=1, le=10_000)
     cpus: int = Field(defaults.LIFO_PRI_CPUS, ge=1, le=1000)
     execution_factor: float = Field(1.0, ge=0.1, le=10)
-    """Actual execution times over believed ones; ρ and capacity rest on the believed ones."""
+    """Actual execution times over expected ones, on which ρ and capacity are based."""
     session_known_from: Literal["answer", "admission"] = "answer"
 
 

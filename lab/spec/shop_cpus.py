@@ -16,9 +16,9 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class ShopCpus:
-    """`shops`: the CPUs of each; `rest`: those of everything else.
+    """The CPUs of each shop (`shops`) and those of everything else (`rest`).
 
-    `crowded`: the shops share CPUs. Their figures are then worth nothing.
+    `crowded`: the shops share CPUs. Their numbers are then worthless.
     """
 
     shops: tuple[tuple[int, ...], ...]
@@ -26,7 +26,7 @@ class ShopCpus:
     crowded: bool = False
 
     def facts(self) -> Mapping[str, Any]:
-        """For machine.json."""
+        """Return the facts for machine.json."""
         return {
             "shops": [list(shop) for shop in self.shops],
             "rest": list(self.rest),
@@ -62,7 +62,7 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
 
 
 def most_shops(lab: Settings) -> int:
-    """Return for how many shops there are CPUs, up to MOST_AT_ONCE; 0 if fewer than the fewest."""
+    """Return the number of shops for which there are CPUs, up to MOST_AT_ONCE, or 0."""
     left = set(lab.other_cpus) - set(lab.shop_cpus)
     fitting = min(MOST_AT_ONCE, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0
     return fitting if fitting >= FEWEST_AT_ONCE else 0

@@ -15,13 +15,13 @@ from typing import Any, Final
 from lab.errors import SpecError
 
 MOST_BYTES: Final = 1024 * 1024
-"""Length of a spec in UTF-8."""
+"""The most bytes of a spec in UTF-8."""
 MOST_WORD: Final = 64
-"""Characters of a key or a number."""
+"""The most characters of a key or a number."""
 MOST_PARTS: Final = 6
-"""Parts of a dotted key; the sections of a spec have three at most."""
+"""The most parts of a dotted key; the sections of a spec have three at most."""
 MOST_DEPTH: Final = 12
-"""Brackets within each other."""
+"""The most nested brackets."""
 
 _LITERAL = re.compile(
     r'"""(?:[^\\"]++|\\.|"(?!""))*+(?:"{3,5})?'
@@ -31,14 +31,15 @@ _LITERAL = re.compile(
     r"|#[^\n]*+",
     re.S,
 )
-"""A string or a comment; possessive, so that the time grows with the text alone."""
+"""A string or a comment; possessive, so the time grows with the text alone."""
 _LONG = re.compile(rf"[\w+.:-]{{{MOST_WORD + 1},}}+")
 _PARTS = re.compile(rf'(?:(?:[\w-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS},}}+')
 _DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def parse(text: str, origin: str) -> dict[str, Any]:
-    """The values in `text`; raises SpecError for what is not TOML or leaves the bounds above."""
+    """Return the values in `text`; raises SpecError if it is not TOML or exceeds the bounds
+    above."""
     _check(text, origin)
     try:
         return tomllib.loads(text)
@@ -47,7 +48,7 @@ def parse(text: str, origin: str) -> dict[str, Any]:
 
 
 def as_json(asked: Mapping[str, str]) -> Any:
-    """`parse` for `common.bounded`: `text` and `origin` in, values that JSON has out."""
+    """Return `parse` for `common.bounded`: `text` and `origin` in, JSON values out."""
     return json.loads(json.dumps(parse(asked["text"], asked["origin"]), default=str))
 
 
