@@ -15,7 +15,7 @@ from runtime.supervision import left_over
 
 @contextmanager
 def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
-    """Let the appliance except its shop, and this thread, run on `to` within the block."""
+    """Run this thread and the appliance, except its shop, on `to` within the block."""
     own = os.sched_getaffinity(0)
     bind(lab, to)
     os.sched_setaffinity(0, to)

@@ -3,7 +3,7 @@
 It counts busy workers, pages served with their CPU and execution time, orders committed, and
 requests lost because a back end was away.
 
-Every thread counts for itself and the reader adds up: thirty threads that share one interpreter
+Every thread counts for itself and the reader adds up. Thirty threads that share one interpreter
 must not queue for a lock, and `x += 1` on a shared number would lose counts.
 """
 

@@ -238,7 +238,7 @@ class _Places:
     """The connections that are open, at most CONNECTIONS.
 
     When all places are taken, a new connection gets the place of the oldest one on which no call
-    has been accepted: connections that only wait cannot keep callers out.
+    has been accepted. So connections that only wait cannot keep callers out.
     """
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ That is profile `paper`.
 
 Under profile `cpu` every page is the CPU-intensive one of the paper's section 3.1 (Table 1, Figs. 3
 to 5). It takes CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way; the only waits
-are those of the page's queries. The paper prints neither mean nor distribution: at the load its
+are those of the page's queries. The paper prints neither mean nor distribution. At the load its
 drop rate implies (ρ = 1.15), this mean and near-constant times give its Table 1, and exponential
 times do not.
 

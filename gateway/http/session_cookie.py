@@ -1,8 +1,8 @@
 """The signed cookie by which the gateway recognises a session.
 
 The value is `1.<session>.<expiry>.<signature>`: version, 16 random bytes, seconds since 1970, and
-the HMAC-SHA256 of everything before it together with the cookie's name; both byte strings in
-base64url. It contains nothing about the customer's identity.
+the HMAC-SHA256 of everything before it together with the cookie's name. Both byte strings are in
+base64url. The value contains nothing about the customer's identity.
 """
 
 import hmac

@@ -133,7 +133,7 @@ class Policy(Protocol):
     """A queueing policy: it decides which requests wait, are served next, or are turned away.
 
     A request without a verdict waits. After every event the driver calls `workers_free` once if
-    workers are free and a request waits; a policy may dispatch at most as many requests as workers
+    workers are free and a request waits. A policy may dispatch at most as many requests as workers
     are offered. A request that it does not dispatch then waits for the next event.
     """
 

@@ -6,7 +6,8 @@ were seen to leave would find too many impatient ones, and more of them the earl
 turned away. A limit that follows such an estimate would shrink towards 0.
 
 So it is the product-limit estimate (Kaplan and Meier, *Nonparametric estimation from incomplete
-observations*, JASA 53, 1958): for each age, the share of the customers still present who left.
+observations*, JASA 53, 1958). For each age it uses the share of the customers still present who
+left.
 """
 
 from collections.abc import Sequence

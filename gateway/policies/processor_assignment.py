@@ -47,8 +47,9 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
     """Return A_i for every application; together they are at most `processors`.
 
     A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i. If all requests together
-    fit, each application gets R_i. An R_i above N counts as N: no application can have more than N,
-    and a crowd at one application would otherwise leave no processor to a neighbour that needs one.
+    fit, each application gets R_i. An R_i above N counts as N, the most that an application can
+    have. Otherwise a crowd at one application would leave no processor to a neighbour that needs
+    one.
 
     Rounding may give out too many or too few processors. Then the most favoured application gives
     one up, or the one that lost most gets one more.

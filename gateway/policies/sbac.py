@@ -22,8 +22,9 @@ class AcIntervals:
     """A cutter of the stream of load samples into ac-intervals of about `ac_interval_s`.
 
     An interval ends with the sample that brings the time covered since its start to
-    `ac_interval_s`, give or take half that sample: live samples jitter, and a slow shop sends one
-    long sample. U_measured is the mean of the samples, each weighted with the time it covers.
+    `ac_interval_s`, give or take half that sample. The tolerance is for live samples, which jitter,
+    and for a slow shop, which sends one long sample. U_measured is the mean of the samples, each
+    weighted with the time it covers.
     """
 
     def __init__(self, ac_interval_s: float) -> None:

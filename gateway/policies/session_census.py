@@ -3,7 +3,7 @@
 It has the counters of SBAC, section 12 (C_r, C_s, inter-request time), and decides when a session
 has ended.
 
-The running ratio C_r/C_s of the paper is biased low while most sessions are still in progress: with
+The running ratio C_r/C_s of the paper is biased low while most sessions are still in progress. With
 mean length 50 and think time 5 s it is still at half the true value after 500 s. Aborted sessions
 also bias it low. An overloaded server would then seem to have room for more sessions, and more of
 them would be aborted.

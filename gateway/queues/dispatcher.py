@@ -1,8 +1,8 @@
 """The dispatcher: it drives the gateway's policy, counts fates, and informs an observer.
 
-It adds to `gateway.policies.driver` what a gateway needs: a clock (paper seconds), events that
-arrive from within an effect, counts by page type, and switching policies without losing a request.
-It uses no sockets, no asyncio and no HTTP; effects go to its host.
+It adds four things to `gateway.policies.driver`: a clock (paper seconds), events that arrive from
+within an effect, counts by page type, and switches of policies without losing a request. It uses
+no sockets, no asyncio and no HTTP; effects go to its host.
 """
 
 from collections import Counter, deque

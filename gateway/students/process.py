@@ -1,7 +1,7 @@
 """The child process as its parent sees it: start, calls, end.
 
 The child gets an interpreter without site-packages, an environment of one variable, the line as its
-only file, and no terminal. `-I` would do the same except for the hash seed: with a fixed seed a
+only file, and no terminal. `-I` would do the same except for the hash seed. With a fixed seed a
 policy that iterates over a set of texts decides the same in every process, so that a run can be
 repeated.
 """

@@ -1,9 +1,13 @@
 """seccomp: a computation needs few system calls; every other one fails with EPERM.
 
 Tests of a policy also need files (`with_files`): Landlock decides which. The filter denies them all
-calls that change something without Landlock's control: no mode, owner or time of a file, no
-truncation by path or of a file opened for reading, no signal, no process, no thread, no socket. It
-allows the operations of fcntl and ioctl that files need, and none that sends a signal or a
+calls that change something without Landlock's control:
+
+- changes of a file's mode, owner or times;
+- truncation by path, or of a file opened for reading;
+- signals, processes, threads and sockets.
+
+It allows the operations of fcntl and ioctl that files need, and none that sends a signal or a
 character.
 
 The list names the allowed calls, so that it cannot miss a way out, as a list of forbidden calls

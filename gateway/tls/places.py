@@ -1,10 +1,10 @@
 """The places for TLS handshakes under way, and the rule by which one gives way to another.
 
 When all places are taken, a newcomer gets the place of a handshake that waits for its customer. The
-first to give way are handshakes without a whole ClientHello, then new ones, then resumed ones;
-within each group it is the one that has been in the group for longest. So a client that sends one
-byte and no more cannot block a place. A resuming customer gives way only when all other places are
-being computed. A handshake with a step that is computed or queued keeps its place.
+first to give way are handshakes without a whole ClientHello, then new ones, then resumed ones.
+Within each group it is the one that has been in the group for longest. So a client that sends one
+byte and no more cannot block a place. A resuming customer gives way only when the handshakes in all
+other places are being computed. A handshake with a step that is computed or queued keeps its place.
 """
 
 from enum import IntEnum
