@@ -1,4 +1,4 @@
-"""A certificate of the tests' own, by the openssl of the machine."""
+"""A certificate for tests, made by the machine's openssl."""
 
 import ssl
 import subprocess
@@ -11,7 +11,7 @@ needs_openssl = needs("openssl")
 
 
 class Certificate(NamedTuple):
-    """Where key and certificate lie, and who trusts them."""
+    """The paths of key and certificate, and a context that trusts them."""
 
     key: Path
     chain: Path
@@ -29,7 +29,7 @@ class Certificate(NamedTuple):
 
 
 def make(folder: Path) -> Certificate:
-    """A key and a certificate that it has signed itself."""
+    """Make a key and a certificate that it has signed itself."""
     made = Certificate(folder / "key.pem", folder / "certificate.pem")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=shop",

@@ -1,8 +1,8 @@
-"""Fixtures for every part: a real PostgreSQL and a real Redis of the test session's own.
+"""Fixtures for every part: a separate real PostgreSQL and Redis for the test session.
 
-They are started by the appliance's own code, in a temporary state folder, on free ports, when the
-first test asks for `appliance_database`; a running appliance is not touched. The variables are set
-before Django reads its settings.
+The appliance's code starts them in a temporary state folder, on free ports, when the first test
+uses `appliance_database`; a running appliance is not touched. The variables are set before Django
+reads its settings.
 """
 
 import dataclasses
@@ -42,10 +42,10 @@ hypothesis.settings.load_profile("doorbuster")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Point every part at the session's own services; they start when a test needs them.
+    """Point every part at the session's services; they start when a test needs them.
 
-    With pytest-xdist each worker process is a session: the process that hands out the tests runs
-    none, and its variables would reach the workers before their own.
+    With pytest-xdist each worker process is a session. The process that hands out the tests runs
+    none, and the workers would inherit its variables.
     """
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         return
@@ -90,14 +90,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give long files to processes first, so that none of them begins while the others end."""
+    """Give long files to processes first, so that no long file begins while the others end."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: not item.nodeid.startswith(LONG_FIRST))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A skip whose reason is not in `expected_skips.toml` is a failure."""
+    """Turn a skip whose reason is not in `expected_skips.toml` into a failure."""
     report = yield
     skips.fail_if_unexpected(report)
     return report
@@ -161,12 +161,12 @@ def appliance_database() -> Iterator[Settings]:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(appliance_database: Settings) -> None:
-    """pytest-django makes its test database only after PostgreSQL is there."""
+    """Let pytest-django make its test database only after PostgreSQL has started."""
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A headless browser. A module's: while it is there, Django cannot be called in this thread."""
+    """Yield a headless browser to a module: while it exists, this thread cannot call Django."""
     from playwright.sync_api import sync_playwright
 
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -187,7 +187,7 @@ def serving(
     stop: signal.Signals = signal.SIGTERM,
     user: str | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server process from when `refusal` answers None until the block ends.
+    """Run a server process from when `refusal` returns None until the block ends.
 
     It dies with the test process, however that ends.
     """
@@ -211,7 +211,7 @@ def serving(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MB; the test is left out where this user may not mount one."""
+    """Yield a file system of 1 MB; skip the test where this user may not mount one."""
     folder = tmp_path / "small-disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]

@@ -1,4 +1,4 @@
-"""Bodies in JSON that are made to take a reader's stack, memory or time."""
+"""Bodies in JSON that are made to exhaust a reader's stack, memory or time."""
 
 NUMBERS = {
     "a huge whole number": b"9" * 4_000,
@@ -25,7 +25,7 @@ BODIES = {
 
 
 def objects_with(*fields):
-    """An object for each field and each value that the field cannot have."""
+    """Return an object for each field and each value that the field cannot have."""
     values = {
         **NUMBERS,
         "deep": b"[" * 900 + b"]" * 900,

@@ -1,4 +1,4 @@
-"""Labs on system containers; `make test-ansible` asks for them."""
+"""Labs on system containers, which only `make test-ansible` starts."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ ASKED_FOR = "DOORBUSTER_TEST_ANSIBLE"
 def made(
     request: pytest.FixtureRequest, folder: Path, inventory: str, names: list[str]
 ) -> Iterator[Machines]:
-    """Hosts of an inventory, by what the module says of SUITE, FRESH, VARIABLES and GROUPS."""
+    """Yield the hosts of an inventory, with the module's SUITE, FRESH, VARIABLES and GROUPS."""
     if os.environ.get(ASKED_FOR) != "1":
         pytest.skip("make test-ansible")
     if why := missing_tools():
@@ -41,7 +41,7 @@ def made(
 def lab(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machines]:
-    """The hosts NAMES of the module's INVENTORY."""
+    """Yield the hosts NAMES of the module's INVENTORY."""
     module: Any = request.module
     folder = tmp_path_factory.mktemp(module.INVENTORY)
     yield from made(request, folder, module.INVENTORY, module.NAMES)

@@ -17,13 +17,14 @@ from tests.ansible.playing import ANSIBLE, played
 
 IMAGE = "doorbuster-lab-host"
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_NICE", "SYS_PTRACE", "SYSLOG", "AUDIT_CONTROL")
-"""What systemd and nftables need besides Docker's own; not the clock, which is the machine's."""
+"""The capabilities that systemd and nftables need in addition to Docker's; the clock is
+left out."""
 PACKAGES = (
     *("ca-certificates", "chrony", "nftables", "python3-venv", "tar", "postgresql", "redis-server"),
     *("prometheus", "prometheus-node-exporter", "prometheus-postgres-exporter"),
     "prometheus-redis-exporter",
 )
-"""What the roles install: in the cache of the image, so that nobody waits for the mirror twice."""
+"""The packages that the roles install; the image's cache has them, so one download is enough."""
 PREPARED_BY = ("uv.lock", "pyproject.toml", "runtime/bootstrap.sh", "ansible/roles/host")
 LIMITS = ANSIBLE / "roles/common/files/limits.py"
 CLOCK_WITHOUT_RIGHTS = """
@@ -34,14 +35,15 @@ mkdir -p /etc/systemd/system/chrony.service.d
 printf '[Unit]\\nConditionCapability=\\n' >/etc/systemd/system/chrony.service.d/rights.conf
 systemctl daemon-reload && systemctl restart chrony
 """
-"""Chrony that keeps no clock: a container may not set its machine's. It is its own time server."""
+"""The settings of Chrony as a time server of itself: a container may not set the
+machine's clock."""
 UNIFIED = Path("/sys/fs/cgroup/cgroup.controllers").exists()
 SYSTEMD = (
     "/lib/systemd/systemd",
     *(() if UNIFIED else ("systemd.unified_cgroup_hierarchy=0",)),
     *(() if UNIFIED else ("SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1",)),
 )
-"""Debian 13's takes control groups of version 1 only if it is told to."""
+"""The option with which Debian 13's systemd accepts control groups of version 1."""
 UP_WITHIN_S = 300.0
 CONVERGED_WITHIN_S = 3600.0
 
@@ -55,7 +57,7 @@ def docker(*arguments: str, check: bool = True, timeout_s: float = 1800.0) -> st
 
 
 def fresh_image(suite: str) -> str:
-    """Debian as it is installed, and nothing of the lab; made where it is not there yet."""
+    """Return an image of a fresh Debian without the lab; make it if it is missing."""
     name = f"{IMAGE}:{suite}"
     script = Path(__file__).with_name("image.sh")
     recipe = hashlib.sha256(script.read_bytes() + repr(PACKAGES).encode()).hexdigest()[:12]
@@ -67,7 +69,8 @@ def fresh_image(suite: str) -> str:
 
 
 def prepared_image(suite: str, folder: Path) -> str:
-    """As the role `host` leaves it, without settings: the virtual environment is made once."""
+    """Return an image after the role `host`, without settings: the virtual environment is made
+    once."""
     base = fresh_image(suite)
     digest = hashlib.sha256(docker("image", "inspect", "--format", "{{.Id}}", base).encode())
     for part in PREPARED_BY:
@@ -99,7 +102,7 @@ def prepared_image(suite: str, folder: Path) -> str:
 
 @dataclass
 class Recap:
-    """What Ansible says of a host at the end of a playbook."""
+    """Ansible's summary of the hosts at the end of a playbook."""
 
     status: int
     output: str
@@ -112,7 +115,7 @@ class Recap:
 
 @dataclass
 class Machines:
-    """Containers by the name of their host, on a network of their own."""
+    """Containers by the name of their host, on a separate network."""
 
     folder: Path
     inventory: str
@@ -120,10 +123,10 @@ class Machines:
     prefix: str
     variables: dict[str, Any] = field(default_factory=dict)
     groups: dict[str, list[str]] = field(default_factory=dict)
-    """More hosts of groups than the inventory has."""
+    """Additional hosts of groups, beyond the inventory."""
     addresses: dict[str, str] = field(default_factory=dict)
     version: str = ""
-    """The commit that is installed: the same in every run, whatever is committed meanwhile."""
+    """The commit to install: the same in every run, whatever is committed meanwhile."""
 
     def start(self, image: str) -> None:
         self.version = subprocess.run(
@@ -182,14 +185,15 @@ class Machines:
         return done.stdout.strip()
 
     def limits(self, name: str, *parts: str) -> dict[str, Any]:
-        """What is in force of the slices of these parts: ansible/roles/common/files/limits.py."""
+        """Return the limits in force of these parts' slices:
+        ansible/roles/common/files/limits.py."""
         docker("cp", str(LIMITS), f"{self.prefix}-{name}:/root/limits.py")
         return dict(json.loads(self.ssh(name, f"python3 /root/limits.py {' '.join(parts)}")))
 
     def cpu_samples(
         self, name: str, part: str, for_s: float, every_s: float
     ) -> list[tuple[float, float]]:
-        """Time and CPU seconds that a part's slice has used, both from the host's own clocks."""
+        """Return time and CPU seconds that a part's slice has used, both from the host's clocks."""
         self.limits(name, part)
         code = (
             "import sys, time, json; sys.path.insert(0, '/root'); import limits\n"
@@ -202,7 +206,7 @@ class Machines:
         return [(at, used) for at, used in json.loads(self.ssh(name, f'python3 -c "{code}"'))]
 
     def reaches(self, name: str, port: int) -> bool:
-        """Whether a connection comes about from outside the lab."""
+        """Return whether a connection from outside the lab succeeds."""
         try:
             with socket.create_connection((self.addresses[name], port), timeout=3):
                 return True
@@ -210,7 +214,7 @@ class Machines:
             return False
 
     def play(self, playbook: str, *arguments: str, **variables: Any) -> Recap:
-        """Run a playbook on them; variables win over the inventory's."""
+        """Run a playbook on the hosts; variables override the inventory's."""
         hosts = {
             name: {
                 "ansible_connection": "ssh",
@@ -262,7 +266,7 @@ def _recap(output: str) -> dict[str, dict[str, int]]:
 
 
 def missing_tools() -> str:
-    """Why no system container can be had here; empty if one can."""
+    """Return why this machine can have no system containers; empty if it can."""
     for program in ("docker", "debootstrap", "ssh", "ssh-keygen"):
         if shutil.which(program) is None:
             return f"{program} is missing"

@@ -15,7 +15,7 @@ with_tools = pytest.mark.skipif(not PROGRAM.exists(), reason="make lab-tools")
 
 
 def played(folder: Path, *arguments: str | Path, within_s: float = 240) -> tuple[int, str]:
-    """Status and output of `ansible-playbook`; what Ansible keeps for itself goes to `folder`."""
+    """Return status and output of `ansible-playbook`; Ansible's files go to `folder`."""
     done = subprocess.run(
         [PROGRAM, *arguments],
         cwd=ANSIBLE,

@@ -1,4 +1,4 @@
-"""`--check` where nothing is installed yet: nothing is started, and nothing waited for."""
+"""`--check` where nothing is installed yet: it starts nothing and waits for nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ WHAT_NEEDS_A_UNIT = "ansible.builtin.systemd_service"
 
 
 def waiting() -> Iterator[tuple[str, str, str]]:
-    """Tasks of the roles that start something or wait for it: file, name and condition."""
+    """Yield the roles' tasks that start something or wait for it: file, name and condition."""
     for path in sorted((ANSIBLE / "roles").glob("*/*/*.yml")):
         if path.parent.name not in ("tasks", "handlers"):
             continue

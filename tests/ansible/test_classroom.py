@@ -1,4 +1,4 @@
-"""A teacher and two students of the classroom: who has which secret, and who reaches what."""
+"""A teacher and two students of the classroom: the secrets and the access of each."""
 
 import re
 
@@ -22,7 +22,8 @@ def secrets_of(lab: Machines) -> dict[str, str]:
 
 
 def holding(lab: Machines, name: str) -> set[str]:
-    """The secrets that lie somewhere on a host, in a file, an environment or a command line."""
+    """Return the secrets that are anywhere on a host, in a file, an environment or a
+    command line."""
     known = secrets_of(lab)
     grep = "grep --fixed-strings --file=/dev/shm/known --text --no-filename --only-matching"
     # By standard input: the search itself has a command line, too.
@@ -46,14 +47,14 @@ def test_every_student_has_a_secret_of_their_own_and_no_other(lab: Machines) -> 
 
 
 def test_the_teacher_has_none_of_the_students(lab: Machines) -> None:
-    """Redis knows digests. The search finds what is there: the teacher's own."""
+    """Redis has digests. The search does find the teacher's secrets."""
     held = holding(lab, "teacher")
     assert {"postgres_password", "secret_key", "broker_password"} <= held
     assert not {name for name in held if name.startswith("grid_password")}
 
 
 def ask(lab: Machines, name: str, database: int, *words: str) -> str:
-    """What Redis says to a student who uses what stands in their settings."""
+    """Return Redis's answer to a student who uses the values of their settings."""
     settings = lab.ssh(name, "cat /etc/doorbuster/environment")
     found = re.search(r"DOORBUSTER_GRID_BROKER='(redis://[^']*)/2'", settings)
     assert found

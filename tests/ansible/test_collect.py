@@ -1,4 +1,4 @@
-"""`make lab-collect` of this machine as a host: what comes, and what is left behind."""
+"""`make lab-collect` of this machine as a host: the collected files, and the remains."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def archives() -> set[Path]:
 
 
 def collected(folder: Path, results: Path) -> tuple[int, str, set[Path]]:
-    """Status, output, and the archives' folders that are left over."""
+    """Return status, output, and the archives' folders that remain."""
     inventory = folder / "hosts.json"
     here = {"ansible_connection": "local", "ansible_become": False}
     inventory.write_text(json.dumps({"host": {"hosts": {"here": here}}}))

@@ -32,13 +32,13 @@ def groups_of(inventory: str) -> dict[str, list[str]]:
 def paper(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machines]:
-    """The hosts of a paper's inventory."""
+    """Yield the hosts of a paper's inventory."""
     folder: Path = tmp_path_factory.mktemp(request.param)
     yield from made(request, folder, request.param, list(hosts_of(request.param)))
 
 
 def test_missing_cpus_are_named(paper: Machines) -> None:
-    """Where this machine has too few the test goes on with one variable changed."""
+    """Where this machine has too few CPUs, the test goes on with one variable changed."""
     here = len(os.sched_getaffinity(0))
     hosts = hosts_of(paper.inventory)
     wanting = {
@@ -74,7 +74,8 @@ def test_limits_are_in_force(paper: Machines) -> None:
 
 
 def test_it_does_what_it_is_for(paper: Machines) -> None:
-    """Services, limits of every part, who reaches whom, a comparison whose counts reconcile."""
+    """Services run, each part has its limits and its access, and a comparison's counts
+    reconcile."""
     played = paper.play("verify.yml")
     assert played.status == 0, played.output[-5000:]
 

@@ -1,4 +1,4 @@
-"""What `make lab-verify` reads of the kernel, on trees of control groups written here."""
+"""The kernel's values for `make lab-verify`, on trees of control groups that the test writes."""
 
 import importlib.util
 from pathlib import Path
@@ -14,7 +14,7 @@ HALF_A_GIB = 512 * 1024**2
 
 @pytest.fixture
 def limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The script that runs on the hosts, told that control groups are in `tmp_path`."""
+    """Return the script of the hosts, with control groups in `tmp_path`."""
     spec = importlib.util.spec_from_file_location(
         "limits", ANSIBLE / "roles/common/files/limits.py"
     )
@@ -51,7 +51,7 @@ def test_unified_groups_without_limits(limits: ModuleType) -> None:
 def test_unified_groups_have_no_cpu_controller_where_no_quota_wants_one(
     limits: ModuleType,
 ) -> None:
-    """No file is no limit, which is not the one that an inventory wants."""
+    """A missing file means no limit, which differs from the inventory's limit."""
     assert unified(limits, memory__max=str(HALF_A_GIB)) == {"quota": None, "memory": HALF_A_GIB}
     assert unified(limits, cpu__stat="usage_usec 1")["quota"] is None
 

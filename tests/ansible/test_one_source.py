@@ -1,4 +1,4 @@
-"""What the playbooks say of settings, PostgreSQL and Redis is what the runtime says."""
+"""The playbooks' settings of the appliance, PostgreSQL and Redis equal those of the runtime."""
 
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ def test_every_port_is_a_port() -> None:
 
 
 def test_every_unit_is_listed() -> None:
-    """Those of doorbuster that are not are removed."""
+    """Units of doorbuster that are not listed are removed."""
     listed = {
         each["unit"]
         for each in read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_units_of_groups"]

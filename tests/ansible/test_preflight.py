@@ -1,4 +1,4 @@
-"""A wrong inventory stops before any change and says which host and which variable."""
+"""A wrong inventory stops before any change, with an error that names host and variable."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def inventory() -> dict[str, Any]:
 def preflight(
     folder: Path, groups: dict[str, Any], *arguments: str, playbook: str = "site.yml"
 ) -> tuple[int, str]:
-    """Status and output, in one line."""
+    """Return status and output, in one line."""
     path = folder / "hosts.yml"
     path.write_text(yaml.safe_dump(groups))
     status, said = played(folder, "--inventory", path, playbook, *arguments)
@@ -76,9 +76,9 @@ def test_a_host_that_does_not_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("playbook", ["site.yml", "reset.yml"])
 def test_a_limit_that_leaves_out_localhost(tmp_path: Path, playbook: str) -> None:
-    """Its plays would be left out, and what they find be missed after changes.
+    """The plays on localhost would be left out, and faults would only show after changes.
 
-    With --check: a reset that is not refused would empty this very machine.
+    The test uses --check: a reset that is not refused would empty this very machine.
     """
     given = ("--check", "--limit", "!two", "--extra-vars", f"doorbuster_state={tmp_path}/state")
     status, said = preflight(tmp_path, inventory(), *given, playbook=playbook)
@@ -90,7 +90,7 @@ def test_a_limit_that_leaves_out_localhost(tmp_path: Path, playbook: str) -> Non
 
 
 def test_the_limit_that_is_documented(tmp_path: Path) -> None:
-    """It leaves out the one host, which would be said not to answer, and goes on."""
+    """It leaves out the one host, which would otherwise count as unreachable, and goes on."""
     groups = inventory()
     groups["host"]["hosts"]["two"] |= {"ansible_connection": "ssh", "ansible_host": "192.0.2.1"}
     groups["host"]["hosts"]["one"]["doorbuster_shop_workers"] = 0
@@ -102,7 +102,7 @@ def test_the_limit_that_is_documented(tmp_path: Path) -> None:
 
 
 def refused(folder: Path, wrong: dict[str, dict[str, Any]]) -> str:
-    """What is said of hosts that each have something wrong, all found in the same task."""
+    """Return the errors for hosts that each have one wrong value, all found in the same task."""
     groups = inventory()
     hosts = groups["host"]["hosts"] = {
         name: {"doorbuster_address": f"10.0.0.{number}", "ansible_connection": "local", **variables}
@@ -172,7 +172,7 @@ def test_ports_that_are_none_or_given_twice(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("given", ["203.0.113.7", "::"])
 def test_a_public_address_where_the_lab_does_not_ask(tmp_path: Path, given: str) -> None:
-    """Of hosts that customers reach; others may have the gateway's by the inventory's own table."""
+    """Customers reach these hosts; other hosts may have the gateway's address by the inventory."""
     groups = inventory()
     for host in groups["host"]["hosts"].values():
         host["doorbuster_public_address"] = given
@@ -187,7 +187,7 @@ def test_a_public_address_where_the_lab_does_not_ask(tmp_path: Path, given: str)
 @pytest.mark.long
 @pytest.mark.parametrize("given", ["0.0.0.0", "10.0.0.1"])
 def test_public_addresses_that_are_good(tmp_path: Path, given: str) -> None:
-    """What comes next in the preflight is found wrong instead."""
+    """The next step of the preflight fails instead."""
     groups = inventory()
     groups["host"]["hosts"]["one"] |= {
         "doorbuster_public_address": given,
@@ -200,7 +200,7 @@ def test_public_addresses_that_are_good(tmp_path: Path, given: str) -> None:
 
 @pytest.mark.long
 def test_results_that_a_reset_would_take(tmp_path: Path) -> None:
-    """Below a folder of the state, the state itself, above it."""
+    """The folder may be below the state, the state itself, or above it."""
     wrong = {
         "a": {"doorbuster_results": "/var/lib/doorbuster/kept/results"},
         "b": {"doorbuster_results": "/var/lib/doorbuster/"},
@@ -223,7 +223,7 @@ def test_results_that_a_reset_would_take(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_an_account_that_does_not_become_root(tmp_path: Path) -> None:
-    """Here because its sudo fails; another user, because who is root already asks no sudo."""
+    """The account's sudo fails. It is another user, because root needs no sudo."""
     without = {"ansible_become_user": "nobody", "ansible_become_exe": "/bin/false"}
     said = refused(tmp_path, {"a": without, "b": {**without, "ansible_user": "anna"}})
     assert "host a: who logs in does not become root there (" in said

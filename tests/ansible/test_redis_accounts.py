@@ -1,4 +1,4 @@
-"""What the accounts of a lab host's Redis may do, tried on a real server."""
+"""The rights of the accounts of a lab host's Redis, tried on a real server."""
 
 import hashlib
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ PASSWORDS = {"default": "of-the-shop-alone", "console": "of-the-console-alone"}
 
 
 def configuration(template: str, port: int) -> str:
-    """A configuration as the role writes it for a host without grid and monitoring."""
+    """Return a configuration as the role writes it for a host without grid and monitoring."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ANSIBLE / "roles/redis/templates"),
         trim_blocks=True,
@@ -46,7 +46,7 @@ def configuration(template: str, port: int) -> str:
 
 @contextmanager
 def server(template: str, port: int, folder: Path) -> Iterator[int]:
-    """A server with the accounts of this template."""
+    """Run a server with the accounts of this template."""
     text = configuration(template, port)
     for path in ("/var/lib/redis", "/var/log/redis", "/run/redis-broker", "/run/redis"):
         text = text.replace(path, str(folder))
@@ -58,14 +58,14 @@ def server(template: str, port: int, folder: Path) -> Iterator[int]:
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> Iterator[int]:
-    """The port of the shop's server."""
+    """Yield the port of the shop's server."""
     with server("redis.conf.j2", *ports.free(1), tmp_path) as port:
         yield port
 
 
 @pytest.fixture
 def queues(tmp_path: Path) -> Iterator[int]:
-    """The port of the server of Celery's queues."""
+    """Yield the port of the server of Celery's queues."""
     with server("broker.conf.j2", *ports.free(1), tmp_path) as port:
         yield port
 
@@ -100,7 +100,7 @@ def test_celery_needs_scripts_and_may_run_them(queues: int) -> None:
 
 
 def test_that_lock_is_a_script(sessions: int) -> None:
-    """An account without scripts cannot let go of it: this is why the console's has them."""
+    """An account without scripts cannot release it, so the console's account has them."""
     with (
         client(sessions, "default", 0) as shop,
         pytest.raises(redis.exceptions.NoPermissionError),

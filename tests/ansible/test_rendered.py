@@ -70,7 +70,8 @@ def test_no_two_hosts_share_one(classroom: Path) -> None:
 
 
 def test_redis_has_digests_only(classroom: Path) -> None:
-    """The shop's server knows the shop and the exporter; that of the queues the others."""
+    """The shop's server has the accounts of shop and exporter; that of the queues has
+    the others."""
     sessions = (classroom / "teacher" / "redis.conf").read_text()
     queues = (classroom / "teacher" / "broker.conf").read_text()
     text = sessions + queues
@@ -96,7 +97,7 @@ def test_students_are_let_in_to_the_queues_alone(classroom: Path) -> None:
 
 
 def test_each_tier_has_the_secrets_of_its_part(sentry: Path) -> None:
-    """As tests/runtime/test_compose_settings.py has them for containers."""
+    """The secrets are those of the containers in tests/runtime/test_compose_settings.py."""
     had = {host.name: settings_of(host).keys() & SECRETS for host in sentry.iterdir()}
     assert had["web"] == {"DOORBUSTER_GATEWAY_COOKIE_KEY"}
     assert had["application"] == {
@@ -112,7 +113,7 @@ def units_of(host: Path) -> set[str]:
 
 
 def test_a_host_runs_the_parts_of_its_groups(classroom: Path, tmp_path: Path) -> None:
-    """Other units of doorbuster are removed there, and `make lab-verify` looks at these."""
+    """Other units of doorbuster are removed there, and `make lab-verify` checks these."""
     assert units_of(classroom / "student-01") == {"doorbuster-grid-worker.service"}
     assert units_of(classroom / "teacher") >= {
         *(
@@ -139,14 +140,14 @@ portable no"""
 
 
 def let_in_by_ssh(folder: Path, **found: Any) -> tuple[list[int], str]:
-    """The ports, and all the rules, where the tasks before have found this."""
+    """Return the ports and all the rules, for these findings of earlier tasks."""
     rules = (rendered(folder, "single-host", "here", **found) / "here/firewall.nft").read_text()
     (ports,) = re.findall(r"tcp dport { ([^}]*) } accept # ssh", rules)
     return [int(port) for port in ports.split(", ")], rules
 
 
 def test_nobody_who_provisions_is_locked_out(tmp_path: Path) -> None:
-    """By sshd's own ports, systemd's for it, the inventory's and the one this session came by."""
+    """SSH stays open on sshd's ports, systemd's for it, the inventory's and this session's."""
     assert let_in_by_ssh(tmp_path)[0] == [22]
     socket = "Listen=[::]:2122 (Stream)\nListen=/run/ssh (Stream)\nListen=0.0.0.0:53 (Datagram)"
     found: dict[str, Any] = {

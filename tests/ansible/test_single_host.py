@@ -1,4 +1,4 @@
-"""One host, fresh from Debian: refused while something is wrong, converged, loaded, reset."""
+"""One host with a fresh Debian: refused while a value is wrong, converged, loaded, reset."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(7200)
 
 
 def refused(lab: Machines, **variables: object) -> str:
-    """What the first play says that stops, having changed nothing."""
+    """Return the error of the first play, which has changed nothing."""
     played = lab.play("site.yml", **variables)
     assert played.status != 0
     assert played.changed == 0
@@ -93,7 +93,7 @@ def test_accounts_are_made_on_the_host(lab: Machines) -> None:
 
 
 def test_live_runs_of_console_and_terminal_hold_one_lock(lab: Machines) -> None:
-    """The workers of the console see the machine's own temporary folder."""
+    """The workers of the console see the machine's temporary folder."""
     worker = "$(systemctl show doorbuster-lab-worker.service -p MainPID --value)"
     here, there = (
         "stat --format=%D:%i /tmp",
@@ -115,7 +115,7 @@ def test_the_shop_has_its_hardware(lab: Machines) -> None:
 
 
 def test_a_shop_of_one_cpu_never_uses_more_in_a_loaded_minute(lab: Machines) -> None:
-    """Pages that are CPU and nothing else, as many customers as it can serve and more."""
+    """Pages use CPU only, and more customers come than the shop can serve."""
     for_s = LOADED_S + 30
     load = f"timeout --signal=INT {for_s} doorbuster capacity --page-profile cpu --time-scale 5"
     with subprocess.Popen(lab.ssh_command("here", load), stdout=subprocess.DEVNULL) as loading:
@@ -131,7 +131,7 @@ def test_a_shop_of_one_cpu_never_uses_more_in_a_loaded_minute(lab: Machines) -> 
 
 
 def test_neither_does_code_that_leaves_its_cpu(lab: Machines) -> None:
-    """The shop is one process and bound; the slice holds what is neither."""
+    """The shop is one process with fixed CPUs; the slice also limits other code."""
     hog = "python3 -c 'while True: pass'"
     for number in range(4):
         lab.ssh("here", f"systemd-run -q --slice=doorbuster-shop.slice --unit=hog-{number} {hog}")

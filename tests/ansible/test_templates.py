@@ -1,4 +1,4 @@
-"""Slices and units as they are written for hosts with unified control groups and for others."""
+"""Slices and units for hosts with unified control groups and for others."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ from tests.ansible.playing import ANSIBLE
 
 
 def rendered(name: str, role: str = "common", **variables: Any) -> dict[str, str]:
-    """The directives of a unit, with stand-ins for the filters that are Ansible's own."""
+    """Return the directives of a unit, with stand-ins for Ansible's filters."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ANSIBLE / "roles" / role / "templates"),
         trim_blocks=True,
@@ -94,7 +94,7 @@ def test_a_unit_is_bound_on_every_host() -> None:
 
 
 def unit_of_package(role: str, name: str, address: str = "127.0.0.1") -> dict[str, str]:
-    """What a unit of the distribution has besides."""
+    """Return the additional directives for a unit of the distribution."""
     return rendered(name, role, doorbuster_address=address, doorbuster_other_cpus=[0])
 
 
@@ -107,7 +107,7 @@ def unit_of_package(role: str, name: str, address: str = "127.0.0.1") -> dict[st
     ],
 )
 def test_who_listens_on_the_labs_address_waits_for_it(role: str, name: str) -> None:
-    """After the network, and again for as long as the address is not there."""
+    """The unit starts after the network, and tries again until the address is there."""
     made = unit_of_package(role, name)
     assert made["Wants"] == made["After"] == "network-online.target"
     assert made["StartLimitIntervalSec"] == "0"

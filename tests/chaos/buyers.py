@@ -1,11 +1,11 @@
-"""Customers who buy, one book after another, and who do not give up.
+"""Customers who buy one book after another, and who do not give up.
 
-What does not come (a lost connection, a page with an error) is asked for again with the same form,
-as somebody does who presses reload. Every purchase is known by the keys its payment forms had and
-by the numbers of the orders that its buyer was shown.
+After a lost connection or an error page, a buyer sends the same form again, as a person who presses
+reload does. Every purchase is known by the keys of its payment forms and by the order numbers that
+its buyer was shown.
 
 Rough buyers also send the form of the confirm over connections that they reset, close or half-close
-in the middle, or twice at once, before they send it as they should.
+in the middle, or twice at once, before they send it correctly.
 """
 
 import threading
@@ -28,7 +28,7 @@ AGAIN_AFTER_S = 0.2
 PATIENCE_S = 10.0
 ENDS_WITHIN_S = 180.0
 _STEPS = ("confirm", "payment", "shipping", "login")
-"""The last form that a page has is the one its reader fills in."""
+"""The forms by the step that they lead to; the last form of a page is the one to fill in."""
 _ORDER = b'id="order-number">'
 _SOLD_OUT = (
     b"copies are left",
@@ -40,32 +40,33 @@ _SOLD_OUT = (
 
 @dataclass
 class Purchase:
-    """One book that somebody means to buy once."""
+    """One book that a buyer wants to buy once."""
 
     keys: set[str] = field(default_factory=set)
     number: str = ""
-    """What was shown last; empty if nothing was."""
+    """The last number that was shown; empty if there was none."""
     numbers: set[str] = field(default_factory=set)
-    """All that were shown: one, whatever was sent again."""
+    """All numbers that were shown; there must be one, however often the form was sent."""
     refused: bool = False
-    """The last that its buyer read is that nothing was ordered, for want of copies."""
+    """True if the buyer last read that nothing was ordered, for want of copies."""
     given_up: str = ""
-    """Why it could not be finished."""
+    """The reason why the purchase could not be finished."""
 
 
 class Buyers:
-    """So many at once, from `start` until `leave`; everybody finishes what they have begun."""
+    """`count` buyers at once, from `start` until `leave`; each finishes the purchase
+    that it began."""
 
     def __init__(
         self, shop_url: str, count: int, scarce: Sequence[int] = (), is_rough: bool = False
     ) -> None:
-        """One purchase in five is of one to five copies of a book of `scarce`."""
+        """Make the buyers; one purchase in five is of one to five copies of a book of `scarce`."""
         self.purchases: list[Purchase] = []
         self.requests = 0
         self.failures: Counter[str] = Counter()
-        """Requests that brought no page, by how: a status, or `no answer`."""
+        """Requests without a page, by their outcome: a status, or `no answer`."""
         self.faults: list[str] = []
-        """What no customer may be shown."""
+        """Answers that no customer may be shown."""
         self.signed_in_again = 0
         """Purchases that were led back to the login: their session was lost."""
         self._url = shop_url
@@ -79,7 +80,7 @@ class Buyers:
 
     @property
     def confirmed(self) -> int:
-        """Purchases so far whose buyer was shown an order's number."""
+        """Return how many buyers have been shown an order's number so far."""
         with self._lock:
             return sum(bool(one.number) for one in self.purchases)
 
@@ -88,7 +89,7 @@ class Buyers:
             thread.start()
 
     def leave(self) -> None:
-        """When the last purchase that was begun is finished."""
+        """Stop, and return when the last purchase that was begun is finished."""
         self._over.set()
         until_s = time.monotonic() + ENDS_WITHIN_S
         for thread in self._threads:
@@ -131,7 +132,7 @@ class Buyers:
         *,
         in_cart: int,
     ) -> None:
-        """`in_cart` copies by the cart; with none of them one by *Buy*."""
+        """Buy `in_cart` copies by the cart; with 0 buy one by *Buy*."""
         typed = {"username": username, "password": SEEDED_PASSWORD, **ADDRESS, **PAYMENT}
         page = self._page(browser, "GET", f"/books/{book}/", None)
         into_cart = find_form(page, "/cart/")
@@ -165,7 +166,7 @@ class Buyers:
         purchase.numbers.add(purchase.number)
 
     def _page(self, browser: requests.Session, method: str, path: str, body: str | None) -> bytes:
-        """The page, or whatever it leads to; asked for until it comes."""
+        """Return the page, or the page to which it redirects; repeat the request until it comes."""
         headers = {"Content-Type": "application/x-www-form-urlencoded"} if body else {}
         until_s = time.monotonic() + ENDS_WITHIN_S
         while True:
@@ -191,7 +192,7 @@ class Buyers:
             time.sleep(AGAIN_AFTER_S)
 
     def _look_at_error(self, path: str, answer: requests.Response) -> None:
-        """An error is a page for people that says when to come back."""
+        """Check that an error is a page for people that names the time to come back."""
         text = answer.text
         right = "<h1>" in text and "Traceback" not in text and "Retry-After" in answer.headers
         if not right and answer.headers.get("X-Doorbuster-Verdict") != "dropped":

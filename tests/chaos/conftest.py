@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def runtime(request: pytest.FixtureRequest) -> Runtime:
-    """As RUNTIME says: an appliance of the tests' own, or the stack of containers that runs."""
+    """Yield the appliance of RUNTIME: a separate one, or the stack of containers that runs."""
     try:
         asked = choice.asked()
     except choice.RuntimeChoiceError as error:
@@ -40,7 +40,7 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 
 @pytest.fixture(scope="session")
 def rows(runtime: Runtime) -> Iterator[list[Row]]:
-    """A row of each case; what there are in the end is printed and written to the docs."""
+    """Yield the list for a row of each case; print it at the end and write it to the docs."""
     found: list[Row] = []
     yield found
     if found:

@@ -1,4 +1,4 @@
-"""A live experiment launched in the console, and what is said of it when it is over."""
+"""A live experiment launched in the console, and the console's report of it."""
 
 import html
 import io
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tests.chaos.runtimes import Runtime, wait_for
 
 SESSIONS = 600
-"""Fewer than the seeded accounts before the buyers': each shops under a name of its own."""
+"""Sessions, fewer than the seeded accounts before the buyers': each has a separate account."""
 SPEC = f"""version = 1
 title = "One part dies"
 time_scale = 20
@@ -42,7 +42,7 @@ _ORDERS = """
 
 @dataclass
 class Experiment:
-    """One launch; `ended` has been called before anything is asked of what it said."""
+    """One launch; call `ended` before reading its results."""
 
     runtime: Runtime
     launch: str
@@ -51,7 +51,7 @@ class Experiment:
     result: str = ""
     events: list[dict[str, Any]] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)
-    """run.json; empty if the run is not whole."""
+    """The content of run.json; empty if the run is not whole."""
     honesty: list[str] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
     """Attempts of the load by outcome, if it kept them."""
@@ -59,11 +59,12 @@ class Experiment:
     orders_doubled: int | None = None
 
     def wait_until_customers_come(self) -> None:
-        """A tenth of the run's sessions has ended: it is in the middle of its load."""
+        """Wait until a tenth of the run's sessions has ended: the run is in the middle
+        of its load."""
         wait_for(lambda: self._sessions_ended() > SESSIONS / 10, "the run's customers")
 
     def ended(self) -> None:
-        """Wait for its end and read what is said of it."""
+        """Wait for its end and read its results."""
         console = self.runtime.console
         wait_for(lambda: self._asked() in ENDED, f"the end of launch {self.launch}")
         text = console.get(f"/launches/{self.launch}/state").text
@@ -80,11 +81,11 @@ class Experiment:
         self._hold_against_database(self._file(f"{run}/attempts.parquet"))
 
     def output(self) -> str:
-        """What the command printed, as the console shows it."""
+        """Return the output of the command, as the console shows it."""
         return html.unescape(self.runtime.console.get(f"/launches/{self.launch}/").text)
 
     def _hold_against_database(self, attempts: bytes) -> None:
-        """Each session has an account of its own: its customer has one order, or none."""
+        """Compare with the database: each session has an account with one order, or none."""
         orders = {username: int(count) for username, count in self.runtime.rows(_ORDERS)}
         orders = {name: n for name, n in orders.items() if name <= f"customer-{SESSIONS:04d}"}
         self.orders_doubled = sum(count - 1 for count in orders.values())
@@ -119,7 +120,7 @@ class Experiment:
         return f"runs/{planned['number']:03}-{planned['policy']}-rho0.8-seed{planned['seed']}"
 
     def _file(self, path: str) -> bytes:
-        """A file of the result; nothing if it is not there."""
+        """Return a file of the result; empty if it is missing."""
         answer = self.runtime.console.get(f"/results/{self.result}/files/{path}")
         return answer.content if answer.status_code == 200 else b""
 
@@ -128,7 +129,7 @@ class Experiment:
 
 
 def launched(runtime: Runtime, spec: str = SPEC) -> Experiment:
-    """Uploaded to the console, as a person does."""
+    """Upload the spec to the console, as a person does."""
     answer = runtime.console.upload("spec", "/upload/", "chaos.toml", spec.encode())
     found = re.search(r"/launches/([0-9a-f]+)/$", answer.url)
     assert found, answer.text

@@ -1,4 +1,4 @@
-"""What the buyers were told, held against the database: orders, stock, money."""
+"""The buyers' answers compared with the database: orders, stock, money."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ _MAKE_SCARCE = f"""
 
 @contextmanager
 def few_copies(runtime: Runtime) -> Iterator[list[int]]:
-    """Three books, beyond those that are bought in their turn, have few copies in the block."""
+    """Leave few copies of three further books during the block; yield their ids."""
     put_aside = [(int(id), int(copies)) for id, copies in runtime.rows(_MAKE_SCARCE)]
     yield [id for id, _ in put_aside]
     for id, copies in put_aside:
@@ -56,7 +56,7 @@ class Books:
     of_banners: int
     """Impressions that the ad server has counted for its contracts."""
     of_pages: int
-    """The same for the pages that showed them."""
+    """Impressions that the ad server has counted for pages."""
 
     @classmethod
     def of(cls, runtime: Runtime) -> Self:
@@ -71,29 +71,29 @@ class Books:
 
 @dataclass(frozen=True)
 class Balance:
-    """What became of the purchases between two moments."""
+    """The fates of the purchases between two moments."""
 
     purchases: int
     confirmed: int
     lost: int
-    """Shown to their buyer, and not in the database."""
+    """Orders that a buyer was shown, and that the database does not have."""
     doubled: int
-    """Orders beyond the first of a purchase, or that nobody meant to place."""
+    """Orders beyond the first of a purchase, or without a purchase."""
     given_up: tuple[str, ...]
     copies_add_up: bool
     money_adds_up: bool
     keys: int
-    """Of payment forms; each is the key of one order, or of none."""
+    """Keys of payment forms; each is the key of one order, or of none."""
     orders: int
-    """New in the database."""
+    """New orders in the database."""
     shown_two: int
     """Purchases whose buyer was shown more than one number."""
     refused_yet_ordered: int
-    """Purchases whose buyer last read that nothing was ordered, and that were."""
+    """Purchases whose buyer last read that nothing was ordered, although it was."""
     banners: int
     """New impressions that the ad server has for its banners."""
     banners_add_up: bool
-    """Whether it has as many for the pages."""
+    """Whether the impressions of banners and pages are equal."""
 
     @property
     def adds_up(self) -> bool:
@@ -101,7 +101,7 @@ class Balance:
 
 
 def balance(before: Books, runtime: Runtime, purchases: Sequence[Purchase]) -> Balance:
-    """From `before` until now."""
+    """Return the balance from `before` until now."""
     now = Books.of(runtime)
     new = now.orders - before.orders
     by_key = dict(new)

@@ -1,4 +1,4 @@
-"""A form that is sent as no form should be sent, while its customer also sends it well."""
+"""Forms that are sent wrongly, while their customer also sends them well."""
 
 import http.client
 import socket
@@ -23,7 +23,7 @@ def sent(
 ) -> Iterator[list[bytes]]:
     """Send the form in one of `WAYS` before the block begins; `twice` is under way during it.
 
-    The list has the page that was answered, if any was, when the block has ended.
+    Yield a list, which has the page that came, if any, when the block has ended.
     """
     way = rng.choice(WAYS)
     answers: list[bytes] = []
@@ -43,7 +43,7 @@ def sent(
 
 
 def _begun(browser: requests.Session, url: str, path: str, body: str) -> socket.socket | None:
-    """A connection on which the form has been sent; None if nobody listens."""
+    """Return a connection on which the form has been sent; None if no server listens."""
     parts = urlsplit(url)
     cookies = "; ".join(f"{one.name}={one.value}" for one in browser.cookies)
     request = (
@@ -60,7 +60,7 @@ def _begun(browser: requests.Session, url: str, path: str, body: str) -> socket.
 
 
 def _answer(client: socket.socket, *, half_close: bool) -> list[bytes]:
-    """The page that came, if one did."""
+    """Return the page that came, if one did."""
     with client:
         try:
             if half_close:

@@ -1,7 +1,7 @@
-"""The appliance under test, natively or in containers: what a case needs of it, and no more.
+"""The appliance under test, natively or in containers, with the calls that a case needs.
 
-Killing is a SIGKILL from outside, as of the kernel that is out of memory: `docker kill` would tell
-the engine that somebody wants the container to be gone, and it would not start it again.
+A kill is a SIGKILL from outside, like that of a kernel without memory. After `docker kill` the
+engine would not start the container again.
 """
 
 import json
@@ -46,20 +46,20 @@ class Runtime(ABC):
 
     @abstractmethod
     def kill(self, part: str) -> None:
-        """SIGKILL to the part's main process; returns when that has gone."""
+        """Send SIGKILL to the part's main process; return when it has gone."""
 
     @abstractmethod
     def processes(self, part: str) -> list[psutil.Process]:
-        """Its main process and what that has started; none while it does not run."""
+        """Return the part's main process and its descendants; none while it does not run."""
 
     @abstractmethod
     def cut(self) -> None:
-        """Every process at once, as when the power goes; returns when the appliance is up again."""
+        """End every process at once, as a power cut does; return when the appliance is up again."""
 
     def kill_any(self, part: str, rng: Random) -> bool:
-        """SIGKILL to the part's main process or, as often, to another of its processes.
+        """Send SIGKILL to the part's main process or, equally often, to another of its processes.
 
-        Answers whether there was one.
+        Return whether there was one.
         """
         found = self.processes(part)
         if not found:
@@ -70,7 +70,8 @@ class Runtime(ABC):
         return True
 
     def stop_for(self, part: str, duration_s: float) -> bool:
-        """SIGSTOP to all of the part's processes, SIGCONT later; answers whether there were any."""
+        """Stop all of the part's processes, and continue them later; return whether
+        there were any."""
         found = self.processes(part)
         for process in found:
             with suppress(psutil.NoSuchProcess):
@@ -82,9 +83,9 @@ class Runtime(ABC):
         return bool(found)
 
     def set_abandonment(self, abandonment: str) -> None:
-        """What leaving does from now on, `ignore` or `cancel`; pages have no page work.
+        """Set the effect of leaving from now on, `ignore` or `cancel`; pages have no page work.
 
-        Without effect on a part that is away.
+        The call has no effect on a part that is away.
         """
         settings = self._settings
         mode = "cancel" if abandonment == "cancel" else "watch"
@@ -100,22 +101,22 @@ class Runtime(ABC):
 
     @abstractmethod
     def began_again(self, part: str) -> bool:
-        """Whether it runs again, since it was killed."""
+        """Return whether the part runs again since it was killed."""
 
     @abstractmethod
     def without(self, part: str) -> AbstractContextManager[None]:
-        """The part is stopped until the block ends."""
+        """Stop the part until the block ends."""
 
     @abstractmethod
     def load_generators(self) -> int:
-        """Processes that send an experiment's load."""
+        """Return the number of processes that send an experiment's load."""
 
     @abstractmethod
     def last_words(self, part: str) -> str:
-        """The end of its log."""
+        """Return the end of the part's log."""
 
     def rows(self, query: str) -> list[tuple[str, ...]]:
-        """What the shop's database answers, as text."""
+        """Return the answer of the shop's database, as text."""
         settings = self._settings
         with psycopg.connect(
             host="127.0.0.1",
@@ -128,7 +129,8 @@ class Runtime(ABC):
 
 
 class Native(Runtime):
-    """Under supervisord, on ports of its own; `environment` is that of a running appliance."""
+    """The appliance under supervisord, on separate ports; `environment` is that of a
+    running one."""
 
     name = "native"
 
@@ -229,7 +231,8 @@ class Docker(Runtime):
         return self._compose("logs", "--tail", "40", part)
 
     def _state_of(self, part: str) -> tuple[int, str]:
-        """Its main process as this machine sees it, 0 for none, and when that began."""
+        """Return the part's main process as this machine sees it, 0 for none, and its
+        start time."""
         [container] = self._compose("ps", "--all", "--quiet", part).split()
         asked = ("docker", "inspect", "--format", "{{json .State}}", container)
         state = json.loads(_said(self._environment, *asked))
@@ -240,7 +243,7 @@ class Docker(Runtime):
 
 
 def _with_children(pid: int) -> list[psutil.Process]:
-    """The process first; nothing if there is none."""
+    """Return the process and its descendants; nothing if there is none."""
     try:
         process = psutil.Process(pid) if pid else None
         return [process, *process.children(recursive=True)] if process else []
@@ -249,7 +252,7 @@ def _with_children(pid: int) -> list[psutil.Process]:
 
 
 def own_environment() -> dict[str, str]:
-    """What `make` would see: without the settings and services of these tests."""
+    """Return the environment that `make` would see, without the settings of these tests."""
     return {
         name: value
         for name, value in os.environ.items()

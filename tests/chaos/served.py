@@ -1,7 +1,7 @@
-"""Whether the shop serves pages through the gateway, looked at ten times a second.
+"""A check, ten times a second, that the shop serves pages through the gateway.
 
-The pages are none of the eight: an experiment's counts do not know them. `/health/` needs the
-database, `/cart/` of somebody with a cookie the sessions.
+The pages are outside the eight page types, so an experiment does not count them. `/health/` needs
+the database; `/cart/` of a customer with a cookie needs the sessions.
 """
 
 import threading
@@ -15,7 +15,7 @@ PATHS = ("/health/", "/cart/")
 
 
 class Look:
-    """Looks from `start` until `stop`."""
+    """A thread that checks from `start` until `stop`."""
 
     def __init__(self, shop_url: str) -> None:
         self._url = shop_url
@@ -31,11 +31,13 @@ class Look:
         self._thread.join()
 
     def since(self, time_s: float) -> list[str]:
-        """What was wrong in each look that ended after `time_s` (monotonic); empty: nothing."""
+        """Return the fault of each check that ended after `time_s` (monotonic); empty texts are
+        good."""
         return [wrong for ended_s, wrong in list(self._seen) if ended_s > time_s]
 
     def served_again_s(self, killed_s: float) -> float:
-        """Seconds from then to the first good look after the last bad one; 0 without a bad one."""
+        """Return the seconds from then to the first good check after the last bad one; 0 without
+        one."""
         seen = [one for one in list(self._seen) if one[0] > killed_s]
         bad = [index for index, (_, wrong) in enumerate(seen) if wrong]
         if not bad:
@@ -44,7 +46,7 @@ class Look:
         return seen[bad[-1] + 1][0] - killed_s
 
     def failures(self, since_s: float) -> Counter[str]:
-        """Bad looks by what was wrong."""
+        """Return the bad checks by their faults."""
         return Counter(filter(None, self.since(since_s)))
 
     def _look(self) -> None:

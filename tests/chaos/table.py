@@ -32,7 +32,7 @@ HEADER = (
 
 
 def measured() -> str:
-    """When, on how busy a machine, at which commit."""
+    """Return the time, the machine's load and the commit."""
     busy = os.getloadavg()[1] / len(os.sched_getaffinity(0))
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {busy:.1f} processes for each CPU, {_commit()}"
 
@@ -74,7 +74,7 @@ STORM = "## Random kills"
 
 
 def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
-    """docs/results/chaos-<runtime>.md, whole; without `storm` that section stays as it is."""
+    """Write docs/results/chaos-<runtime>.md; without `storm` that section stays as it is."""
     path = REPOSITORY / "docs" / "results" / f"chaos-{runtime}.md"
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     _, _, kept_storm = before.partition(f"\n{STORM}\n")
@@ -115,7 +115,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _kept(path: Path) -> Iterator[tuple[str, str]]:
-    """The rows that are there, by part."""
+    """Yield the rows that exist, by part."""
     for line in path.read_text(encoding="utf-8").splitlines():
         part = line.removeprefix("| ").partition(" |")[0]
         if part in PARTS:
@@ -123,7 +123,7 @@ def _kept(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sum(of_buyers: int, of_run: int | None) -> str:
-    """A run that kept no attempts cannot say."""
+    """Return the sum; a run that kept no attempts has none."""
     return f"{of_buyers}, in the run unknown" if of_run is None else f"{of_buyers + of_run}"
 
 

@@ -1,5 +1,7 @@
-"""One part is killed under load: it comes back by itself, nobody's order is lost or doubled, and
-the experiment that was under way says what happened."""
+"""One part is killed under load and comes back by itself.
+
+No order is lost or doubled, and the experiment that was under way reports what happened.
+"""
 
 import time
 
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.timeout(1800)
 
 BUYERS = 8
 BACK_WITHIN_S = 120.0
-"""Until pages come again. It takes seconds; on a machine that has much else to do many more."""
+"""Seconds until pages come again; a busy machine needs far more than an idle one."""
 
 SAID = {
     "postgres": "PostgreSQL was away",
@@ -74,7 +76,7 @@ def _under_buyers(runtime: Runtime, part: str) -> tuple[Buyers, Look, float, led
 
 
 def _killed_under(runtime: Runtime, part: str, buyers: Buyers, look: Look) -> float:
-    """When (monotonic); returns when everybody buys again."""
+    """Kill the part; return the time (monotonic) when all buyers buy again."""
     wait_for(lambda: buyers.confirmed >= BUYERS, "orders")
     killed_s = time.monotonic()
     runtime.kill(part)
@@ -112,7 +114,7 @@ def _answers(runtime: Runtime) -> bool:
 
 
 def _said(under_way: Experiment) -> str:
-    """The launch's own reason, and what the report has to say of anything that was away."""
+    """Return the launch's reason, and the report's lines about parts that were away."""
     lines = [line for line in under_way.honesty if "AWAY" in line or "DO NOT RECONCILE" in line]
     return " ".join(filter(None, (under_way.reason, *lines)))
 

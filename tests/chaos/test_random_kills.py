@@ -1,7 +1,7 @@
 """Parts are killed and stopped at random, and the whole at once, under buyers who never give up.
 
-Whatever a buyer was told is what PostgreSQL has: no order is lost, doubled or half, none exists
-that was refused, and every copy of every book is on its shelf or in an order.
+PostgreSQL has exactly what the buyers were shown: no order is lost, doubled or half, no refused
+order exists, and every copy of every book is in stock or in an order.
 """
 
 import threading
@@ -23,7 +23,7 @@ PAUSE_S = (0.5, 3.0)
 STOPPED_S = 3.0
 CUT_EVERY_S = 75.0
 ABANDONMENT_S = 10.0
-"""For so long leaving cancels, then for so long it is ignored."""
+"""Seconds for which leaving cancels, and then for which it is ignored."""
 SEED = 17
 
 
@@ -61,7 +61,7 @@ def _check_orders_after_a_storm(runtime: Runtime, minutes: float, scarce: list[i
 
 
 def _storm(runtime: Runtime, rng: Random, duration_s: float) -> Counter[str]:
-    """What was done, by what it was."""
+    """Kill and stop parts at random; return the number of each action."""
     done: Counter[str] = Counter()
     began_s = cut_s = time.monotonic()
     while time.monotonic() - began_s < duration_s:
@@ -79,7 +79,7 @@ def _storm(runtime: Runtime, rng: Random, duration_s: float) -> Counter[str]:
 
 
 def _switch_abandonment(runtime: Runtime, over: threading.Event) -> None:
-    """Tells it again and again: a part that was killed has forgotten it."""
+    """Switch the effect of leaving again and again: a part that was killed has forgotten it."""
     began_s = time.monotonic()
     while not over.wait(1.0):
         is_cancel = int((time.monotonic() - began_s) / ABANDONMENT_S) % 2 == 0
@@ -93,7 +93,7 @@ def _section(
     done: Counter[str],
     balance: ledger.Balance,
 ) -> list[str]:
-    """For docs/results/chaos-<runtime>.md."""
+    """Return the section for docs/results/chaos-<runtime>.md."""
     killed = sum(count for what, count in done.items() if what.endswith("killed"))
     stopped = sum(count for what, count in done.items() if what.endswith("stopped"))
     failures = ", ".join(f"{how} × {count}" for how, count in buyers.failures.most_common())

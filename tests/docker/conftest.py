@@ -1,6 +1,6 @@
-"""The whole appliance in containers, on this machine's engine; `make test-docker` asks for it.
+"""The whole appliance in containers, on this machine's engine, only for `make test-docker`.
 
-Base images that are not here are made from the distribution's packages (as root) or fetched.
+Base images that are missing are made from the distribution's packages (as root) or fetched.
 """
 
 import json
@@ -31,7 +31,7 @@ _KEPT = ("DOORBUSTER_BUILD_NETWORK",)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without being asked for, none of this: it takes minutes and an engine."""
+    """Leave these tests out of other runs: they take minutes and need an engine."""
     if os.environ.get(ASKED_FOR) == "1":
         if why := compose_engine.problem():
             pytest.exit(f"make test-docker: {why.removesuffix(compose_engine.OR_NATIVE)}", 2)
@@ -85,7 +85,7 @@ class Containers:
         )
 
     def run(self, *command: str, timeout_s: float = BUILD_S) -> tuple[int, str]:
-        """The exit code and everything printed."""
+        """Run the command; return the exit code and all output."""
         process = self.start(*command)
         try:
             printed, _ = process.communicate(timeout=timeout_s)
@@ -95,7 +95,7 @@ class Containers:
         return process.returncode, printed
 
     def inside(self, service: str, *command: str) -> subprocess.CompletedProcess[str]:
-        """A command in a container."""
+        """Run a command in a container."""
         return docker("exec", self.all()[service].id, *command)
 
 
@@ -106,14 +106,14 @@ def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def inspected(identity: str) -> dict[str, Any]:
-    """What the engine tells of a container."""
+    """Return the engine's description of a container."""
     told: dict[str, Any] = json.loads(docker("inspect", identity).stdout)[0]
     return told
 
 
 @pytest.fixture(scope="session")
 def base_images() -> None:
-    """Every base image is here, but for Grafana's where it cannot be had."""
+    """Provide every base image, except Grafana's where it is not available."""
     for variable, name in compose_settings.images().items():
         if compose_engine.image_id(name) or compose_engine.pull(name) is None:
             continue
@@ -127,7 +127,7 @@ def base_images() -> None:
 
 @pytest.fixture(scope="module")
 def containers(base_images: None) -> Iterator[Containers]:
-    """An appliance of this module's own that is up; removed afterwards however the tests ended."""
+    """Yield an appliance of this module alone that is up; remove it however the tests end."""
     folder = Path(tempfile.mkdtemp(prefix="doorbuster-docker-"))
     folder.chmod(0o755)
     made = Containers(folder)

@@ -130,7 +130,7 @@ def test_a_second_up_restarts_nothing(containers: Containers) -> None:
 
 
 def test_another_setting_replaces_whom_it_concerns(containers: Containers) -> None:
-    """As another image does; the console and its workers live in a namespace that stays."""
+    """So does another image; the console and its workers are in a namespace that stays."""
     before = {name: one.id for name, one in containers.all().items()}
     containers.environment["DOORBUSTER_ADS_BANNERS"] = "6100"
     code, printed = containers.run("up")

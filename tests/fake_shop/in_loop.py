@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager, suppress
 
 
 class Shop:
-    """A small real HTTP server: counts what it gets, answers as told by `answer`.
+    """A small real HTTP server that counts its requests and answers by `answer`.
 
     `answer` is a coroutine (method, target, fields, body, writer) → None. A shop that is held
-    answers only as many requests as it is told to by `let_go`.
+    answers only as many requests as `let_go` allows.
     """
 
     def __init__(self, answer=None, *, is_held=False):
@@ -28,7 +28,7 @@ class Shop:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (length, content))
 
     def let_go(self, requests):
-        """So many requests, of those that are held or yet to come, are answered."""
+        """Answer this many requests, of those that are held or yet to come."""
         for _ in range(requests):
             self._turns.release()
 
@@ -38,7 +38,7 @@ class Shop:
 
     @property
     def port(self):
-        """Where it listens."""
+        """Return the port where the shop listens."""
         return self._server.sockets[0].getsockname()[1]
 
     async def _serve(self, reader, writer):
@@ -51,7 +51,7 @@ class Shop:
         writer.close()
 
     def stop_listening(self):
-        """Take no more connections; those that are there go on."""
+        """Take no more connections; open ones go on."""
         self._server.close()
 
     def hang_up(self):
@@ -60,7 +60,7 @@ class Shop:
             task.cancel()
 
     async def stop(self):
-        """Listen no more and end what is still being served."""
+        """Stop listening, and end the requests that are still being served."""
         self.stop_listening()
         self.hang_up()
         await asyncio.gather(*self._serving)

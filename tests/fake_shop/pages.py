@@ -19,7 +19,7 @@ class Seen(Request):
 
     @property
     def page(self) -> str:
-        """The page type that it asks for, or `file`."""
+        """Return the page type of the request, or `file`."""
         if self.path == "/":
             return "Br-1"
         first, _, rest = self.path.strip("/").partition("/")
@@ -31,13 +31,13 @@ class Seen(Request):
 
 
 Manner = Callable[[Seen], str]
-"""What to do with a request: `page`, `drop`, `reject`, `error`, `hang`, `cut`, `close`, `reset`,
-`page then close`, `wrong page`, `interim` (103, then the page), `interim then close`,
-`until close` (a page whose length is the end of the connection)."""
+"""The treatment of a request: `page`, `drop`, `reject`, `error`, `hang`, `cut`, `close`, `reset`,
+`page then close`, `wrong page`, `interim` (103, then the page), `interim then close`, `until close`
+(a page whose length is the end of the connection)."""
 
 
 class SmallShop(FakeServer):
-    """Answers in the manner that the test chooses; `requests` are of type Seen."""
+    """A shop that answers in the manner that the test chooses; `requests` are of type Seen."""
 
     request_type = Seen
 
@@ -145,7 +145,7 @@ def small_shop(
     delay_s: float = 0.0,
     tls: ssl.SSLContext | None = None,
 ) -> Iterator[SmallShop]:
-    """A shop on a free port of the loopback; gone, with its threads, at the end."""
+    """Yield a shop on a free port of the loopback; at the end it is gone, with its threads."""
     with SmallShop(manner or (lambda seen: "page"), delay_s, tls).serving() as shop:
         yield shop
 

@@ -1,4 +1,4 @@
-"""An HTTP server in threads that answers each request as the test's function says."""
+"""An HTTP server in threads that answers each request by the test's function."""
 
 import json
 import os
@@ -27,14 +27,14 @@ class Request:
     method: str
     path: str
     headers: dict[str, str]
-    """Their names in lower case."""
+    """The header fields, with names in lower case."""
     body: bytes
     connection: int
     """The number of its connection, from 1."""
     sock: socket.socket = field(repr=False)
     came: float = field(default_factory=time.monotonic)
     left: float | None = None
-    """When the client closed the connection while `wait_until_it_leaves` waited for that."""
+    """The time when the client closed the connection, if `wait_until_it_leaves` was called."""
 
     @property
     def json(self) -> Any:
@@ -46,7 +46,7 @@ class Request:
         return {name: values[0] for name, values in parse_qs(self.body.decode("ascii")).items()}
 
     def wait_until_it_leaves(self) -> None:
-        """Wait until the client closes the connection, and note when."""
+        """Wait until the client closes the connection, and note the time."""
         self.sock.recv(1)
         self.left = time.monotonic()
 
@@ -64,14 +64,14 @@ class Reply:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     length: int | None = None
-    """The Content-Length that the answer claims; None for the body's."""
+    """The Content-Length of the answer; None for the body's length."""
     closes: bool = False
-    """Whether the connection is closed after it."""
+    """Whether the connection is closed after the answer."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """Bytes that are sent as they are, in several parts `pause_s` apart."""
+    """Bytes that are sent unchanged, in several parts `pause_s` apart."""
 
     parts: tuple[bytes, ...]
     closes: bool = False
@@ -81,11 +81,11 @@ class Raw:
 CLOSE = Raw((), closes=True)
 """No answer: the connection is closed."""
 Answer = Reply | Raw | bytes | dict[str, Any] | list[Any]
-"""Bytes are the body of a page; a dictionary or a list is answered as JSON."""
+"""An answer: bytes are the body of a page; a dictionary or a list is sent as JSON."""
 
 
 class FakeServer(socketserver.ThreadingTCPServer):
-    """Where it answers, what it was asked, and how it answers."""
+    """The server's address, its requests and its answers."""
 
     request_queue_size = 512
     allow_reuse_address = True
@@ -96,11 +96,11 @@ class FakeServer(socketserver.ThreadingTCPServer):
     ) -> None:
         super().__init__(("127.0.0.1", port), _Connection)
         self.answer = answer
-        """May be replaced at any time."""
+        """The function that answers; a test may replace it at any time."""
         self.port: int = self.server_address[1]
         self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}"
         self.tls = tls
-        """May be replaced between two connections."""
+        """The context for TLS; a test may replace it between two connections."""
         self.requests: list[Request] = []
         self.connections = 0
         self.lock = threading.Lock()
@@ -143,7 +143,7 @@ class FakeServer(socketserver.ThreadingTCPServer):
 
     @contextmanager
     def serving(self) -> Iterator[Self]:
-        """Serve until the block ends; then no connection is left."""
+        """Serve until the block ends; then no connection is open."""
         thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
@@ -160,13 +160,13 @@ class FakeServer(socketserver.ThreadingTCPServer):
 def fake_server(
     answer: Callable[[Request], Answer], port: int = 0, tls: ssl.SSLContext | None = None
 ) -> Iterator[FakeServer]:
-    """A server on this port of the loopback, or on a free one, until the block ends."""
+    """Run a server on this port of the loopback, or on a free one, until the block ends."""
     with FakeServer(answer, port, tls).serving() as server:
         yield server
 
 
 class HoldingServer(FakeServer):
-    """Answers requests with a page once the test lets them go, those for `/quick/` at once."""
+    """A server that answers with a page once the test lets it, and `/quick/` at once."""
 
     def __init__(self, page: Answer, *, is_held: bool = True) -> None:
         super().__init__(self._page)
@@ -189,7 +189,7 @@ class HoldingServer(FakeServer):
         self._opens.clear()
 
     def shutdown(self) -> None:
-        """Stop, which holds no request back."""
+        """Stop, without holding any request back."""
         self.let_go()
         super().shutdown()
 
@@ -241,7 +241,7 @@ class _Connection(socketserver.StreamRequestHandler):
         return body
 
     def _send(self, request: Request, answer: Answer) -> bool:
-        """Send it; return whether the connection is to be closed."""
+        """Send the answer; return whether the connection must be closed."""
         if isinstance(answer, Raw):
             for part in answer.parts:
                 self.connection.sendall(part)

@@ -1,7 +1,4 @@
-"""Which addresses the appliance answers at, without one that runs.
-
-Owns: an address's port → whose it is, its path → whether that part has it. Must not know: sheets.
-"""
+"""The addresses of an appliance, checked without a running one."""
 
 import ast
 import re
@@ -28,12 +25,12 @@ _PARAMETER = {"int": r"\d+", "path": ".+"}
 
 
 def usual_ports() -> dict[int, str]:
-    """Port → its variable, as long as nobody chooses others."""
+    """Return port → its variable, for the default ports."""
     return {port: name for name, port in load({}, REPOSITORY).ports().items()}
 
 
 def nowhere(addresses: Iterable[str]) -> list[str]:
-    """Those that no part of the appliance would answer."""
+    """Return the addresses that no part of the appliance would answer."""
     ports = usual_ports()
     return [one for one in sorted(set(addresses)) if not _is_somewhere(one, ports)]
 
@@ -52,7 +49,7 @@ def _is_somewhere(address: str, ports: dict[int, str]) -> bool:
 
 @cache
 def _routes(file: str) -> tuple[str, ...]:
-    """Django's routes of a module as expressions, read without Django's settings."""
+    """Return Django's routes of a module as expressions, read without Django's settings."""
     tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
     return tuple(
         found
@@ -63,7 +60,7 @@ def _routes(file: str) -> tuple[str, ...]:
 
 
 _VARIABLE = "\0"
-"""Stands for a value of an f-string."""
+"""The placeholder for a value of an f-string."""
 
 
 def _written(route: ast.expr) -> str:
@@ -91,7 +88,7 @@ def _expressions(call: ast.Call) -> Iterator[str]:
 
 
 def _managed() -> Iterator[str]:
-    """The paths of the ad server's management as expressions."""
+    """Yield the paths of the ad server's management as expressions."""
     for call in ast.walk(ast.parse((REPOSITORY / _ADS_API).read_text(encoding="utf-8"))):
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("api."):
             for given in call.args:

@@ -1,7 +1,4 @@
-"""Commands of a sheet held against the real command line, without running them.
-
-Owns: how a line becomes arguments, which programs a sheet may use. Must not know: bands, results.
-"""
+"""Commands of a sheet, checked with the real command line but not run."""
 
 import importlib.util
 import os
@@ -34,7 +31,7 @@ SIMPLE = (
     ),
     *("sleep", "sort", "true", "uniq"),
 )
-"""Programs that are taken as they are."""
+"""Programs that are accepted without a check."""
 _KEYWORDS = ("for", "done", "[")
 _REDIRECTION = re.compile(r"\s\d?(?:>&\d|[<>]\s*\S+)")
 _PYTHON = (".venv/bin/python", "-m")
@@ -43,7 +40,7 @@ _EXPERIMENTS = ("compare", "simulate", "run")
 
 
 def lines(text: str) -> list[list[str]]:
-    """Each command of a block as its arguments; what comes after |, ||, && or ; is one more."""
+    """Return each command of a block as its arguments; |, ||, && and ; separate commands."""
     text = _REDIRECTION.sub("", text.replace("\\\n", " "))
     lexer = shlex.shlex(text, posix=True, punctuation_chars="|&;\n")
     lexer.whitespace = " \t"
@@ -59,9 +56,9 @@ def lines(text: str) -> list[list[str]]:
 
 
 def check(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
-    """Raises whatever the command line would refuse; the specs that the command would run.
+    """Return the specs that the command would run; raise the error of the command line.
 
-    `files` are those that the sheet has the student write.
+    `files` are those that the sheet lets the student write.
     """
     argv = list(argv)
     if argv[0] == "do":
@@ -84,11 +81,12 @@ def check(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
 
 
 _OF_OUR_MAKE = ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
-"""What `make test ARGS=…` would hand down to the make of a sheet."""
+"""Variables that `make test ARGS=…` would pass to the make of a sheet."""
 
 
 def _made(argv: Sequence[str]) -> list[list[str]]:
-    """What make would run, but the bootstrap; raises CalledProcessError for an unknown target."""
+    """Return the commands of make without the bootstrap; raise CalledProcessError for a
+    bad target."""
     done = subprocess.run(
         [argv[0], "--dry-run", *argv[1:]],
         cwd=REPOSITORY,

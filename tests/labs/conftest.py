@@ -1,4 +1,4 @@
-"""The appliance on which the sheets are run, once for all of them: `make test-labs`."""
+"""The appliance on which the sheets run, once for all of them: `make test-labs`."""
 
 import os
 
@@ -10,7 +10,7 @@ RUNS = "DOORBUSTER_TEST_LABS"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sheets are run only where that is asked for."""
+    """Skip the sheets except in `make test-labs`."""
     if not os.environ.get(RUNS):
         skipped = pytest.mark.skip(reason="make test-labs")
         for item in items:

@@ -1,9 +1,7 @@
 """Pictures of the lab sheets, taken of the running appliance: `make lab-pictures`.
 
-Owns: what each picture shows and how it is brought about. Must not know: the sheets' words.
-
-With arguments those alone whose names contain one of them. Results that are shown are the newest of
-their kind; what is missing is made first, with the commands that the sheets have.
+With arguments, only the pictures whose names contain one of them are taken. A picture shows the
+newest result of its kind; missing results are made first, with the commands of the sheets.
 """
 
 import io
@@ -36,7 +34,7 @@ DOORBUSTER = (str(REPOSITORY / ".venv/bin/doorbuster"),)
 
 
 class Studio:
-    """A browser window before the running appliance."""
+    """A browser window for the running appliance."""
 
     def __init__(self, page: Page, lab: Settings) -> None:
         self.page = page
@@ -48,12 +46,12 @@ class Studio:
         )
 
     def open(self, address: str) -> None:
-        """A page of it, once it is still."""
+        """Open a page of the appliance, and wait until it is still."""
         self.page.goto(address, wait_until="load")
         self.page.wait_for_timeout(1000)  # charts draw after the load
 
     def take(self, name: str, *, height: int = 800, at: str | None = None) -> None:
-        """The window as it is, or with `at` at its top."""
+        """Take a picture of the window, or of the window with `at` at its top."""
         self.page.set_viewport_size({"width": WIDTH_PX, "height": height})
         self.page.wait_for_timeout(2000)  # what is drawn follows the window's size
         if at:
@@ -64,11 +62,11 @@ class Studio:
         print(f"{name}.png: {(FOLDER / f'{name}.png').stat().st_size / 1000:.0f} kB")
 
     def snapshot(self) -> dict[str, Any]:
-        """What the gateway says of itself."""
+        """Return the gateway's snapshot."""
         return dict(self._gateway.call("GET", "/snapshot"))
 
     def wait_until(self, condition: Callable[[], object], what: str) -> None:
-        """Returns when it holds; ends the program after PATIENCE_S."""
+        """Return when the condition holds; end the program after PATIENCE_S."""
         until_s = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > until_s:
@@ -76,13 +74,13 @@ class Studio:
             self.page.wait_for_timeout(250)
 
     def result(self, *arguments: str) -> str:
-        """The name of the result folder that `doorbuster` makes with these."""
+        """Return the name of the result folder that `doorbuster` makes with these arguments."""
         subprocess.run([*DOORBUSTER, *arguments], cwd=REPOSITORY, check=True)
         return ComparisonResult.newest(self.lab.results_dir).path.name
 
     @contextmanager
     def rush(self, *arguments: str) -> Iterator[None]:
-        """While a live run goes on."""
+        """Run a live run during the block."""
         process = subprocess.Popen([*DOORBUSTER, *arguments, "--fresh"], cwd=REPOSITORY)
         try:
             yield
@@ -91,19 +89,19 @@ class Studio:
 
 
 def gallery(studio: Studio) -> None:
-    """The console's first page."""
+    """Take the console's first page."""
     studio.open(studio.console)
     studio.take("gallery")
 
 
 def shop(studio: Studio) -> None:
-    """The bookshop, with a banner."""
+    """Take the bookshop, with a banner."""
     studio.open(studio.shop)
     studio.take("shop", height=640)
 
 
 def watch_collapse(studio: Studio) -> None:
-    """One queue at twice the capacity, then eight."""
+    """Take one queue at twice the capacity, then eight."""
     studio.open(f"{studio.console}/watch/")
     with studio.rush("compare", "--policies", "sq", "--rho", "2", "--sessions", "4000"):
         studio.wait_until(lambda: _is_full(studio, "sq"), "a full queue")
@@ -122,7 +120,7 @@ def _is_full(studio: Studio, policy: str, waiting: int = 80) -> bool:
 
 
 def lifo_pri(studio: Studio) -> None:
-    """A comparison's result, a race of its runs, and why one request was served."""
+    """Take a comparison's result, a race of its runs, and the decisions about one request."""
     name = studio.result(
         *("simulate", "--policies", "sq,8q-af,8q-lifo-pri", "--rho", "0.85,1.4,2"),
         *("--sessions", "3000", "--repetitions", "2"),
@@ -147,7 +145,7 @@ def lifo_pri(studio: Studio) -> None:
 
 
 def reports(studio: Studio) -> None:
-    """The papers' reports, at what the sheets speak of."""
+    """Take the papers' reports, at the places that the sheets mention."""
     for paper, at, arguments in (
         ("lifo-pri", "main", ()),
         ("connection-sentry", "table", ("--engine", "simulated")),
@@ -164,7 +162,7 @@ def reports(studio: Studio) -> None:
 
 
 def admission(studio: Studio) -> None:
-    """Sessions turned away: the watch page, and the page that they get."""
+    """Take rejected sessions: the watch page, and the page that they get."""
     studio.open(f"{studio.console}/watch/")
     arguments = ("run", "sbac-live", "--policies", "sq", "--admission", "sbac-responsive")
     with studio.rush(*arguments, "--rho", "3"):
@@ -181,14 +179,14 @@ def _rejects(studio: Studio) -> bool:
 
 
 def _turned_away(studio: Studio) -> bool:
-    """A customer with no session asks for the home page; whether it is refused."""
+    """Request the home page without a session; return whether it is refused."""
     studio.page.context.clear_cookies()
     answer = studio.page.goto(studio.shop)
     return answer is not None and answer.headers.get("x-doorbuster-verdict") == "rejected"
 
 
 def watch_cancel(studio: Studio) -> None:
-    """One queue at twice the capacity whose customers' leaving cancels their work."""
+    """Take one queue at twice the capacity where customers' leaving cancels their work."""
     studio.open(f"{studio.console}/watch/")
     arguments = ("compare", "connection-sentry", "--policies", "sq", "--abandonment", "cancel")
     with studio.rush(*arguments, "--sessions", "3000"):
@@ -198,7 +196,7 @@ def watch_cancel(studio: Studio) -> None:
 
 
 def own_policy(studio: Studio) -> None:
-    """The template's policy, live."""
+    """Take the template's policy, live."""
     file = REPOSITORY / "own" / "quiet_door.py"
     made = () if file.exists() else write_policy("quiet-door", file.parent)
     studio.open(f"{studio.console}/watch/")
@@ -214,7 +212,7 @@ def own_policy(studio: Studio) -> None:
 
 
 def limits(studio: Studio) -> None:
-    """The result of the sheet on concurrency limits."""
+    """Take the result of the sheet on concurrency limits."""
     (sheet,) = (sheet for sheet in sheets() if sheet.number == 9)
     (spec,) = (
         command
@@ -231,13 +229,13 @@ def limits(studio: Studio) -> None:
 
 
 def shop_banner(studio: Studio) -> None:
-    """A shelf with a banner of its own concepts."""
+    """Take a category with a banner of its concepts."""
     studio.open(f"{studio.shop}/browse/crime/")
     studio.take("shop-banner", height=640)
 
 
 def hysteresis(studio: Studio) -> None:
-    """What a minute of overload leaves behind."""
+    """Take the effect that a minute of overload leaves behind."""
     pattern = "*hysteresis*/report.html"
     if not list(studio.lab.results_dir.glob(pattern)):
         command = (*DOORBUSTER, "leaderboard", "hysteresis", "--quick")
@@ -262,7 +260,7 @@ PICTURES: tuple[Callable[[Studio], None], ...] = (
 
 
 def main() -> None:
-    """Take those whose names are given, or all."""
+    """Take the pictures whose names are given, or all."""
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
     if executable is None:
         sys.exit("no Chromium; install it: apt-get install chromium")

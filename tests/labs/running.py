@@ -1,8 +1,4 @@
-"""A sheet's steps on a running appliance, as a student would do them.
-
-Owns: where commands run, files that are written and taken away again, which result is a step's.
-Must not know: bands.
-"""
+"""A sheet's steps on a running appliance, as a student would do them."""
 
 import ssl
 import subprocess
@@ -18,20 +14,20 @@ from tests.labs.sheets import Command, Sheet, Step, addresses
 
 PATIENCE_S = 1800.0
 OWN = REPOSITORY / "own"
-"""Where students' files go; what a test adds there goes with it."""
+"""The folder of students' files; files that a test adds there are removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a step left."""
+    """The results of a step."""
 
     folder: Path | None
-    """The result folder of its last command that made one."""
+    """The result folder of the step's last command that made one."""
     printed: str
 
 
 class Class:
-    """Does steps on the appliance of `environment`."""
+    """A class that does steps on the appliance of `environment`."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = dict(environment) | {"COLUMNS": "200", "NO_COLOR": "1"}
@@ -40,7 +36,7 @@ class Class:
         self._ports = {port: theirs[name] for port, name in usual_ports().items()}
 
     def does(self, step: Step) -> Done:
-        """Types its commands in their quick form; fails with what they printed."""
+        """Run the step's commands in their quick form; fail with their output."""
         folder, printed = None, ""
         for command in step.commands:
             if command.file:
@@ -51,14 +47,14 @@ class Class:
         return Done(folder, printed)
 
     def types(self, text: str) -> Done:
-        """Type a command; fails with what it printed."""
+        """Run a command; fail with its output."""
         before = self._folders()
         printed = self._types(self._here(text))
         new = sorted(self._folders() - before, key=lambda path: path.stat().st_mtime_ns)
         return Done(new[-1] if new else None, printed)
 
     def opens(self, step: Step) -> None:
-        """Every address that the step names."""
+        """Open every address that the step names."""
         for address in addresses("\n".join(_outside_blocks(step.text))):
             with urllib.request.urlopen(
                 self._here(address), timeout=120, context=_unverified()
@@ -85,14 +81,14 @@ class Class:
         return done.stdout
 
     def _folders(self) -> set[Path]:
-        """Results of comparisons and reproductions."""
+        """Return the results of comparisons and reproductions."""
         names = ("plan.json", "reproduction.json")
         return {path.parent for name in names for path in self._results.glob(f"*/{name}")}
 
 
 @contextmanager
 def students_files(sheet: Sheet) -> Iterator[None]:
-    """Files that a sheet has its students write or make are gone afterwards."""
+    """Remove the files that a sheet's students write or make at the end of the block."""
     before = set(OWN.rglob("*")) if OWN.exists() else None
     for step in sheet.steps:
         for command in step.commands:
@@ -109,7 +105,7 @@ def students_files(sheet: Sheet) -> Iterator[None]:
 
 
 def _unverified() -> ssl.SSLContext:
-    """The appliance's certificate is its own: a student's browser is told to go on, too."""
+    """Return a context that accepts the appliance's certificate, as a student's browser does."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -117,7 +113,7 @@ def _unverified() -> ssl.SSLContext:
 
 
 def write(command: Command) -> None:
-    """Write the file that a sheet has its students write."""
+    """Write the file that a sheet lets its students write."""
     path = REPOSITORY / str(command.file)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(command.text, encoding="utf-8")

@@ -1,7 +1,6 @@
 """Lab sheets as the tests read them: steps, commands, bands, links, pictures.
 
-Owns: the form of a sheet (docs/labs/README.md, *The form of a sheet*). Must not know: how commands
-are run, what a result folder looks like.
+docs/labs/README.md, *The form of a sheet*, describes the form.
 """
 
 import re
@@ -25,7 +24,7 @@ BAND_COLUMNS = ("Figure", "Step", "Read from", "Expected", "Quiet machine", "Bus
 NONE = "–"
 """A cell of the bands that has no value."""
 STEPS_MIN = 60
-"""Minutes that the steps of a sheet take together."""
+"""The minutes of all steps of a sheet together."""
 QUESTIONS_MIN = 30
 """Minutes that are left for its questions."""
 
@@ -44,11 +43,11 @@ class Command:
     """A block that a student types, or a file that a student writes."""
 
     text: str
-    """As it stands in the sheet."""
+    """The text in the sheet."""
     quick: str
-    """What the test runs instead; the same where the sheet has no quick form."""
+    """The command that the test runs instead; the same where the sheet has no quick form."""
     file: str | None
-    """Of a file to be written: where, from the repository's folder."""
+    """The path of a file to write, from the repository's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Step:
 
     @property
     def commands(self) -> list[Command]:
-        """Its blocks marked `lab`, in their order."""
+        """Return the step's blocks marked `lab`, in their order."""
         found = []
         for block in _BLOCK.finditer(self.text):
             quick = _QUICK.search(block["after"])
@@ -73,37 +72,38 @@ class Step:
 
     @property
     def words(self) -> str:
-        """The text without its blocks, comments and addresses."""
+        """Return the text without its blocks, comments and addresses."""
         text = re.sub(r"```.*?```|<!--.*?-->", "", self.text, flags=re.DOTALL)
         return _URL.sub("", text)
 
     @property
     def links(self) -> list[tuple[bool, str, str]]:
-        """Whether it is a picture, its words, where it leads."""
+        """Return for each link whether it is a picture, its words, and its target."""
         return links(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A row of *What you should find*: a value with the ranges that it may lie in."""
+    """A row of *What you should find*: a value with its allowed ranges."""
 
     figure: str
     step: int
     where: str
-    """Where students and the test read the value (tests/labs/readings.py)."""
+    """The place where students and the test read the value (tests/labs/readings.py)."""
     expected: str
     quiet: str
     """`2.2 to 2.9`: the range on a machine that does nothing else."""
     busy: str
-    """The wide range, of a machine with other work; NONE where the machine does not matter."""
+    """The wide range, for a machine with other work; NONE where the machine does not matter."""
 
     @property
     def range(self) -> tuple[float, float]:
-        """The range that the test requires: the wide one where there is one."""
+        """Return the range that the test requires: the wide one where there is one."""
         return range_of(self.quiet if self.busy == NONE else self.busy)
 
     def holds(self, found: float | str) -> bool:
-        """Whether a value lies in the required range; words (yes, no) must be the expected ones."""
+        """Return whether a value is in the required range; words (yes, no) must be the expected
+        ones."""
         if isinstance(found, str):
             return found == self.expected
         lowest, highest = self.range
@@ -119,27 +119,27 @@ class Sheet:
 
     @property
     def name(self) -> str:
-        """As the file is called."""
+        """Return the name of the file, without its ending."""
         return self.path.stem
 
     @property
     def number(self) -> int:
-        """The number of the lab."""
+        """Return the number of the lab."""
         return int(self.name[:2])
 
     @property
     def headings(self) -> list[str]:
-        """Its sections, in their order."""
+        """Return its sections, in their order."""
         return re.findall(r"^## (.+)$", self.text, re.MULTILINE)
 
     def section(self, heading: str) -> str:
-        """The text under a heading of the second level."""
+        """Return the text under a heading of the second level."""
         _, _, rest = self.text.partition(f"\n## {heading}\n")
         return rest.partition("\n## ")[0]
 
     @property
     def steps(self) -> list[Step]:
-        """The steps in their order."""
+        """Return the steps in their order."""
         text = self.section("Steps")
         found = list(_STEP.finditer(text))
         ends = [match.start() for match in found[1:]] + [len(text)]
@@ -150,12 +150,12 @@ class Sheet:
 
     @property
     def questions(self) -> list[str]:
-        """The numbered questions at the end."""
+        """Return the numbered questions at the end."""
         return [line for line in self.section("Questions").splitlines() if line[:1].isdigit()]
 
     @property
     def bands(self) -> list[Band]:
-        """The rows of *What you should find* that the test holds."""
+        """Return the rows of *What you should find* that the test checks."""
         header, rows = table(self.section("What you should find"))
         if header[: len(BAND_COLUMNS)] != list(BAND_COLUMNS):
             raise ValueError(f"{self.name}: the table's columns are {header}")
@@ -166,18 +166,18 @@ class Sheet:
 
 
 def links(text: str) -> list[tuple[bool, str, str]]:
-    """Links and pictures of a text: whether it is a picture, its words, where it leads."""
+    """Return links and pictures of a text: whether each is a picture, its words, its target."""
     shown = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     return [(bool(mark), words, where) for mark, words, where in _LINK.findall(shown)]
 
 
 def addresses(text: str) -> list[str]:
-    """Addresses of the running appliance that a text names."""
+    """Return the addresses of the running appliance that a text names."""
     return [found.rstrip(".,;:") for found in _URL.findall(text)]
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the first Markdown table of a text; empty where there is none."""
+    """Return header and rows of the first Markdown table of a text; empty where there is none."""
     lines = [line.strip() for line in text.splitlines()]
     after = dropwhile(lambda line: not line.startswith("|"), lines)
     lines = list(takewhile(lambda line: line.startswith("|"), after))
@@ -186,13 +186,16 @@ def table(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def number(text: str) -> float:
-    """`1,479`, `52 ± 2 %`, `published | 0.7 ± 0.1`: the (measured) mean. Raises ValueError."""
+    """Return the (measured) mean of `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`.
+
+    Raises ValueError.
+    """
     measured = text.rpartition("|")[2].partition("±")[0]
     return float(measured.strip().removesuffix("%").strip().replace(",", "").replace("−", "-"))
 
 
 def range_of(text: str) -> tuple[float, float]:
-    """`−0.05 to 0.35` as two numbers. Raises ValueError for anything else."""
+    """Return `−0.05 to 0.35` as two numbers. Raises ValueError for anything else."""
     lowest, to, highest = text.partition(" to ")
     if not to:
         raise ValueError(f"{text!r} is not a range; write `lowest to highest`")
@@ -201,7 +204,7 @@ def range_of(text: str) -> tuple[float, float]:
 
 @cache
 def sheets() -> tuple[Sheet, ...]:
-    """All sheets, in the order of the course."""
+    """Return all sheets, in the order of the course."""
     return tuple(
         Sheet(path, path.read_text(encoding="utf-8"))
         for path in sorted(FOLDER.glob("[0-9][0-9]-*.md"))
@@ -209,5 +212,5 @@ def sheets() -> tuple[Sheet, ...]:
 
 
 def pages() -> list[Path]:
-    """Every page of the folder, the index and the instructor's among them."""
+    """Return every page of the folder, the index and the instructor's among them."""
     return sorted(FOLDER.glob("*.md"))
