@@ -1,8 +1,8 @@
-"""Durations as people say them, rounded."""
+"""Durations as text, rounded."""
 
 
 def duration(real_s: float) -> str:
-    """`40 s`, `3 min`, `1 h 20 min`."""
+    """Return `40 s`, `3 min` or `1 h 20 min`."""
     if real_s < 90:
         return f"{max(1, round(real_s))} s"
     minutes = round(real_s / 60)

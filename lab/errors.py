@@ -6,4 +6,4 @@ class ExperimentError(Exception):
 
 
 class SpecError(ExperimentError):
-    """An invalid spec, option or setting; nothing was begun."""
+    """An invalid spec, option or setting; no work has begun."""

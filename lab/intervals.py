@@ -11,23 +11,23 @@ from typing import final
 @final
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and the half-width of its 95 % interval; None where one run gives none."""
+    """A mean and the half-width of its 95 % interval; None for a single run."""
 
     mean: float
     half_width: float | None
 
     @property
     def is_above_zero(self) -> bool:
-        """Whether the whole interval is; never without one."""
+        """Whether the whole interval is above zero; False without an interval."""
         return self.half_width is not None and self.mean > self.half_width
 
     @property
     def is_below_zero(self) -> bool:
-        """Whether the whole interval is; never without one."""
+        """Whether the whole interval is below zero; False without an interval."""
         return self.half_width is not None and self.mean < -self.half_width
 
     def text(self, digits: int = 0) -> str:
-        """For tables: `123 ± 4`, or the mean alone."""
+        """Return the text for tables: `123 ± 4`, or the mean alone."""
         mean = round(self.mean, digits) + 0.0  # no negative zero
         if self.half_width is None:
             return f"{mean:,.{digits}f}"
@@ -35,7 +35,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Mean and interval of independent repetitions; ValueError when there is none."""
+    """Return mean and interval of independent repetitions; raises ValueError without any."""
     if not values:
         raise ValueError("no repetitions to average")
     mean = statistics.fmean(values)
@@ -65,7 +65,7 @@ def simultaneous(values: Sequence[float], looks: int) -> Estimate:
 
 @lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: int) -> float:
-    """Student's t below which a share of `probability` (0.5 to 1) lies, by bisection."""
+    """Return Student's t below which a share of `probability` (0.5 to 1) is, by bisection."""
     low, high = 0.0, 1.0
     while _t_below(high, freedom) < probability:
         low, high = high, 2 * high
@@ -76,7 +76,8 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _t_below(t: float, freedom: int) -> float:
-    """The share of Student's t below `t`, exact (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """Return the share of Student's t below `t`, exact (Abramowitz and Stegun, 26.7.3 and
+    26.7.4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     term = math.cos(angle) if freedom % 2 else 1.0
     total = 0.0
@@ -90,27 +91,27 @@ def _t_below(t: float, freedom: int) -> float:
 
 
 def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
-    """By seed, of the seeds that both have: `these` less `those`, which met the same customers."""
+    """Return seed → `these` minus `those`, for common seeds, which have the same customers."""
     return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
 
 
 def paired(
     these: Sequence[Mapping[int, float]], those: Sequence[Mapping[int, float]]
 ) -> Estimate | None:
-    """Mean paired difference, `these` less `those`, over parts (loads) that correspond in order.
+    """Return the mean paired difference, `these` minus `those`, over corresponding parts (loads).
 
-    Every part maps a seed to a value. Both sides of a seed met the same customers, so the
-    customers' chance cancels out. None where the two sides share no seed.
+    Every part maps a seed to a value. Both sides of a seed had the same customers, so the
+    customers' chance cancels out. None if the two sides share no seed.
     """
     parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
     return over_parts(parts) if any(parts) else None
 
 
 def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
-    """Mean over several parts (loads), each with its values by seed; ValueError when all are empty.
+    """Return the mean over several parts (loads), each with its values by seed.
 
-    A repetition is a seed that every part has. Where there is none it is the mean of the parts'
-    means, without an interval.
+    A repetition is a seed that every part has. Without any, the result is the mean of the parts'
+    means, without an interval. Raises ValueError when all parts are empty.
     """
     there = [part for part in parts if part]
     if whole := set.intersection(*(set(part) for part in there)) if there else set():

@@ -14,7 +14,7 @@ TITLES = {
     "drop-queued": "drop queued",
     "cancel": "cancel",
 }
-"""Policies have theirs in their data sheets."""
+"""Titles of other names; policies have theirs in their data sheets."""
 
 
 def title_of(key: str) -> str:

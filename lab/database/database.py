@@ -1,6 +1,6 @@
-"""The writing of results to PostgreSQL, for Grafana, psql and notebooks.
+"""The writer of results to PostgreSQL, for Grafana, psql and notebooks.
 
-Nothing depends on this database. Where it is missing, one line reports it, and `doorbuster publish`
+Nothing depends on this database. If it is missing, one line reports it, and `doorbuster publish`
 writes everything later.
 """
 
@@ -40,7 +40,7 @@ _KEYS = {
 
 
 class ResultsDatabase:
-    """The schema, made if need be. Raises ResultsDatabaseError, here and from every method."""
+    """The schema, created if necessary. Every method raises ResultsDatabaseError."""
 
     def __init__(self, lab: settings.Settings) -> None:
         self._lab = lab
@@ -70,14 +70,14 @@ class ResultsDatabase:
         self._connection.close()
 
     def prepare(self) -> None:
-        """The reader's role and password, and where the console is, as the settings say now."""
+        """Apply the settings: the reader's role and password, and the console's address."""
         with faults(self._lab):
             schema.tell(self._connection, self._lab)
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """The row of an experiment, and rows of its runs where they are missing or not yet whole.
+        """Write the row of an experiment, and the rows of runs that are missing or incomplete.
 
-        Raises ExperimentError, too, when the folder is damaged.
+        Also raises ExperimentError when the folder is damaged.
         """
         row = results_rows.experiment_row(folder)
         spec = folder.spec()
@@ -93,7 +93,7 @@ class ResultsDatabase:
                     self._run(folder, spec, planned)
 
     def write(self, rows: results_rows.Rows) -> None:
-        """All rows of one result, as `results_rows.rows_of` has read them."""
+        """Write all rows of one result from `results_rows.rows_of`."""
         with faults(self._lab), self._connection.transaction():
             for row in rows["experiments"]:
                 self.forget(row["experiment"])
@@ -102,7 +102,7 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """The row of a run and its events, as the folder has them now. Raises as `experiment`."""
+        """Write the row of a run and its events in their present state. Raises as `experiment`."""
         row = results_rows.experiment_row(folder)
         with faults(self._lab), self._connection.transaction():
             self._put("experiments", ("experiment",), row)
@@ -111,7 +111,7 @@ class ResultsDatabase:
     def publish(self, results_dir: Path, say: Say) -> int:
         """Write all results of the results folder, and nothing else; return their number.
 
-        Damaged results are reported and left out.
+        Damaged results are reported and omitted.
         """
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):
@@ -132,13 +132,13 @@ class ResultsDatabase:
         return len(published)
 
     def forget(self, name: str) -> None:
-        """The result of this name is deleted."""
+        """Delete the rows of a deleted result."""
         with faults(self._lab):
             forget = "DELETE FROM results.experiments WHERE experiment = %s"
             self._connection.execute(forget, [name])
 
     def _run(self, folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> None:
-        for table in ("events", "runs"):  # of a run that is made again no figure of before stays
+        for table in ("events", "runs"):  # a repeated run keeps no earlier numbers
             forget = sql.SQL("DELETE FROM results.{} WHERE experiment = %s AND number = %s")
             self._connection.execute(
                 forget.format(sql.Identifier(table)), [folder.path.name, planned.number]
@@ -148,7 +148,7 @@ class ResultsDatabase:
             self._put("events", ("experiment", "number", "place"), row)
 
     def _put(self, table: str, key: Iterable[str], row: Mapping[str, Any]) -> None:
-        """Insert, or replace of what has this key the columns that `row` has."""
+        """Insert a row, or replace its columns in the row with this key."""
         columns = [sql.Identifier(name) for name in row]
         statement = sql.SQL(
             "INSERT INTO results.{table} ({columns}) VALUES ({values}) "

@@ -1,6 +1,6 @@
-"""The publishing of experiments as they go, and of results that are imported or deleted.
+"""The publication of experiments in progress, and of results that are imported or deleted.
 
-A missing database costs only a warning.
+A missing database causes only a warning.
 """
 
 import threading
@@ -21,22 +21,22 @@ _LOOK_EVERY_S = 1.0
 
 
 class Publishing:
-    """An experiment that tells the database as it goes; after a fault of that it tells no more."""
+    """The publication of one experiment; it stops at the first fault of the database."""
 
     def __init__(self, database: ResultsDatabase | None, say: Say) -> None:
         self._database, self._say = database, say
-        self._lock = threading.Lock()  # runs that go on at the same time tell at the same time
+        self._lock = threading.Lock()  # runs at the same time write at the same time
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """It has begun or ended."""
+        """Publish an experiment that has begun or ended."""
         self._try(lambda to: to.experiment(folder))
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """A run has begun or ended, or something was changed in it."""
+        """Publish a run that has begun, ended or changed."""
         self._try(lambda to: to.run(folder, planned))
 
     def of_run(self, folder: ComparisonResult, planned: PlannedRun) -> Callable[[], None]:
-        """The same, to be called whenever something happened in this run."""
+        """Return a function that publishes this run after each event."""
         return partial(self.run, folder, planned)
 
     def _try(self, write: Callable[[ResultsDatabase], None]) -> None:
@@ -96,7 +96,7 @@ def keep_in_step(
     say: Say,
     rows_of: Callable[[str], Rows] = rows_of,
 ) -> None:
-    """Publish results that were imported or deleted by hand; report a fault in one line.
+    """Publish manually imported or deleted results; report a fault in one line.
 
     `rows_of` reads the rows of a folder; the console reads them in a process with limits.
     """

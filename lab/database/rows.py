@@ -28,7 +28,7 @@ Rows = dict[str, list[Row]]
 def rows_of(path: str) -> Rows:
     """Return all rows of the result folder at `path`, ready for JSON; times are ISO 8601.
 
-    Raises ExperimentError, and whatever damaged files lead to.
+    Raises ExperimentError, and any exception that damaged files cause.
     """
     folder = ComparisonResult(Path(path))
     spec, plan = folder.spec(), folder.plan()
@@ -155,7 +155,7 @@ def _at(event: Mapping[str, Any]) -> datetime:
 def _happened_at(
     event: Mapping[str, Any], first: Mapping[str, Any], summary: RunSummary, spec: Spec
 ) -> datetime:
-    """Return the time of an event by the wall clock: some are logged only when the run is over.
+    """Return the time of an event by the wall clock; some are logged only after the run.
 
     Simulated events have only virtual time.
     """
@@ -169,7 +169,7 @@ def _happened_at(
 
 
 def _words(event: Mapping[str, Any], planned: PlannedRun) -> str:
-    """For a mark in a diagram."""
+    """Return the text of an event for a mark in a diagram."""
     if event["event"] == "run started":
         return f"{title_of(planned.policy)}, {load_words(planned.rho)}, seed {planned.seed}"
     return event_words(event)

@@ -17,7 +17,7 @@ from lab.errors import ExperimentError
 from runtime.settings import Settings
 
 READER = "doorbuster_results"
-"""The role that may read this schema and nothing else."""
+"""The role that may only read this schema."""
 
 _TABLES = Path(__file__).with_name("schema.sql")
 _OURS = "doorbuster results"
@@ -26,7 +26,7 @@ _METRICS = "    -- metrics of lab/analysis/metrics.py --\n"
 
 @cache
 def statements() -> str:
-    """The statements that make the tables, with a column for each metric of a run."""
+    """Return the statements that create the tables, with a column for each metric of a run."""
     types = {True: "bigint", False: "double precision"}
     columns = "".join(f"    {one.name} {types[one.is_whole]},\n" for one in METRICS)
     comments = "".join(
@@ -47,7 +47,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_LOCK = 0x5245_5355  # of its own, for those who would make the schema at the same time
+_LOCK = 0x5245_5355  # a separate lock, for processes that create the schema at the same time
 
 
 class ResultsDatabaseError(ExperimentError):
@@ -62,9 +62,10 @@ class ServerAwayError(ResultsDatabaseError):
 def faults(
     lab: Settings, kind: type[ResultsDatabaseError] = ResultsDatabaseError
 ) -> Iterator[None]:
-    """Faults of PostgreSQL as ours.
+    """Convert faults of PostgreSQL.
 
-    Raises ExperimentError for what it cannot hold, an error of this `kind` for every other fault.
+    Raises ExperimentError for values that it cannot store, an error of this `kind` for every other
+    fault.
     """
     try:
         yield
@@ -72,12 +73,12 @@ def faults(
         raise ExperimentError(f"cannot be kept: {str(fault).splitlines()[0]}") from None
     except psycopg.Error as fault:
         words = (str(fault).strip() or type(fault).__name__).splitlines()[0]
-        why = words.rpartition(" failed: ")[2]  # before it stands where, once more
+        why = words.rpartition(" failed: ")[2]  # without its location, which would repeat the text
         raise kind(f"PostgreSQL at {_place(lab)}: {why}") from None
 
 
 def make(connection: psycopg.Connection, lab: Settings) -> bool:
-    """Create the tables unless they are there in this form; return whether they were missing.
+    """Create the tables unless they exist in this form; return whether they were missing.
 
     Raises ResultsDatabaseError when another program owns the schema.
     """
@@ -86,7 +87,7 @@ def make(connection: psycopg.Connection, lab: Settings) -> bool:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         form = _form_of(connection)
-        if form == _form():  # somebody else was quicker
+        if form == _form():  # another process was faster
             return False
         if form is not None and not form.startswith(_OURS):
             raise ResultsDatabaseError(
@@ -100,14 +101,14 @@ def make(connection: psycopg.Connection, lab: Settings) -> bool:
 
 
 def tell(connection: psycopg.Connection, lab: Settings) -> None:
-    """The reader's role and password, and where the console is, as the settings say now."""
+    """Apply the settings: the reader's role and password, and the console's address."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         _tell(connection, lab)
 
 
 def console_url(lab: Settings) -> str:
-    """Where a browser of this machine finds the lab console."""
+    """Return the address of the lab console for a browser of this machine."""
     return lab.lab_url
 
 
@@ -127,8 +128,8 @@ def _form_of(connection: psycopg.Connection) -> str | None:
 def _tell(connection: psycopg.Connection, lab: Settings) -> None:
     connection.execute("DELETE FROM results.console")
     connection.execute("INSERT INTO results.console VALUES (%s)", [console_url(lab)])
-    if lab.results_password:  # else nobody could log in
-        # On another's server whoever keeps it makes the role.
+    if lab.results_password:  # otherwise the role could not log in
+        # On another server its administrator makes the role.
         with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
             _let_log_in(connection, lab)
     with suppress(psycopg.errors.UndefinedObject), connection.transaction():
@@ -140,7 +141,7 @@ def _let_log_in(connection: psycopg.Connection, lab: Settings) -> None:
     there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER])
     if there.fetchone() is None:
         connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
-    # As a digest: the server's log may show statements.
+    # As a digest, because the server's log may show statements.
     digest = connection.pgconn.encrypt_password(
         lab.results_password.encode(), READER.encode(), b"scram-sha-256"
     ).decode()

@@ -1,8 +1,8 @@
-"""The Celery executor: tasks on workers on this machine, or on others that share no disk with it.
+"""The Celery executor: tasks on workers on this machine, or on machines with other disks.
 
-Messages and results are JSON and nothing else. A task names a function that simulates; a worker
-calls no other. Broker and results are one Redis. Any client that can write to it can start work, so
-it belongs on a private network, with a password (docs/experiments.md, *More than one machine*).
+Messages and results are only JSON. A task names a function that simulates; a worker calls no other.
+Broker and results are one Redis. Any client that can write to it can start work, so it belongs on a
+private network, with a password (docs/experiments.md, *More than one machine*).
 """
 
 import json
@@ -38,20 +38,20 @@ CALLABLE = [
     "lab.runner.simulated:make_packed_run",
     "lab.studies.measures:simulate_case",
 ]
-"""How the names begin of the functions that a task may name."""
+"""Beginnings of the names of functions that a task may call."""
 
 POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
 FIRST_REPLY_WITHIN_S = 10.0
-"""How long the executor waits for the first worker. A busy worker answers late."""
+"""Real seconds that the executor waits for the first worker; a busy worker answers late."""
 LOST_AFTER_S = 30.0
-"""A task is lost if for this long no worker has it and it does not wait either."""
+"""Real seconds after which a task is lost if no worker has it and it does not wait."""
 NOBODY_FOR_S = 60.0
-"""After this long without any worker, the executor gives up."""
+"""Real seconds without any worker after which the executor gives up."""
 
 CODE = code_digest()
-"""The digest of the loaded code; both sides must have the same."""
+"""The digest of the loaded code; both sides need the same."""
 
 
 def application(broker: str) -> Celery:
@@ -96,7 +96,7 @@ def application(broker: str) -> Celery:
 
 
 def serve(broker: str, processes: int | None) -> None:
-    """Carry out the tasks at `broker`, `processes` at a time, until a signal comes."""
+    """Carry out the tasks at `broker`, `processes` at a time, until a signal arrives."""
     app = application(broker)
     count = processes or len(os.sched_getaffinity(0))
     print(
@@ -104,7 +104,7 @@ def serve(broker: str, processes: int | None) -> None:
         "Ctrl-C ends it after the tasks in hand, twice at once.",
         flush=True,
     )
-    # Celery warns root because of pickle, which no message here can be.
+    # Celery warns root because of pickle, which no message here uses.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     worker_process_init.connect(_end_with_worker)
     worker = app.Worker(
@@ -120,13 +120,13 @@ def serve(broker: str, processes: int | None) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """A process of the pool ends with a worker that is killed, instead of after its task."""
+    """End this process of the pool at once when its worker is killed, not after its task."""
     processes.end_with_parent(signal.SIGKILL)
 
 
 @inspect_command(name="doorbuster")
 def _describe(state: Any, **_: object) -> dict[str, Any]:
-    """Return what an executor must know of a worker."""
+    """Return the facts about a worker that an executor needs."""
     return {
         "code": CODE,
         "version": _version(),
@@ -136,7 +136,7 @@ def _describe(state: Any, **_: object) -> dict[str, Any]:
 
 
 def _work(self: "Task[..., Any]", code: str, worker: str, task: str) -> dict[str, str]:
-    """One task: its result or why there is none, never an exception."""
+    """Carry out one task; return its result or the reason of its failure, never an exception."""
     if code != CODE:
         return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}
     if not worker.startswith(tuple(CALLABLE)):
@@ -164,7 +164,7 @@ def _version() -> str:
 def run_on_workers(
     tasks: Sequence[str], worker: str, broker: str, on_done: OnDone, on_progress: OnProgress
 ) -> list[Failure]:
-    """As `executor.run_tasks`, with tasks as JSON; returns those that failed."""
+    """Run tasks as `executor.run_tasks`, with tasks as JSON; return those that failed."""
     app = application(broker)
     with redis.Redis.from_url(broker) as queue:
         distribution = _Distribution(
@@ -184,7 +184,7 @@ def run_on_workers(
 
 @dataclass(slots=True)
 class _UnderWay:
-    """A task that was sent: which, and when it was last known to wait or to be in hand."""
+    """A task that was sent, and when it last waited or was with a worker."""
 
     index: int
     seen_s: float
@@ -217,7 +217,7 @@ class _Distribution:
         self._find_workers()
         answered_s = asked_s = time.monotonic()
         while self._waiting or self._under_way:
-            # One in hand and one waiting for every place: nobody idles, and little is to revoke.
+            # One running and one waiting task per process: no process idles, and few are revoked.
             while self._waiting and len(self._under_way) < 2 * self._slots:
                 self._send(self._waiting.popleft())
             for id, sent in list(self._under_way.items()):
@@ -236,7 +236,7 @@ class _Distribution:
         return self._failures
 
     def revoke(self) -> None:
-        """Cancel the tasks that are still under way."""
+        """Cancel the tasks in progress."""
         if self._under_way:
             self._app.control.revoke(list(self._under_way), terminate=True)
             for id in self._under_way:
@@ -268,11 +268,11 @@ class _Distribution:
                 self._failures.append(Failure(sent.index, answer["failure"]))
             else:
                 on_done(sent.index, json.loads(answer["result"]))
-        elif status in ("FAILURE", "REVOKED"):  # its process was killed; the worker says so
+        elif status in ("FAILURE", "REVOKED"):  # its process was killed, as the worker reports
             self._lost(id, sent)
 
     def _miss(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
-        """Notice tasks that no worker has in hand although they do not wait any more."""
+        """Find tasks that no worker has, although they do not wait any more."""
         active = {id for answer in answers.values() for id in answer["active"]}
         queued = self._queued()
         now_s = time.monotonic()

@@ -1,7 +1,7 @@
-"""Run the same pure function of many tasks on the cores of this machine or on Celery workers.
+"""The executor: it runs a pure function for many tasks, on local cores or on Celery workers.
 
-Tasks and results are JSON on both, so that both give the same. The caller keeps each result as it
-comes in; the next time it leaves out the tasks whose results are there.
+Tasks and results are JSON on both, so both give the same. The caller keeps each result at once; the
+next call omits the tasks whose results exist.
 """
 
 import json
@@ -14,7 +14,7 @@ from lab.executors.tasks import Failure, Json, OnCost, OnDone, OnProgress, Worke
 
 
 class TasksError(ExperimentError):
-    """Some tasks were not made; all the others were."""
+    """Some tasks failed; all the others are done."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
         self.failures = tuple(failures)
@@ -35,16 +35,16 @@ def run_tasks(
     on_progress: OnProgress | None = None,
     on_cost: OnCost | None = None,
 ) -> None:
-    """Make `worker(task)` of every task; `on_done(index, result)` is called here as each is ready.
+    """Run `worker(task)` for every task; call `on_done(index, result)` after each.
 
     `worker` is a function at the top of its module, or its name as `module:function`. It runs in
     `processes` processes of this machine (as many as CPUs by default), or, with a `celery_broker`,
     on the workers that `doorbuster worker` starts anywhere. It may call `tell(progress)`, which
-    comes out here as `on_progress(index, progress)`. `on_cost(index, cpu_s)` gets the CPU seconds
-    of each task that was done on this machine.
+    calls `on_progress(index, progress)` here. `on_cost(index, cpu_s)` gets the CPU seconds of each
+    task on this machine.
 
-    Raises TasksError when tasks failed, after all the others are done; ExperimentError when no
-    worker can be had. Any exception, Ctrl-C among them, ends all that is still running.
+    Raises TasksError when tasks failed, after all the others are done; ExperimentError when there
+    is no worker. Any exception, including Ctrl-C, ends all running tasks.
     """
     name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
     texts = _Texts(tasks)

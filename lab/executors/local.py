@@ -1,7 +1,7 @@
-"""Run tasks in processes on the cores of this machine.
+"""The local executor: tasks in processes on the cores of this machine.
 
-Processes are spawned, not forked: the one that calls has threads (the progress bar's, Arrow's), and
-a copy of a process keeps their locks but not the threads that would open them.
+Processes are spawned, not forked: the calling one has threads (the progress bar's, Arrow's), and a
+copy of a process keeps their locks but not the threads that would release them.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _END_WITHIN_S = 5.0
 
 
 class _Core:
-    """A process of our own and the pipe to it; `index` is the task it has."""
+    """A child process and the pipe to it; `index` is its task."""
 
     def __init__(self, worker: str, temporary: str) -> None:
         context = multiprocessing.get_context("spawn")
@@ -45,12 +45,12 @@ class _Core:
 
     def give(self, index: int, task: str) -> None:
         self.index = index
-        with contextlib.suppress(OSError):  # it has died: its pipe says so when it is read
+        with contextlib.suppress(OSError):  # it has died: reading its pipe shows that
             self.pipe.send_bytes(task.encode())
 
     def end(self) -> None:
-        """At once; what it was doing is lost."""
-        # Not `common.processes`: multiprocessing alone may wait for its processes.
+        """End the process at once; its task is lost."""
+        # Not `common.processes`: only multiprocessing may wait for its processes.
         self.process.terminate()
         self.process.join(_END_WITHIN_S)
         if self.process.is_alive():
@@ -67,7 +67,7 @@ def run_on_cores(
     on_progress: OnProgress,
     on_cost: OnCost,
 ) -> list[Failure]:
-    """Run all tasks in `count` processes; returns those that failed."""
+    """Run all tasks in `count` processes; return those that failed."""
     waiting = list(reversed(range(len(tasks))))
     tries = [0] * len(tasks)
     failures: list[Failure] = []
@@ -118,10 +118,10 @@ def run_on_cores(
 
 
 def _work(pipe: Connection, worker: str, temporary: str) -> None:
-    """A core's process: a task in, progress and a result (or why there is none) out.
+    """Receive tasks, and send progress and results (or the reason of a failure).
 
-    Its temporary folders are made in `temporary`, which the parent removes: what ends this process
-    need not ask it to tidy up.
+    Its temporary folders are in `temporary`, which the parent removes. So the process can be killed
+    without cleaning up.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     tempfile.tempdir = temporary
@@ -132,7 +132,7 @@ def _work(pipe: Connection, worker: str, temporary: str) -> None:
     def say(kind: str, content: str) -> None:
         pipe.send_bytes(f'["{kind}", {content}, {time.process_time() - began_s}]'.encode())
 
-    with contextlib.suppress(Exception):  # the first task says what is wrong with its module
+    with contextlib.suppress(Exception):  # the first task reports the fault of its module
         importlib.import_module(worker.partition(":")[0])
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A task of an executor: JSON in, JSON out, by a function that is named `module:function`."""
+"""A task of an executor: JSON in, JSON out, by a function with the name `module:function`."""
 
 import contextlib
 import importlib
@@ -17,26 +17,26 @@ OnProgress = Callable[[int, Json], None]
 OnCost = Callable[[int, float], None]
 
 TRIES = 2
-"""A task whose worker was lost is made once more, then reported."""
+"""Tries of a task whose worker was lost; then it is reported."""
 
 _tell: Callable[[Json], None] = lambda progress: None  # noqa: E731 - replaced within a worker
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A task that was not made: its index, and why, in one line."""
+    """A task that failed: its index, and the reason in one line."""
 
     index: int
     reason: str
 
 
 def tell(progress: Json) -> None:
-    """How far the running task is: called by a worker's function, heard by `on_progress`."""
+    """Report the progress of the running task; the caller receives it by `on_progress`."""
     _tell(progress)
 
 
 def call(worker: str, task: str, tell: Callable[[Json], None]) -> str:
-    """The result, as JSON, of the function `worker` and a task in JSON; what workers do."""
+    """Call the function `worker` with a task in JSON; return its result as JSON."""
     module, _, function = worker.partition(":")
     with _telling(tell):
         result = getattr(importlib.import_module(module), function)(json.loads(task))
@@ -54,7 +54,7 @@ def _telling(tell: Callable[[Json], None]) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """An exception as one line."""
+    """Return an exception as one line."""
     if isinstance(error, ExperimentError):
         return str(error)
     return traceback.format_exception_only(error)[-1].strip().replace("\n", " ")

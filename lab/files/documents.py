@@ -1,4 +1,4 @@
-"""The text and JSON files of a result: written whole or not at all, read in a known form."""
+"""The text and JSON files of a result: written completely or not at all, read in a known form."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from lab.files import forms
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -24,10 +24,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write JSON whole or not at all."""
+    """Write JSON completely or not at all."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """The content; raises ExperimentError when missing or damaged (`forms`)."""
+    """Return the content; raises ExperimentError when missing or damaged (`forms`)."""
     return forms.read(path)

@@ -25,9 +25,9 @@ from lab.errors import ExperimentError
 from lab.files.run_summary import Number, RunSummary
 
 MOST_BYTES = 8 * 2**20
-"""Bytes of one JSON file; an interpreter needs up to thirty times as many to hold it."""
+"""The most bytes of one JSON file; an interpreter needs up to thirty times as many."""
 MOST_DEPTH = 30
-"""Lists and objects within each other; repr() and json.dumps() fail at about 1,000."""
+"""The most nested lists and objects; repr() and json.dumps() fail at about 1,000."""
 
 Cell = str | int | float | bool | None
 Text = Annotated[str, Field(max_length=100_000)]
@@ -122,7 +122,7 @@ class _Event(_Form):
 
 
 MOST_NOTES = 1_000
-"""Notes in a bundle."""
+"""The most notes in a bundle."""
 
 _FORMS: Mapping[str, Any] = {
     "tables.json": list[_Table],
@@ -146,9 +146,9 @@ FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"
 
 
 def read(path: Path) -> Any:
-    """Return the content in the form that the file's name asks for.
+    """Return the content in the form for the file's name.
 
-    Raises ExperimentError when the file is missing, too large, no JSON or of another form.
+    Raises ExperimentError when the file is missing, too large, not JSON or of another form.
     """
     return _read(path, json.loads)
 
@@ -169,7 +169,8 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:
 
 
 def text_of(path: Path, most_bytes: int) -> str:
-    """Return the text of a file; raises ExperimentError when it is missing, too large, no UTF-8."""
+    """Return the text of a file; raises ExperimentError if it is missing, too large or not
+    UTF-8."""
     try:
         if path.stat().st_size > most_bytes:
             raise ExperimentError(
@@ -182,7 +183,7 @@ def text_of(path: Path, most_bytes: int) -> str:
 
 
 def _check_values(plain: object, text: str) -> None:
-    """Raise ValueError for what JSON allows and no page can show."""
+    """Raise ValueError for values that JSON allows but no page can show."""
     if "\\u" in text.lower():  # a half of a pair of surrogates cannot be written as UTF-8
         json.dumps(plain, ensure_ascii=False).encode()
     if text.count("[") + text.count("{") > MOST_DEPTH and any(

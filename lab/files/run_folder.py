@@ -30,7 +30,7 @@ HIGHEST_LOAD_FACTOR = load_factor.HIGHEST
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One run of a comparison, before it is made."""
+    """One planned run of a comparison."""
 
     number: int
     policy: str
@@ -45,7 +45,7 @@ class PlannedRun:
         return f"{self.number:03}-{self.policy}{load}-seed{self.seed}"
 
     def title(self, of: int) -> str:
-        """For people: `[3/9] sq at ρ = 1.4, seed 1`."""
+        """Return the title: `[3/9] sq at ρ = 1.4, seed 1`."""
         load = "" if self.rho is None else f" at ρ = {self.rho:g}"
         return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
 
@@ -60,28 +60,28 @@ class RunFolder:
         self.events_file = path / "events.jsonl"
         self.summary_file = path / RUN_FILE
         self.load_factor_file = path / "load-factor"
-        """While a live run goes on: how many times their rate sessions shall arrive."""
+        """The factor on the rate of arriving sessions, during a live run."""
         self.live_shop_file = path / "lane.json"
-        """While it goes on next to others: where its shop is (`shop_file.LiveShop`)."""
+        """The shop of a run (`shop_file.LiveShop`), while it runs next to others."""
         self.proxy_file = path / "peer.json"
-        """While it goes on behind a baseline proxy: what that says of itself (`proxies.shown`)."""
+        """The state of a run's baseline proxy (`proxies.shown`), while it runs."""
 
     def clear(self) -> None:
-        """Empty: what an interrupted attempt at the same run left is removed."""
+        """Remove the files of an interrupted attempt at the same run."""
         shutil.rmtree(self.path, ignore_errors=True)
         self.path.mkdir(parents=True)
 
     def pack(self) -> dict[str, str]:
-        """Its files by name, in Base64: to be sent to where they are kept."""
+        """Return its files by name, in Base64, to send them elsewhere."""
         return {
             file.name: base64.b64encode(file.read_bytes()).decode("ascii")
             for file in sorted(self.path.iterdir())
         }
 
     def unpack(self, files: Mapping[str, str]) -> int:
-        """Write what `pack` gave, run.json last; returns its size in bytes.
+        """Write the files of `pack`, run.json last; return their size in bytes.
 
-        Raises ExperimentError when there is no room.
+        Raises ExperimentError when the disk is full.
         """
         contents = {name: base64.b64decode(text) for name, text in files.items()}
         summary = contents.pop(self.summary_file.name)
@@ -96,7 +96,7 @@ class RunFolder:
 
     @property
     def is_whole(self) -> bool:
-        """True once everything of the run has been written."""
+        """Whether all files of the run have been written."""
         return self.summary_file.is_file()
 
     def summary(self) -> RunSummary:
@@ -111,25 +111,25 @@ class RunFolder:
         return found
 
     def attempts(self) -> pa.Table:
-        """The attempts, checked against the schema; raises ExperimentError when damaged."""
+        """Return the attempts, checked against the schema; raises ExperimentError when damaged."""
         try:
             return read_attempts(self.attempts_file)
         except AttemptsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     def samples(self) -> pa.Table:
-        """Gateway and shop, a row per utilisation interval; raises ExperimentError when damaged."""
+        """Return gateway and shop by utilisation interval; raises ExperimentError when damaged."""
         try:
             return read_table(self.samples_file)
         except RowsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     def load_factor(self) -> float:
-        """How many times their rate sessions arrive, as long as the run goes on."""
+        """Return the factor on the rate of arriving sessions, during the run."""
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:
-        """From now on, 0 to `HIGHEST_LOAD_FACTOR`; of a run that has ended nothing is changed."""
+        """Set the factor from now on, 0 to `HIGHEST_LOAD_FACTOR`; no effect after the run."""
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:
             self.load_factor_file.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""The version of the form. Version 1 has no `version`; it is read as it is."""
+"""The version of the form. Version 1 has no `version`; it can be read unchanged."""
 
 
 def _at_most_1e12(value: float | None) -> float | None:
@@ -19,7 +19,7 @@ Number = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_at_most_1e
 
 
 class _Part(BaseModel):
-    """A part of run.json. Entries of other versions are kept and not looked at."""
+    """A part of run.json. Entries of other versions are kept and ignored."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
@@ -48,7 +48,7 @@ class Counts(_Part):
 
 
 class Fates(_Part):
-    """How many sessions ended how."""
+    """The number of sessions by how they ended."""
 
     arrived: int
     rejected: int
@@ -56,7 +56,7 @@ class Fates(_Part):
 
 
 class Schedule(_Part):
-    """How well the load generator kept its schedule. Real seconds."""
+    """The load generator's adherence to its schedule. Real seconds."""
 
     late_share: Number = 0.0
     late_tolerance_s: Number = 0.05
@@ -71,10 +71,10 @@ class LoadChange(_Part):
 
 
 class LoadGenerator(_Part):
-    """The metadata of the attempts: who came, and how they were made."""
+    """The metadata of the attempts: the customers, and the load generator."""
 
     engine: str | None = None
-    """`simulated`, or None where Locust made them."""
+    """`simulated`, or None for Locust."""
     started_at: Number | None = None
     """Seconds since 1970."""
     schedule: Schedule | None = None
@@ -82,7 +82,7 @@ class LoadGenerator(_Part):
 
 
 class Fallback(_Part):
-    """When a student's policy was replaced by FIFO, and why."""
+    """The time and reason of a student policy's replacement by FIFO."""
 
     at_s: Number
     reason: str
@@ -132,13 +132,13 @@ class RunSummary(_Part):
     sessions: Fates | None = None
     """None in a closed loop."""
     waste: Mapping[str, Any] | None = None
-    """The wasted-work meter (`engines.waste`); None where nothing metered it."""
+    """The wasted-work meter (`engines.waste`); None without a meter."""
     load_generator: LoadGenerator = Field(default_factory=LoadGenerator)
     samples_missed: int = 0
     switched: list[Mapping[str, Any]] = []
     """Policies that were switched to during the run."""
     outages: list[Mapping[str, Any]] = []
-    """Times in which something behind the shop was away."""
+    """Times in which a service behind the shop was away."""
     fallen_back: Fallback | None = None
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None

@@ -31,7 +31,7 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 
 
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
-    """Return the facts of a machine that decide how fast the shop is.
+    """Return the facts of a machine that determine the speed of the shop.
 
     `hosts` names parts on other machines; the other facts are those of this machine.
     """
@@ -59,23 +59,26 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str]:
-    """The project's commit, its code (two edited trees of one commit differ), what it runs on."""
+    """Return the project's commit, its code and its software versions.
+
+    The code distinguishes two edited trees of one commit.
+    """
     ours = {"doorbuster": commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **_libraries()}
 
 
 @cache
 def code_digest() -> str:
-    """Return a digest of all code that decides the result of a simulated run.
+    """Return a digest of all code that affects the result of a simulated run.
 
-    It is computed once in this process, because the code may be edited meanwhile.
+    This process computes it once, because the code may be edited meanwhile.
     """
     return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
 
 
 @cache
 def parts_digest() -> str:
-    """Changes with every line of the parts that a live run meets. As `code_digest`."""
+    """Return a digest of the parts that a live run uses. As `code_digest`."""
     return _digest("gateway", "shop", "hosting")
 
 
@@ -90,7 +93,7 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 
 def fingerprint(lab: settings.Settings) -> str:
-    """Return a text that changes when a measured speed no longer holds.
+    """Return a text that changes when a measured speed is no longer valid.
 
     It depends on the machine, on the code of the shop, the gateway and their customers, and on the
     libraries.
@@ -101,7 +104,7 @@ def fingerprint(lab: settings.Settings) -> str:
 
 @cache
 def _measured_software() -> dict[str, str]:
-    """Return what decides a measured speed besides the machine, computed once."""
+    """Return the software that affects a measured speed, computed once."""
     return {
         "python": platform.python_version(),
         "parts": parts_digest(),
@@ -115,9 +118,9 @@ def _libraries() -> dict[str, str]:
 
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
-"""In the environment of a live run that ends as soon as another wants the machine."""
+"""An environment variable of a live run that ends once another one needs the machine."""
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
-"""In the environment of a live run that waits until no other holds the machine."""
+"""An environment variable of a live run that waits for the machine."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
 """The environment variable with the name of the lock, by default `live-run`.
 
@@ -191,7 +194,7 @@ def commit() -> str:
         described = _git("describe", "--always", "--abbrev=12")
         # Reference results are no code: those made later are of the same commit.
         edited = _git("status", "--porcelain", "--untracked-files=no", "--", ".", _NOT_CODE)
-    except (OSError, subprocess.SubprocessError):  # a copy without its history, or no git
+    except (OSError, subprocess.SubprocessError):  # a copy without history, or without git
         return f"{metadata.version('doorbuster')}, commit unknown"
     return f"{described}-dirty" if edited else described
 
@@ -214,6 +217,6 @@ def _git(*words: str) -> str:
 
 
 def _as_git_value(path: Path) -> str:
-    """The path as a value in a file of git's configuration."""
+    """Return the path as a value in a file of git's configuration."""
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

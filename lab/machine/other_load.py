@@ -1,4 +1,4 @@
-"""The load of other programs while something is measured: their share of the CPUs."""
+"""The load of other programs during a measurement: their share of the CPUs."""
 
 import os
 import time
@@ -7,10 +7,10 @@ import psutil
 
 
 class Neighbours:
-    """The CPU time that other processes had between two samples.
+    """The CPU time of other processes between two samples.
 
-    Ours are this process and those it has started. One that ends between the looks counts for the
-    others with what it spent: look while they live.
+    This process and its children do not count as others. But a child that ends between two samples
+    does: take samples while it lives.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class Neighbours:
         self._before = self._look()
 
     def share(self) -> float:
-        """0 to 1, since this was made."""
+        """Return the share, 0 to 1, since this object was created."""
         (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
         others_s = busy_now - busy - (own_now - own)
         return max(0.0, others_s / ((wall_now - wall) * self._cpus))

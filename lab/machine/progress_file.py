@@ -25,11 +25,11 @@ class ProgressFile:
         self._written_s = float("-inf")
 
     def stage(self, from_ratio: float, to_ratio: float) -> None:
-        """From now on a `done_ratio` is that of this part of the whole."""
+        """Map a `done_ratio` from now on to this part of the whole."""
         self._stage = (from_ratio, to_ratio)
 
     def tell(self, *, now: bool = False, **facts: object) -> None:
-        """Adds facts to what the file says; written at most every EVERY_S, or `now`."""
+        """Add facts to the file; it is written at most every EVERY_S, or `now`."""
         if isinstance(done := facts.get("done_ratio"), int | float):
             begin, end = self._stage
             facts["done_ratio"] = begin + (end - begin) * done
@@ -43,4 +43,4 @@ class ProgressFile:
 
 
 progress_file = ProgressFile()
-"""The one of this process: a command has one experiment under way."""
+"""The progress file of this process: a command has one experiment in progress."""

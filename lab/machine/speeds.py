@@ -2,9 +2,9 @@
 
 Costs are CPU seconds, because these are about the same on an idle machine and on a busy one. Each
 belongs to a kind of work (`run shared-cpus sq`, `draw comparison`) and to one unit of its size.
-Every command adds what it measured to `speeds.json` in the state folder. A kind that has not been
-measured here costs what it cost on the reference machine, times how much slower this machine is:
-a calibration of less than a second finds that out (`estimates.calibrated`).
+Every command adds its measurements to `speeds.json` in the state folder. A kind without a
+measurement here costs as much as on the reference machine, times the slowness of this machine. A
+calibration of less than a second determines that factor (`estimates.calibrated`).
 """
 
 import contextlib
@@ -26,17 +26,17 @@ from runtime.state import State, StateError
 
 SHIPPED = Path(__file__).with_name("speeds.json")
 FILE = "speeds.json"
-"""In the state folder: what was measured on this machine."""
+"""The file in the state folder with the measurements of this machine."""
 KEPT = 5
-"""Measurements of a kind that are kept; their median counts."""
+"""Kept measurements of a kind; their median counts."""
 FURTHEST = 4.0
-"""How many times more or less than expected from the reference machine a cost may be.
+"""The largest factor between a cost and its expectation from the reference machine.
 
-A wrong measurement therefore cannot make a launch look 5 times smaller than it is: the limits of
-students rest on these costs (`lab.console.site.allowances`).
+So a wrong measurement cannot make a launch look 5 times smaller than it is: the limits of students
+depend on these costs (`lab.console.site.allowances`).
 """
 FURTHEST_FACTOR = 10.0
-"""The same for the speed of the whole machine."""
+"""The largest factor for the speed of the whole machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class Speeds:
     """The cost of each kind of work on this machine."""
 
     factor: float = 1.0
-    """How many times slower than the reference machine this machine is."""
+    """The slowness of this machine, compared with the reference machine."""
     measured: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """The newest measurements of each kind on this machine, the oldest first."""
     is_calibrated: bool = False
 
     def cost(self, *kinds: str) -> float | None:
-        """CPU seconds of a unit of the first of these kinds that is known; None if none is.
+        """Return the CPU seconds of a unit of the first known kind; None if none is known.
 
         `kinds` go from the most exact to the most general.
         """
@@ -99,7 +99,7 @@ _read: dict[object, tuple[tuple[int, int], Speeds]] = {}
 
 
 def load(lab: Settings) -> Speeds:
-    """Return what work costs here; the reference machine's costs before anything is measured."""
+    """Return the costs of work here; those of the reference machine before any measurement."""
     path = lab.state_dir / FILE
     try:
         status = path.stat()
@@ -109,13 +109,13 @@ def load(lab: Settings) -> Speeds:
             _read[here] = (stamp, _parsed(path.read_text(encoding="utf-8"), lab))
         return _read[here][1]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Speeds()  # not there yet, or damaged: the next command writes it again
+        return Speeds()  # missing or damaged: the next command writes it again
 
 
 def _parsed(text: str, lab: Settings) -> Speeds:
     content = json.loads(text)
     if content["machine"] != _machine(lab):
-        return Speeds()  # another machine, or this one before it was changed
+        return Speeds()  # another machine, or this one before a change
     calibration = content.get("calibration_cpu_s")
     factor = 1.0
     if _is_positive(calibration):
@@ -129,7 +129,7 @@ def _parsed(text: str, lab: Settings) -> Speeds:
 
 
 def _machine(lab: Settings) -> str:
-    """Return a text that changes when costs no longer hold: the machine or Python is another.
+    """Return a text that changes when costs are no longer valid: with machine and Python.
 
     A change of the code changes costs little, and the newest measurements count.
     """
@@ -150,7 +150,7 @@ def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | N
         return
     with contextlib.suppress(OSError, StateError):
         if not state.is_ours:
-            state.make()  # as `make up` would, so that it takes it for its own
+            state.make()  # as `make up` does
         with locks.locked(path.with_name(f".{FILE}.lock"), waits=True):
             known = load(lab)
             content: dict[str, Any] = {"machine": _machine(lab)}

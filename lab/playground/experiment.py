@@ -213,4 +213,4 @@ def _response_times_s(attempts: list[Attempt]) -> Iterator[float]:
 
 
 ANSWERS: Final[Mapping[str, Callable[..., Any]]] = {"choices": choices, "run": run}
-"""What the page's worker may call."""
+"""The functions that the page's worker may call."""

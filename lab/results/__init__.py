@@ -1,1 +1,1 @@
-"""Results: the folders in which experiments keep everything they make."""
+"""Results: the folders in which experiments keep all their files."""

@@ -33,13 +33,13 @@ _PLAN = "plan.json"
 
 
 class ComparisonResult(Result):
-    """Policies against the same customers: every run is a folder."""
+    """Policies with the same customers; every run has a folder."""
 
     @classmethod
     def create(
         cls, results_dir: Path, spec: Spec, facts: Mapping[str, Any], plan: Iterable[PlannedRun]
     ) -> "ComparisonResult":
-        """Make a folder with the spec, the plan and what is known before the first run.
+        """Make a folder with the spec, the plan and the facts before the first run.
 
         Raises ExperimentError when it cannot be written.
         """
@@ -66,7 +66,7 @@ class ComparisonResult(Result):
         return cls(path)
 
     def spec(self) -> Spec:
-        """The spec as it was run; raises ExperimentError when missing or damaged."""
+        """Return the spec of the runs; raises ExperimentError when missing or damaged."""
         path = self.path / "spec.toml"
         text = result_forms.text_of(path, spec_text.MOST_BYTES)
         try:
@@ -76,7 +76,7 @@ class ComparisonResult(Result):
             raise ExperimentError(f"{path} cannot be read: {fault}") from None
 
     def facts(self, name: str) -> dict[str, Any]:
-        """machine, versions or capacity."""
+        """Return machine, versions or capacity."""
         facts: dict[str, Any] = read_json(self.path / f"{name}.json")
         return facts
 
@@ -85,42 +85,42 @@ class ComparisonResult(Result):
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
-        """All runs in the order in which they are made; raises ExperimentError when damaged."""
+        """Return all runs in their order; raises ExperimentError when damaged."""
         return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
 
     def run(self, planned: PlannedRun) -> RunFolder:
-        """The folder of a planned run, made or not."""
+        """Return the folder of a planned run, whether it exists or not."""
         return RunFolder(self.path / "runs" / planned.folder)
 
     def missing(self) -> list[PlannedRun]:
-        """Return the runs still to be made, in the order of the plan."""
+        """Return the missing runs, in the order of the plan."""
         return [planned for planned in self.plan() if not self.run(planned).is_whole]
 
     def run_files(self, plan: Iterable[PlannedRun]) -> Iterator[str]:
-        """The path of each run's run.json, there or not; cheap for thousands of runs."""
+        """Yield the path of each run's run.json, existing or not; fast for thousands of runs."""
         runs = os.path.join(self.path, "runs")
         return (os.path.join(runs, planned.folder, RUN_FILE) for planned in plan)
 
     def whole_runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """The runs that are complete, in the order of the plan."""
+        """Return the complete runs, in the order of the plan."""
         runs = [(planned, self.run(planned)) for planned in self.plan()]
         return [(planned, run) for planned, run in runs if run.is_whole]
 
     @classmethod
     def unfinished(cls, results_dir: Path, spec: Spec) -> "ComparisonResult | None":
-        """The newest result of this very spec that still lacks runs, to be resumed."""
+        """Return the newest result of the same spec that still lacks runs, to resume it."""
         for path in made_here(results_dir, _PLAN):
             result = cls(path)
             try:
                 if result.spec().fingerprint == spec.fingerprint and result.missing():
                     return result
             except ExperimentError:
-                continue  # an older or damaged result is not ours to resume
+                continue  # an older or damaged result cannot be resumed
         return None
 
     @classmethod
     def newest(cls, results_dir: Path) -> "ComparisonResult":
-        """The newest result that was made here; raises ExperimentError when there is none."""
+        """Return the newest result of this machine; raises ExperimentError when there is none."""
         for path in made_here(results_dir, _PLAN):
             return cls(path)
         raise ExperimentError(f"No result in {results_dir} yet; `make compare` makes one.")

@@ -9,7 +9,7 @@ from lab.spec.cases import AnyCase
 Metrics = Mapping[str, Any]
 
 Value = Callable[[Metrics], float | None]
-"""A figure of merit: read off the metrics of one simulation or run; None where it has none."""
+"""A function that reads a number from the metrics of one run; None if they lack it."""
 
 
 class Results:
@@ -31,25 +31,25 @@ class Results:
         return sum(len(self._found.get(id, ())) for id in {case.id for case in cases})
 
     def of(self, case: AnyCase) -> Sequence[Metrics]:
-        """All repetitions there are; empty while none is."""
+        """Return all existing repetitions of a case."""
         return self._found.get(case.id, ())
 
     def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
-        """By seed, of the seeds that all these cases have: the repetition of each."""
+        """Return seed → repetition of each case, for the seeds that all these cases have."""
         by_seed = [{metrics["seed"]: metrics for metrics in self.of(case)} for case in cases]
         shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
         return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}
 
     def beside(self, other: "Results") -> "Results":
-        """These and `other`'s, of other cases."""
+        """Return these results together with `other`'s, which have other cases."""
         return Results({**self._found, **other._found})
 
     def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
-        """Mean and 95 % interval of a figure; None where no repetition has it."""
+        """Return mean and 95 % interval of a metric; None if no repetition has it."""
         values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
         return estimate(values) if values else None
 
     def mean(self, case: AnyCase, value: Value) -> float | None:
-        """The mean alone."""
+        """Return the mean alone."""
         found = self.estimate(case, value)
         return found and found.mean

@@ -17,13 +17,13 @@ from lab.files.documents import read_json, write_json
 FOLDER = Path(__file__).parents[1] / "reference"
 MARK = "reference.json"
 CURVES = "curves.json"
-"""The curves that `curves.curves_of` returns; kept where the raw logs are not."""
+"""The curves of `curves.curves_of`, for references without raw logs."""
 TITLE = "Reference (released)"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """How a reference result was made."""
+    """The origin of a reference result."""
 
     command: str
     version: str
@@ -33,7 +33,7 @@ class Reference:
     """ISO 8601, UTC."""
     took_real_s: float
     is_quick: bool
-    """Whether it is of a smaller grid than the command without --quick makes."""
+    """Whether its grid is smaller than that of the command without --quick."""
     text: str
     """A remark for readers of this reference."""
 
@@ -41,7 +41,7 @@ class Reference:
     def read(cls, folder: Path) -> "Reference | None":
         """Return the mark of a result; None for a result that does not come with Doorbuster.
 
-        A damaged mark is a mark: what counts is the place.
+        A damaged mark also counts: only the place decides.
         """
         if not is_reference(folder):
             return None
@@ -56,7 +56,7 @@ class Reference:
 
     @property
     def at(self) -> datetime | None:
-        """When it was made; None where the mark is damaged."""
+        """The date; None if the mark is damaged."""
         try:
             found = datetime.fromisoformat(self.written_at)
         except ValueError:
@@ -65,7 +65,7 @@ class Reference:
 
     @property
     def words(self) -> str:
-        """Return how it was made, for people."""
+        """Return the origin as text."""
         if self.at is None:
             return "how it was made cannot be read"
         return (
@@ -75,7 +75,7 @@ class Reference:
 
 
 def is_reference(folder: Path) -> bool:
-    """Whether a result folder comes with Doorbuster: nothing deletes, edits or resumes it."""
+    """Return whether a result folder comes with Doorbuster; such folders never change."""
     return folder.resolve().parent == FOLDER
 
 

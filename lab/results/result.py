@@ -1,8 +1,8 @@
-"""A result: the folder in which an experiment keeps everything it made.
+"""A result: the folder in which an experiment keeps all its files.
 
-Comparisons (`lab.results.comparison`) and studies (`lab.results.study`) are two kinds of it. Both
-are named after the time at which they began, resume where they were interrupted, and may have been
-made elsewhere and imported.
+Comparisons (`lab.results.comparison`) and studies (`lab.results.study`) are two kinds of it. The
+time at which they began is part of their names. Both resume after an interruption, and may come
+from another machine.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ from lab.files.documents import read_json, write_json, write_text
 from lab.spec import own_policies
 
 IMPORTED = "imported.json"
-"""The mark of a result that was made elsewhere; only the console writes it."""
+"""The mark of a result from another machine; only the console writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The import of a result from another machine: by which user, when, from which bundle."""
+    """The import of a result from another machine: its user, time and bundle."""
 
     by: str
-    """Empty where the console has no accounts."""
+    """Empty if the console has no accounts."""
     at: str
     """ISO 8601, UTC."""
     sha256: str
@@ -38,14 +38,14 @@ class Imported:
 
     @classmethod
     def read(cls, folder: Path) -> "Imported | None":
-        """The mark of a result; None for a result that was made here."""
+        """Return the mark of a result; None for a result of this machine."""
         path = folder / IMPORTED
         if not path.exists():
             return None
         try:
             mark = cls(**read_json(path))
         except (ExperimentError, TypeError):
-            return cls("", "", "", 0)  # a damaged mark is a mark
+            return cls("", "", "", 0)  # a damaged mark also counts
         is_whole = (
             isinstance(mark.by, str) and isinstance(mark.at, str) and isinstance(mark.sha256, str)
         )
@@ -57,14 +57,14 @@ class Imported:
 
     @property
     def words(self) -> str:
-        """Return who imported it and when, for people."""
+        """Return user and time of the import as text."""
         by = f" by {self.by}" if self.by else ""
         when = f" on {self.at[:10]} at {self.at[11:16]} UTC" if self.at else ""
         return f"imported{by}{when}"
 
 
 def is_imported(folder: Path) -> bool:
-    """Whether a result was made elsewhere: it is never resumed and never the newest."""
+    """Return whether a result is from another machine: it is never resumed and never the newest."""
     return (folder / IMPORTED).exists()
 
 
@@ -72,9 +72,9 @@ _WHEN = re.compile(r"(\d{8}T\d{6}Z)-.", re.ASCII)
 
 
 def began_at_of(name: str) -> datetime | None:
-    """When a result of this name began; None for a name without a date that there is."""
+    """Return the time at which a result of this name began; None without a valid date."""
     found = _WHEN.match(name)
-    if found is None or not "2000" <= found[1][:4] < "9999":  # no overflow in any time zone
+    if found is None or not "2000" <= found[1][:4] < "9999":  # no time zone overflows
         return None
     try:
         return datetime.strptime(found[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
@@ -83,12 +83,12 @@ def began_at_of(name: str) -> datetime | None:
 
 
 def made_at(folder: Path) -> datetime:
-    """Return when the result in a folder began: as its name says, else when it was written."""
+    """Return the time at which a result began: from its name, or from its files."""
     return began_at_of(folder.name) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
 
 
 class Result:
-    """The folder of one experiment; a subclass knows which files are in it."""
+    """The folder of one experiment; a subclass defines its files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -109,12 +109,12 @@ class Result:
         """Make a folder called `<when>-<name>` with a subfolder for runs and with `files`.
 
         A file's content is its text, or a value that is written as JSON. `policies` are the texts
-        of students' own policies by file name. Raises ExperimentError when the folder cannot be
+        of students' policies by file name. Raises ExperimentError when the folder cannot be
         written.
         """
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         result = cls(results_dir / f"{when}-{name}")
-        for number in count(2):  # another may have begun in this very second
+        for number in count(2):  # another may have begun in the same second
             if not result.path.exists():
                 break
             result = cls(results_dir / f"{when}-{name}-{number}")
@@ -135,7 +135,7 @@ class Result:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """While no other process adds to this result; raises ExperimentError if one does."""
+        """Lock the result for this process; raises ExperimentError if another one adds to it."""
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(locks.locked(self.path / ".lock", waits=False))
@@ -153,7 +153,7 @@ class Result:
 
 
 def made_here(results_dir: Path, file: str) -> Iterator[Path]:
-    """The folders of results that have this file and were not imported, the newest first."""
+    """Yield the folders of this machine's results that have this file, the newest first."""
     for path in sorted(results_dir.glob(f"*/{file}"), reverse=True):
         if not path.parent.name.startswith(".") and not is_imported(path.parent):
             yield path.parent

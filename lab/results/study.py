@@ -24,19 +24,19 @@ _FACTS = "reproduction.json"
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """One simulation that is planned: a case and a seed."""
+    """One planned simulation: a case and a seed."""
 
     case: AnyCase
     seed: int
 
     @property
     def name(self) -> str:
-        """The stem of its files."""
+        """The stem of its file names."""
         return f"{self.case.id}-seed{self.seed}"
 
 
 class StudyResult(Result):
-    """Cases of a study: the metrics of every simulation are a file."""
+    """The cases of a study; the metrics of every simulation are a file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -51,9 +51,9 @@ class StudyResult(Result):
         facts: Mapping[str, Any],
         policies: Mapping[str, str] | None = None,
     ) -> "StudyResult":
-        """Make a folder with what is known before the first simulation.
+        """Make a folder with the facts before the first simulation.
 
-        `policies` are the texts of students' own by file name. Raises ExperimentError when the
+        `policies` are the texts of students' policies by file name. Raises ExperimentError when the
         folder cannot be written.
         """
         return cls._create(
@@ -62,14 +62,14 @@ class StudyResult(Result):
 
     @classmethod
     def unfinished(cls, results_dir: Path, facts: Mapping[str, Any]) -> "StudyResult | None":
-        """The newest folder begun here with the same facts whose report is not written yet."""
+        """Return the newest folder of this machine with the same facts and without a report."""
         for path in made_here(results_dir, _FACTS):
             result = cls(path)
             try:
                 if result.facts() == facts and not result.report_file.exists():
                     return result
             except ExperimentError:
-                continue  # a damaged folder is not ours to resume
+                continue  # a damaged folder cannot be resumed
         return None
 
     def facts(self) -> dict[str, Any]:
@@ -80,15 +80,15 @@ class StudyResult(Result):
         return found
 
     def has(self, simulation: Simulation) -> bool:
-        """Whether it has been made."""
+        """Return whether the metrics of a simulation exist."""
         return self._file(simulation).is_file()
 
     def missing(self, planned: Iterable[Simulation]) -> list[Simulation]:
-        """Return what of a plan is still to be made, in its order."""
+        """Return the missing simulations of a plan, in its order."""
         return [simulation for simulation in planned if not self.has(simulation)]
 
     def keep(self, simulation: Simulation, metrics: Metrics) -> None:
-        """Its metrics, whole or not at all."""
+        """Write the metrics of a simulation completely or not at all."""
         content = {
             "case": simulation.case.as_json(),
             "seed": simulation.seed,
@@ -120,10 +120,10 @@ class StudyResult(Result):
 
 
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
-    """Every case in every repetition, each case once, however many figures name it.
+    """Return every case in every repetition, each case once for all figures that name it.
 
-    A repetition is finished before the next begins, so that an interrupted plan has whole ones;
-    within it the longest come first, so that no core is left alone with one at the end.
+    A repetition is finished before the next begins, so an interrupted plan has complete ones.
+    Within it the longest simulations come first, so that no core works alone at the end.
     """
     unique = sorted(
         {case.id: case for case in cases}.values(), key=lambda case: -case.expected_requests()

@@ -1,4 +1,4 @@
-"""A comparison: several policies against the same customers, interleaved, resumable."""
+"""A comparison: several policies with the same customers, interleaved, resumable."""
 
 import random
 from abc import abstractmethod
@@ -27,7 +27,7 @@ _ENGINES = {
 def compare(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
 ) -> ComparisonResult:
-    """Make what is missing of a comparison, on the engine that the spec names.
+    """Carry out the missing runs of a comparison, on the engine that the spec names.
 
     Simulations run on `processes` cores (all by default) or, with a `broker`, on the Celery workers
     that listen there; live runs need neither. Raises ExperimentError.
@@ -41,7 +41,7 @@ class Comparison(Experiment[ComparisonResult]):
     """A comparison on one engine."""
 
     same_machine: ClassVar[bool]
-    """Whether all its runs must be made on the same machine, with the same settings."""
+    """Whether all its runs need the same machine, with the same settings."""
 
     def __init__(self, spec: Spec, *, processes: int | None, broker: str | None) -> None:
         super().__init__()
@@ -58,13 +58,13 @@ class Comparison(Experiment[ComparisonResult]):
 
     @abstractmethod
     def capacity(self) -> Capacity:
-        """Find out what ρ = 1 is, and print it; not called for a closed loop."""
+        """Determine the capacity at ρ = 1, and print it; not called for a closed loop."""
 
     def unfinished(self) -> ComparisonResult | None:
-        """Return the interrupted comparison of the same spec, and print how far it came.
+        """Return the interrupted comparison of the same spec, and print its progress.
 
-        Raises ExperimentError when another version or machine began it: its runs could not be
-        compared.
+        Raises ExperimentError when another version or machine began it, because its runs would not
+        be comparable.
         """
         result = ComparisonResult.unfinished(self.lab.results_dir, self.spec)
         if result is None:
@@ -85,7 +85,7 @@ class Comparison(Experiment[ComparisonResult]):
         return result
 
     def begin(self) -> ComparisonResult:
-        """Find out the capacity, then make the folder."""
+        """Determine the capacity, then make the folder."""
         facts = {
             "machine": self.machine(),
             "versions": describe_versions(),
@@ -94,7 +94,7 @@ class Comparison(Experiment[ComparisonResult]):
         return ComparisonResult.create(self.lab.results_dir, self.spec, facts, plan(self.spec))
 
     def announce(self, result: ComparisonResult, runs: int, how: str) -> None:
-        """Print what is about to be made, and where it will be."""
+        """Print the missing runs and their folder."""
         console.print(
             f"{runs} runs of {self.spec.load.words()}, {how}. Interrupted, the same command "
             f"resumes.\nResults: {result.path}"
@@ -102,12 +102,12 @@ class Comparison(Experiment[ComparisonResult]):
 
 
 def plan(spec: Spec) -> list[PlannedRun]:
-    """Every policy at every ρ in every repetition; runs of one repetition share a seed.
+    """Return every policy at every ρ in every repetition; runs of one repetition share a seed.
 
-    The order within a repetition is random (from the spec's seed), so that a machine that slows
-    down hits no policy more than another; a repetition is finished before the next begins, so
-    that an interrupted comparison has whole ones. Runs that are made at once follow each other;
-    which policy is the first, and has the first shop, is random, too.
+    The order within a repetition is random (from the spec's seed), so a machine that slows down
+    affects all policies equally. A repetition is finished before the next begins, so an interrupted
+    comparison has complete ones. Runs at once follow each other; which policy is the first, and has
+    the first shop, is random, too.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
@@ -122,9 +122,9 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
 
 def missing_groups(result: ComparisonResult, spec: Spec) -> list[list[PlannedRun]]:
-    """Return the missing runs in groups that are made at once: one run each, unless the spec says.
+    """Return the missing runs in groups: one run each, or all runs at once if the spec has that.
 
-    All runs of such a group are made again when one is missing: what they share is the moment.
+    If one run is missing, all runs of its group run again, because they must be simultaneous.
     """
     if not spec.at_once:
         return [[planned] for planned in result.missing()]

@@ -1,4 +1,4 @@
-"""The shop's catalogue and its database's CPUs, as a comparison needs them."""
+"""The shop's catalogue and its database's CPUs for a comparison."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,16 +13,16 @@ from runtime import postgres_cpus
 
 @contextmanager
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
-    """The catalogue and the database as `spec` wants them; the caller holds the machine's lock.
+    """Prepare catalogue and database for `spec`; the caller holds the machine's lock.
 
-    The catalogue stays: the next comparison asks for its own, and growing it takes a minute. The
-    database goes back to its own CPUs and the shop to people, however the block ends. Raises
-    ExperimentError.
+    The catalogue stays as it is, because the next comparison sets it again and growing it takes a
+    minute. The database gets its CPUs back, and the shop is open to people again, however the block
+    ends. Raises ExperimentError.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
     try:
-        # Also when all is where it should be: a runner that was killed could not put it back.
+        # Always: a killed runner could not restore them.
         confinement.bind(appliance.lab, appliance.lab.other_cpus)
         if not postgres_cpus.move(appliance.lab, spec.database_cpus) and beside_shop:
             raise ExperimentError(
@@ -34,7 +34,7 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     finally:
         if beside_shop:
             postgres_cpus.move(appliance.lab, "other")
-        with suppress(ExperimentError):  # it may be what has died
+        with suppress(ExperimentError):  # the appliance may have died
             appliance.give_back()
 
 

@@ -1,4 +1,4 @@
-"""The expected duration of an experiment on this machine when nothing else runs, drawing included.
+"""The expected duration of an experiment on this idle machine, including drawing.
 
 The console and the command line use the same estimates.
 """
@@ -22,32 +22,32 @@ from lab.spec.sections import PolicyChoice
 from runtime.settings import Settings
 
 RUN_CPU_S = 0.02
-"""CPU seconds of a simulated run besides its requests, on the reference machine: its files."""
+"""CPU seconds of a simulated run for its files, without requests, on the reference machine."""
 DRAWN = 8.0
-"""Drawing a comparison without any cell costs as much as this many cells."""
+"""The cost of drawing a comparison without any cell, in cells."""
 USUAL_CAPACITY_RPS = 5.6
-"""LIFO-Pri's, in requests per paper second: until this machine's has been measured."""
+"""LIFO-Pri's capacity in requests per paper second, used until this machine's is measured."""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
-"""The fastest counts: anything else that runs only makes a calibration slower."""
+"""The fastest counts, because other programs only make a calibration slower."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The parts of the expected time of a launch."""
+    """The parts of a launch's expected duration."""
 
     live_s: float = 0.0
-    """Real seconds in which the customers are there and capacity is measured."""
+    """Real seconds with customers and of the capacity measurement."""
     serial_s: float = 0.0
-    """CPU seconds of what only one processor can do: the start, reading results, drawing."""
+    """CPU seconds of work on one processor only: the start, reading results, drawing."""
     parallel_s: float = 0.0
-    """CPU seconds of what is spread over `processes` processors."""
+    """CPU seconds of work that is spread over `processes` processors."""
     processes: int = 1
     first_s: float = 0.0
     """The part of `serial_s` before the first run."""
     capacity_s: float = 0.0
-    """The part of `live_s` that the measurement of the capacity takes."""
+    """The part of `live_s` for the capacity measurement."""
 
     @property
     def real_s(self) -> float:
@@ -56,17 +56,17 @@ class Estimate:
 
     @property
     def capacity_ratio(self) -> float:
-        """The part of the whole, 0 to 1, at which the capacity has been measured."""
+        """The share of the whole, 0 to 1, at which the capacity measurement ends."""
         return (self.first_s + self.capacity_s) / self.real_s
 
     @property
     def words(self) -> str:
-        """For people: `about 3 min`."""
+        """The duration as text: `about 3 min`."""
         return f"about {duration(self.real_s)}"
 
     @property
     def stages(self) -> tuple[float, float]:
-        """The parts of the whole, 0 to 1, at which the first run begins and the last one ends."""
+        """The shares of the whole, 0 to 1, at which the first run begins and the last one ends."""
         runs_s = self.live_s + self.parallel_s / self.processes
         return self.first_s / self.real_s, (self.first_s + runs_s) / self.real_s
 
@@ -85,10 +85,10 @@ def of_spec(
     left_ratio: float = 1.0,
     measures_capacity: bool = False,
 ) -> Estimate:
-    """Return how long a spec takes, or what is left of it.
+    """Return the duration of a spec, or of its remaining part.
 
-    `capacity_rps` is ρ = 1 (None in a closed loop), `processes` the processors for simulations,
-    `left_ratio` the share of the runs that are still to be made.
+    `capacity_rps` is the capacity at ρ = 1 (None in a closed loop), `processes` the processors for
+    simulations, `left_ratio` the share of the missing runs.
     """
     expected = Expectation(spec, capacity_rps)
     first_s = _cost(known, "start")
@@ -124,9 +124,9 @@ def of_spec(
 
 
 def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
-    """Return how long a spec takes that is launched now.
+    """Return the duration of a spec that is launched now.
 
-    The measurement of the capacity is in it where no kept capacity will be used.
+    It includes the capacity measurement, unless a kept capacity can be used.
     """
     kept = _kept(spec, lab)
     if spec.engine == "simulated" and not spec.clients:
@@ -151,16 +151,16 @@ def _kept(spec: Spec, lab: Settings) -> Capacity | None:
 
 
 def live_run_s(known: Speeds) -> float:
-    """Return the real seconds of a live run besides its customers: its preparation and its end."""
+    """Return the real seconds of a live run without its customers: its preparation and its end."""
     return _cost(known, "live run")
 
 
 def of_work(
     work: Mapping[str, float], report: str, known: Speeds, *, processes: int
 ) -> Estimate | None:
-    """Return how long a study takes: `work` has its requests by kind of case.
+    """Return the duration of a study: `work` has its requests by kind of case.
 
-    `report` names its report. None when nothing is known about a kind.
+    `report` names its report. None when the cost of a kind is unknown.
     """
     costs = {kind: known.cost(case_kind(kind)) for kind in work}
     first_s = _cost(known, "start study")
@@ -180,7 +180,7 @@ def of_work(
 
 
 def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Estimate | None:
-    """Return how long a shipped command without a spec takes; None for an unknown one."""
+    """Return the duration of a shipped command without a spec; None for an unknown one."""
     name = command_name(arguments)
     if (live_s := known.cost(f"live {name}")) is not None:
         return Estimate(live_s=live_s)
@@ -194,9 +194,9 @@ def command_name(arguments: Iterable[str]) -> str:
 
 
 def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
-    """Return the kinds of work that a simulated run is, the most exact first.
+    """Return the kinds of work of a simulated run, the most exact first.
 
-    A policy of a student's own counts as an average policy: another file may have its name.
+    A student's policy counts as an average policy, because another file may have its name.
     """
     server = "fifo" if spec.has_fifo_server else "shared-cpus"
     everything = f"run {server}{' clients' if spec.clients else ''}"
@@ -207,12 +207,12 @@ def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
 
 
 def case_kind(kind: str) -> str:
-    """Return the kind of work that a case of a study is."""
+    """Return the kind of work of a study's case."""
     return f"case {kind}"
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """CPU seconds, with the start of each process and with what waits for the last run."""
+    """Return CPU seconds with the start of each process and the wait for the last run."""
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 
@@ -227,7 +227,7 @@ def _cost(known: Speeds, *kinds: str) -> float:
 
 
 def calibrated(lab: Settings) -> Speeds:
-    """Return what work costs here; measure first how fast this machine is if that is unknown."""
+    """Return the costs of work on this machine; measure its speed first if that is unknown."""
     found = speeds.load(lab)
     if found.is_calibrated:
         return found
@@ -238,7 +238,7 @@ def calibrated(lab: Settings) -> Speeds:
 def calibrate(clock: Callable[[], float] = time.process_time) -> float:
     """Return the CPU seconds of a small simulation on this machine, the least of three."""
     from lab.engines.simulated.run import scenario_of
-    from simulator.simulation import simulate  # only for simulations: it takes its time to import
+    from simulator.simulation import simulate  # only for simulations, because the import takes time
 
     spec = Spec.model_validate(
         {

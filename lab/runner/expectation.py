@@ -1,4 +1,4 @@
-"""How much work the runs of a spec are: sessions, requests and paper time."""
+"""The amount of work in the runs of a spec: sessions, requests and paper time."""
 
 from collections.abc import Iterable
 
@@ -12,12 +12,12 @@ _LAST_ANSWERS_S = 60.0
 class Expectation:
     """The expected duration of the runs of a spec.
 
-    It is calculated once per ρ and then multiplied: its cost does not depend on the repetitions
-    or the policies, so that a spec's size is known before any of its runs is planned.
+    It is calculated once per ρ and then multiplied. So its cost does not depend on repetitions or
+    policies, and a spec's size is known before any run is planned.
     """
 
     def __init__(self, spec: Spec, capacity_rps: float | None) -> None:
-        """`capacity_rps`: what ρ = 1 is; None in a closed loop."""
+        """Take the spec and the capacity at ρ = 1 (None in a closed loop)."""
         self._spec = spec
         self._sessions: dict[float | None, float] = {}
         self._paper_s: dict[float | None, float] = {}
@@ -25,28 +25,28 @@ class Expectation:
             self._sessions[rho], self._paper_s[rho] = _expected(spec, rho, capacity_rps)
 
     def sessions(self, run: PlannedRun) -> float:
-        """About how many sessions a run has; a client of a closed loop is one."""
+        """Return the approximate sessions of a run; a client of a closed loop is one."""
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
-        """About how long these runs take live: arrivals, the last sessions, orphans after them.
+        """Return the approximate real seconds of these runs live: arrivals, last sessions, orphans.
 
-        Real seconds; runs at once take the time of one.
+        Runs at once take the time of one.
         """
         return self._real_s(sum(self._paper_s[run.rho] for run in runs))
 
     @property
     def all_real_s(self) -> float:
-        """The same for all runs of the spec."""
+        """Return the approximate real seconds of all runs of the spec."""
         return self._real_s(sum(self._paper_s.values()) * self._of_each_rho)
 
     @property
     def all_requests(self) -> float:
-        """About how many requests all runs of the spec have."""
+        """Return the approximate requests of all runs of the spec."""
         return sum(map(self.requests_at, self._sessions)) * self._of_each_rho
 
     def requests_at(self, rho: float | None) -> float:
-        """About how many requests one run at `rho` has."""
+        """Return the approximate requests of one run at `rho`."""
         spec = self._spec
         if spec.clients:
             thinks = (spec.load.duration_s or 0.0) / spec.clients.think_time_mean_s
@@ -65,10 +65,10 @@ class Expectation:
 
 
 def _expected(spec: Spec, rho: float | None, capacity_rps: float | None) -> tuple[float, float]:
-    """(sessions, paper seconds) of one run at `rho`."""
+    """Return (sessions, paper seconds) of one run at `rho`."""
     arrivals_s = spec.load.arrivals_s
     sessions = 2.0 * spec.clients.per_set if spec.clients else 0.0
-    if rho is None or capacity_rps is None:  # a closed loop: everybody leaves at its end
+    if rho is None or capacity_rps is None:  # a closed loop: all clients leave at its end
         return sessions, (arrivals_s or 0.0) + _LAST_ANSWERS_S
     model = spec.customers.as_model()
     rate = model.session_rate(rho, capacity_rps)

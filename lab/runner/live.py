@@ -50,7 +50,7 @@ class LiveComparison(Comparison):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Hold the machine's lock, and have the shops as the spec wants them."""
+        """Hold the machine's lock, and prepare the shops for the spec."""
         spec, lab = self.spec, self.lab
         proxies.check(lab, (policy.gateway for policy in spec.policy))
         if spec.at_once:
@@ -73,12 +73,12 @@ class LiveComparison(Comparison):
             yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine, and which CPUs each of several shops has."""
+        """Describe this machine, and the CPUs of each of several shops."""
         cpus = self._shop_cpus
         return describe_machine(self.lab) | ({"at_once": cpus.facts()} if cpus else {})
 
     def capacity(self) -> Capacity:
-        """Return the kept capacity of one shop where it holds for the spec, else measure it."""
+        """Return the kept capacity of one shop if it is valid for the spec; otherwise measure."""
         found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
         console.print(f"{found.words()}; `make capacity` measures it again")
         return found
@@ -92,7 +92,7 @@ class LiveComparison(Comparison):
             return None
 
     def begin(self) -> ComparisonResult:
-        """Print how long all of it takes, then begin."""
+        """Print the whole duration, then begin."""
         estimate = self._estimate
         assert estimate is not None
         console.print(f"All of it takes {estimate.words} with the drawing, {estimates.IDLE}.")
@@ -102,11 +102,11 @@ class LiveComparison(Comparison):
         return result
 
     def estimate(self, result: ComparisonResult) -> Estimate | None:
-        """All of it, the measurement of the capacity included."""
+        """Return the whole duration, including the capacity measurement."""
         return self._estimate
 
     def make(self, result: ComparisonResult, estimate: Estimate | None) -> None:
-        """Make the missing runs one after the other, or in groups at once."""
+        """Carry out the missing runs one after the other, or in groups at once."""
         spec = self.spec
         capacity = result.capacity()
         capacity_rps = capacity and capacity.median_rps
@@ -157,7 +157,7 @@ class LiveComparison(Comparison):
 
 
 def running_appliance(lab: settings.Settings) -> Appliance:
-    """The one that answers, and that load may be sent to; raises ExperimentError."""
+    """Return the running appliance if load may be sent to it; raises ExperimentError."""
     appliance = Appliance(lab)
     try:
         appliance.check_may_be_loaded()
@@ -190,9 +190,9 @@ def make_run(
 def measure_capacity(
     spec: Spec, lab: settings.Settings, shops: Sequence[Appliance]
 ) -> capacities.Capacity:
-    """Measure it for the customers and page work of `spec`, and tell that; raises ExperimentError.
+    """Measure the capacity for customers and page work of `spec`, and print it.
 
-    The capacity of one shop is kept for the next runs.
+    The capacity of one shop is kept for the next runs. Raises ExperimentError.
     """
     real_s = measuring.expected_real_s(spec.time_scale)
     whose = "the shop's capacity" if len(shops) == 1 else "the capacity of all shops at once"

@@ -1,6 +1,6 @@
-"""The runner: it resumes what was interrupted or begins again, and has the missing runs made.
+"""The runner: it resumes or begins an experiment, and carries out the missing runs.
 
-An `Experiment` is a plug-in: a comparison or a study on one engine. It knows how its result is
+An `Experiment` is a plug-in: a comparison or a study on one engine. It defines how its result is
 found, begun and filled; `carry_out` is the order of these steps, which is the same for all.
 """
 
@@ -22,7 +22,7 @@ class Experiment(ABC, Generic[R]):
     """A comparison or a study on one engine."""
 
     start_kind: str | None = None
-    """The kind of work that the start of the command was, where its cost is kept."""
+    """The kind of work under which the cost of the command's start is kept."""
 
     def __init__(self) -> None:
         self.lab = settings.load()
@@ -38,27 +38,27 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def begin(self) -> R:
-        """Make a new result, with everything that is known before the first run."""
+        """Make a new result, with all facts that are known before the first run."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The same for the same experiment: the costs of this machine are kept by it."""
+        """A text that is equal for the same experiment; this machine's costs are kept by it."""
 
     @abstractmethod
     def estimate(self, result: R) -> Estimate | None:
-        """Return how long the missing runs and the drawing take; None if that is unknown."""
+        """Return the duration of the missing runs and the drawing; None if that is unknown."""
 
     @abstractmethod
     def make(self, result: R, estimate: Estimate | None) -> None:
-        """Make the missing runs and keep each in the result as it ends, with progress shown.
+        """Carry out the missing runs, keep each in the result as it ends, and show progress.
 
-        Raises ExperimentError; what was made until then is kept.
+        Raises ExperimentError; the runs until then are kept.
         """
 
 
 def carry_out(experiment: Experiment[R], *, fresh: bool) -> R:
-    """Make what is missing of an experiment and return its result; raises ExperimentError."""
+    """Complete an experiment and return its result; raises ExperimentError."""
     with experiment.ready():
         result = None if fresh else experiment.unfinished()
         is_new = result is None

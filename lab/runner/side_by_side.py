@@ -24,15 +24,16 @@ from loadgen.attempt_log import read_metadata
 from runtime.settings import Settings
 
 NAME = "race"
-"""Begins the names of the shops, and of their schemas in the database."""
+"""The beginning of the names of the shops, and of their schemas in the database."""
 
 
 @contextmanager
 def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]]:
-    """A shop for each policy of `spec`, from when all of them serve until the block ends.
+    """Run a shop for each policy of `spec` until the block ends; all serve from the start.
 
-    The appliance's own processes make room for them meanwhile. The caller holds the machine's lock.
-    Raises ExperimentError; if the block fails because a shop has died, the error names the shop.
+    The appliance's processes give up CPUs for them during the block. The caller holds the machine's
+    lock. Raises ExperimentError; if the block fails because a shop has died, the error names the
+    shop.
     """
     with ExitStack() as stack:
         stack.enter_context(confined(lab, cpus.rest))
@@ -48,7 +49,7 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
             stack.enter_context(started)
         except HostingError as fault:
             raise ExperimentError(str(fault)) from None
-        # Customers of several runs at once are played here: a worker takes part in one run.
+        # This machine plays customers of several runs at once: a worker takes part in one run.
         found = [Appliance(each.changed(loadgen_workers=0)) for each in started.settings]
         for appliance in found:
             stack.callback(appliance.close)
@@ -74,8 +75,8 @@ def make_runs(
 ) -> list[RunSummary]:
     """Run several runs at the same time, each on a separate shop.
 
-    The customers of all of them come from the same moment on. `shops_rps`: the capacity of each
-    shop, which run.json has. Otherwise it is `live.make_run` for several runs.
+    Their customers start at the same moment. `shops_rps` is the capacity of each shop for run.json.
+    Otherwise it is `live.make_run` for several runs.
     """
     with ExitStack() as stack:
         live = [

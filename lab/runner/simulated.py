@@ -30,19 +30,19 @@ from lab.spec.runs import ShopRun, run_of
 
 
 class SimulatedComparison(Comparison):
-    """A comparison whose runs are simulated; a run that Ctrl-C cuts is made again another time."""
+    """A comparison whose runs are simulated; a run that Ctrl-C cuts runs again another time."""
 
     same_machine = False
     start_kind = "start"
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Measure how fast this machine is, unless that is known."""
+        """Measure the speed of this machine, unless it is known."""
         estimates.calibrated(self.lab)
         yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine, also where others simulate: their results are the same."""
+        """Describe this machine, even if others simulate: their results are the same."""
         return describe_machine(self.lab)
 
     def capacity(self) -> Capacity:
@@ -122,15 +122,15 @@ class SimulatedComparison(Comparison):
 def make_simulated_run(
     run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress
 ) -> RunSummary:
-    """Simulate one run and fill its folder; returns what run.json says. As `simulate_run`."""
+    """Simulate one run and fill its folder; return the content of run.json. As `simulate_run`."""
     return summarise(run, seed, folder, simulate_run(run, seed, folder, on_progress))
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
     """Simulate a run on any machine: the run as JSON in, its files out.
 
-    `task`: `run` (`ShopRun.as_json`), `seed`, `own` (the texts of students' policies, which may be
-    nowhere else on this machine).
+    `task`: `run` (`ShopRun.as_json`), `seed`, `own` (the texts of students' policies, which this
+    machine may lack).
     """
     own_policies.remember(task["own"])
     run = run_of(task["run"])

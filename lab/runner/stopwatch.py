@@ -1,10 +1,10 @@
-"""The duration of a command, next to the prediction when it began.
+"""The duration of a command, next to the prediction at its start.
 
     time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "machine": "Intel…",
                 "took_s": 24.0, "idle_s": 20.1}
 
 `took_s` are real seconds. `idle_s` are the real seconds on an idle machine: the time with customers
-and the CPU time, which is about the same however busy the machine is.
+and the CPU time, which is about the same on a busy machine.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from runtime.settings import Settings
 
 FILE = "time.json"
 LEAST_REQUESTS = 2000
-"""A run of fewer requests says nothing about the cost of one."""
+"""The fewest requests of a run that give a valid cost of one request."""
 LEAST_READ_REQUESTS = 100_000
-"""The same for reading a whole result."""
+"""The fewest requests of a result that give a valid cost of reading it."""
 
 
 class Stopwatch:
-    """Measures one command at a time; a command within another belongs to the outer one."""
+    """A timer of one command at a time; a command within another belongs to the outer one."""
 
     def __init__(self) -> None:
         self._began_s, self._own_s, self._children_s = time.monotonic(), 0.0, 0.0
@@ -47,18 +47,18 @@ class Stopwatch:
         self._waited_s = 0.0
 
     def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
-        """Note the prediction for a command, before anything of it is done.
+        """Note the prediction for a command before it begins its work.
 
-        `what` is the same for the same experiment, `start` the kind of work that came before.
+        `what` is equal for the same experiment; `start` is the kind of work before it.
         """
         if self._what:
             return
         self._what, self._estimate = what, estimate
-        if self._is_first and start is not None:  # the start of later ones was another's
+        if self._is_first and start is not None:  # later starts do not count
             self.spent(start, 1, time.process_time() - self._own_s)
 
     def begin(self, folder: Path, *, is_new: bool) -> None:
-        """Write the prediction into a result folder; one that is resumed keeps what it has."""
+        """Write the prediction into a result folder; a resumed one keeps its prediction."""
         if self._folder is not None:
             return
         self._folder, self._is_new = folder, is_new
@@ -71,17 +71,17 @@ class Stopwatch:
             self._write()
 
     def forget(self) -> None:
-        """Leave alone what has not ended: the command failed or was interrupted."""
+        """Discard the times of a command that failed or was interrupted."""
         self._is_first = False
         self._clear()
 
     def spent(self, kind: str, size: float, seconds: float) -> None:
-        """Note what work of this kind and size cost."""
+        """Note the cost of work of this kind and size."""
         self._measured.append((kind, size, seconds))
 
     @contextlib.contextmanager
     def measuring(self, kind: str, size: float = 1.0, *, at_least: float = 0.0) -> Iterator[None]:
-        """Note the CPU time of this process within the block, of work of `at_least` this size."""
+        """Note the CPU time of this process within the block, for work of `at_least` this size."""
         began_s = time.process_time()
         yield
         if size >= at_least:
@@ -98,24 +98,24 @@ class Stopwatch:
         yield
         self._is_live = False
         self._live_s += time.monotonic() - began_s
-        self._own_s += time.process_time() - own_s  # it is in the real time already
+        self._own_s += time.process_time() - own_s  # the real time already includes it
 
     def waited(self, real_s: float) -> None:
-        """Leave out time in which the command only waited for another."""
+        """Subtract the time in which the command only waited for another one."""
         self._waited_s += real_s
 
     @property
     def is_new(self) -> bool:
-        """Whether the command does all of its work, none of which was there before."""
+        """Whether the command does all of its work and resumes nothing."""
         return self._is_new
 
     @property
     def real_s(self) -> float:
-        """Real seconds since the command began, without those in which it only waited."""
+        """Real seconds since the command began, without waiting for other commands."""
         return time.monotonic() - self._began_s - self._waited_s
 
     def end(self, lab: Settings) -> None:
-        """Write what the command took, and keep what was measured."""
+        """Write the duration of the command, and keep the measured costs."""
         folder, estimate = self._folder, self._estimate
         own_s = time.process_time() - self._own_s
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -141,4 +141,4 @@ class Stopwatch:
 
 
 stopwatch = Stopwatch()
-"""The one of this process: a command has one experiment under way."""
+"""The stopwatch of this process: a command has one experiment in progress."""

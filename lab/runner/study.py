@@ -1,4 +1,4 @@
-"""A study: cases, what is drawn of them and what must hold; every engine has a way to make them."""
+"""A study: its cases, figures and claims; every engine has a way to run the cases."""
 
 import time
 from abc import abstractmethod
@@ -22,7 +22,7 @@ from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
 from lab.spec.cases import AnyCase
 
 CALIBRATION_REQUESTS = 4000
-"""Simulated to find out how long the plan takes: about a tenth of a second a kind of server."""
+"""Requests of a simulation that measures the speed: about 0.1 s per kind of server."""
 
 
 class StudyRun(Experiment[StudyResult]):
@@ -30,7 +30,7 @@ class StudyRun(Experiment[StudyResult]):
 
     repetitions: int
     seed: int
-    """The first one."""
+    """The seed of the first repetition."""
 
     @property
     @abstractmethod
@@ -44,24 +44,24 @@ class StudyRun(Experiment[StudyResult]):
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """The texts of students' own policies by file name, of which the result keeps copies."""
+        """The texts of students' policies by file name; the result keeps copies."""
         return {}
 
     @abstractmethod
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return what is drawn and claimed; its words may depend on the results."""
+        """Return the figures and claims; their words may depend on the results."""
 
     @abstractmethod
     def results(self, result: StudyResult) -> Results:
-        """Return the metrics of what has been made, by case."""
+        """Return the metrics of all completed runs, by case."""
 
     @abstractmethod
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return what the report says about how the results came about."""
+        """Return the report's facts about the origin of the results."""
 
     @property
     def name(self) -> str:
-        """The folder's name: reports are alike if their folders are."""
+        """The folder's name, because equal folders have equal reports."""
         return self.folder_name
 
     def unfinished(self) -> StudyResult | None:
@@ -74,16 +74,16 @@ class StudyRun(Experiment[StudyResult]):
 
     @staticmethod
     def announce_rest(missing: int, planned: int, what: str) -> None:
-        """Print how much of a result is there already, if anything is."""
+        """Print how much of a result exists, if any."""
         if missing < planned:
             console.print(f"Resuming: {planned - missing} of {planned} {what} are done.")
 
     def ended(self) -> None:
-        """Keep what the whole command took."""
+        """Keep the duration of the whole command."""
 
 
 def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
-    """Make what is missing of a study and write its report; raises ExperimentError."""
+    """Complete a study and write its report; raises ExperimentError."""
     result = carry_out(run, fresh=fresh)
     progress_file.tell(now=True, done_ratio=1.0, words="drawing the report")
     with stopwatch.measuring(f"draw {run.name}"):
@@ -110,10 +110,10 @@ def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a study is simulated; none of it changes a figure but seed and repetitions."""
+    """The options of a simulated study; only seed and repetitions change its numbers."""
 
     simulate: Worker
-    """Makes one simulation: a task of `StudyResult.task` in, its metrics out."""
+    """A function that runs one simulation: a task of `StudyResult.task` in, its metrics out."""
     quick: bool = False
     seed: int = 1
     repetitions: int = 1
@@ -123,12 +123,12 @@ class Options:
 
     @property
     def suffix(self) -> str:
-        """Part of the folder's name."""
+        """A part of the folder's name."""
         return "-quick" if self.quick else ""
 
     @property
     def where(self) -> str:
-        """Where simulations are made, for people."""
+        """The place of the simulations as text."""
         return "Celery workers" if self.celery_broker else f"{self.processes} processes"
 
 
@@ -168,14 +168,14 @@ class SimulatedStudy(StudyRun):
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """Return those that were given."""
+        """Return the given policies."""
         return self._policies
 
     def estimate(self, result: StudyResult) -> Estimate | None:
-        """About how long the missing simulations and the report take on this machine.
+        """Return the approximate duration of the missing simulations and the report here.
 
-        A kind of case that has not been measured yet is simulated for a moment now. The speed of
-        the machines behind a broker is unknown.
+        A kind of case without a measurement is simulated for a moment now. The speed of the
+        machines behind a broker is unknown.
         """
         if self.options.celery_broker:
             return None
@@ -194,7 +194,7 @@ class SimulatedStudy(StudyRun):
         return found
 
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
-        """Simulate what is missing."""
+        """Simulate the missing cases."""
         missing = result.missing(self.simulations)
         self.announce_rest(len(missing), len(self.simulations), "simulations")
         expected = f", {estimate.words} with the report, {estimates.IDLE}" if estimate else ""
@@ -211,7 +211,7 @@ class SimulatedStudy(StudyRun):
         console.print(f"Simulated in {self._took_real_s / 60:.1f} minutes.")
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study as it was planned."""
+        """Return the planned study."""
         return self._study
 
     def results(self, result: StudyResult) -> Results:
@@ -219,7 +219,7 @@ class SimulatedStudy(StudyRun):
         return result.results(self.simulations)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return how many simulations there are, and where each is described."""
+        """Return the number of simulations, and the place of their descriptions."""
         return [
             ("Simulations", f"{len(self.simulations)}, {self._made_now} of them now, in "
                             f"{self._took_real_s / 60:.1f} minutes on {self.options.where}"),
@@ -234,7 +234,7 @@ def simulate_missing(
     options: Options,
     on_done: Callable[[int], None] = lambda position: None,
 ) -> None:
-    """Simulate these; each is kept as it comes in. `on_done` gets the position in `missing`.
+    """Simulate these and keep each result at once; `on_done` gets the position in `missing`.
 
     Raises TasksError.
     """

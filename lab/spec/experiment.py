@@ -353,7 +353,7 @@ class Spec(Section):
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
-    """Return whether a policy distinguishes sessions.
+    """Return whether a policy needs sessions.
 
     False for baseline proxies, and for a file whose text is lost: it cannot run anyway.
     """
