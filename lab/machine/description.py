@@ -118,7 +118,7 @@ def _libraries() -> dict[str, str]:
 
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
-"""An environment variable of a live run that ends once another one needs the machine."""
+"""An environment variable of a live run that ends once another run needs the machine."""
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
 """An environment variable of a live run that waits for the machine."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
