@@ -1,4 +1,4 @@
-"""A seeded shop in the test session's own PostgreSQL, made once; and the shop as a real process.
+"""A seeded shop in the test session's PostgreSQL, made once; and the shop as a real process.
 
 The shop is imported inside the fixtures: this file is read before Django is set up.
 """
@@ -25,9 +25,9 @@ def django_db_setup(
     django_db_modify_db_settings: None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[None]:
-    """A test database with full shelves, and the static files.
+    """Make a test database with full shelves, and the static files.
 
-    Made here because pytest-django makes one only for tests that it sees asking for `db`.
+    They are made here because pytest-django makes a database only for tests that use `db` visibly.
     """
     from django.test.utils import setup_databases, teardown_databases
 
@@ -45,7 +45,7 @@ def django_db_setup(
 
 @pytest.fixture
 def no_page_work() -> Iterator[None]:
-    """Pages cost what they cost."""
+    """Switch page work off: pages take only their real time."""
     from shop import page_work
 
     before = page_work.work.settings
@@ -56,13 +56,13 @@ def no_page_work() -> Iterator[None]:
 
 @pytest.fixture
 def visitor(db: None, no_page_work: None) -> Client:
-    """A browser without cookies; what it does is rolled back."""
+    """Return a browser without cookies; its changes are rolled back."""
     return Client()
 
 
 @pytest.fixture
 def customer(visitor: Client) -> Client:
-    """A browser signed in as customer-0001."""
+    """Return a browser signed in as customer-0001."""
     from shop.accounts import SEEDED_PASSWORD
 
     assert visitor.login(username="customer-0001", password=SEEDED_PASSWORD)
@@ -73,7 +73,7 @@ def customer(visitor: Client) -> Client:
 def committed(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, no_page_work: None
 ) -> Iterator[None]:
-    """The seeded shop with real commits, for threads and processes; reset afterwards."""
+    """Yield the seeded shop with real commits, for threads and processes; reset it afterwards."""
     from django.db import connection
 
     from shop import returns
@@ -90,7 +90,7 @@ def committed(
 
 
 class RunningShop:
-    """The shop served by Gunicorn in a process of its own."""
+    """The shop served by Gunicorn in a separate process."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], host: str, port: int, controller_port: int
@@ -106,7 +106,7 @@ class RunningShop:
 
 @pytest.fixture(scope="session")
 def shop_environment(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dict[str, str]:
-    """The environment of a shop process on the seeded test database."""
+    """Return the environment of a shop process on the seeded test database."""
     from django.db import connection
 
     with django_db_blocker.unblock():
@@ -118,14 +118,14 @@ def shop_environment(django_db_setup: None, django_db_blocker: DjangoDbBlocker) 
 def running_shop(
     shop_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningShop]:
-    """One Gunicorn for all tests that need a real one."""
+    """Yield one Gunicorn for all tests that need a real one."""
     with shop_served(shop_environment, tmp_path_factory.mktemp("shop") / "shop.log") as shop:
         yield shop
 
 
 @contextmanager
 def shop_served(shop_environment: dict[str, str], log: Path) -> Iterator[RunningShop]:
-    """A shop process with this environment until the block ends."""
+    """Run a shop process with this environment until the block ends."""
     port, controller_port = ports.free(2)
     names = ("DOORBUSTER_SHOP_PORT", "DOORBUSTER_SHOP_CONTROLLER_PORT")
     environment = shop_environment | dict(

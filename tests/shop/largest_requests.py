@@ -1,4 +1,4 @@
-"""Requests as large as the gateway lets through, as it passes them on; sent to a server."""
+"""The largest requests that the gateway accepts, sent to a server as the gateway forwards them."""
 
 import socket
 
@@ -30,7 +30,7 @@ LARGEST = {"line": _line(), "fields": _fields(), "field": _field()}
 
 
 def status_of(request: bytes, port: int) -> int:
-    """What the server on this port answers to a customer's request that the gateway passes on."""
+    """Return the server's status for a customer's request that the gateway forwards."""
     reader = RequestReader(LIMITS, BodyLimits())
     reader.receive(request)
     head = reader.pull()

@@ -1,4 +1,4 @@
-"""What every page of the shop has to keep: sound HTML that everybody can use."""
+"""The rules of every page of the shop: sound HTML that all people can use."""
 
 from html.parser import HTMLParser
 
@@ -39,12 +39,12 @@ class Page(HTMLParser):
             self.title += data
 
     def all(self, *tags: str) -> list[dict[str, str | None]]:
-        """The attributes of all elements of these tags."""
+        """Return the attributes of all elements of these tags."""
         return [attributes for tag, attributes in self.elements if tag in tags]
 
 
 def check(html: str) -> Page:
-    """Assert what every page has to keep; answers the page for more."""
+    """Assert the rules of every page; return the page for further checks."""
     page = Page(html)
     assert page.all("html")[0].get("lang") == "en"
     assert page.title.strip()

@@ -1,4 +1,4 @@
-"""Where the ad server's name leads is nobody's wait: a page has its deadline."""
+"""The lookup of the ad server's name delays no page: a page has its deadline."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def port():
 
 
 def _answer(client):
-    """The first answer there is."""
+    """Return the first answer."""
     return retry(lambda: client.get("/ads/select"), Failed, PATIENCE_S, every_s=0.01).decode()
 
 

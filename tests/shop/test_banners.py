@@ -1,4 +1,4 @@
-"""Banners of pages: what is asked, and that no fault of the ad server is one of a page's."""
+"""Banners of pages: the requests to the ad server, whose faults never become a page's."""
 
 import json
 import re
@@ -36,7 +36,8 @@ GOOD = http({"banners": [PLACED]})
 
 
 class FakeAds(FakeServer):
-    """Sends to each question what `reply` says; None hangs up, a list drips."""
+    """A server that sends `reply` to each request; None closes the connection, a list
+    comes slowly."""
 
     def __init__(self):
         super().__init__(self._answer)
@@ -51,7 +52,7 @@ class FakeAds(FakeServer):
 
     @property
     def targets(self):
-        """What it was asked."""
+        """Return the targets of the requests."""
         return [request.path for request in self.requests]
 
 
@@ -63,14 +64,14 @@ def fake():
 
 @pytest.fixture
 def asking(fake):
-    """A client that waits long enough for a busy machine."""
+    """Yield a client that waits long enough for a busy machine."""
     client = AdServer(fake.port, PATIENCE_S)
     yield client
     client.close()
 
 
 class Clock:
-    """Stands still."""
+    """A clock that stands still."""
 
     now_s = 100.0
 
@@ -85,7 +86,7 @@ def clock():
 
 @pytest.fixture
 def shown(asking, clock, monkeypatch):
-    """The shop shows banners of the fake ad server."""
+    """Return the banners of a shop that uses the fake ad server."""
     found = Banners(asking, Patience(clock))
     monkeypatch.setattr(module, "banners", found)
     return found

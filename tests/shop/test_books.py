@@ -1,4 +1,4 @@
-"""The seeded catalogue: always the same, and as one would believe."""
+"""The seeded catalogue: always the same, and plausible."""
 
 import hashlib
 import string
@@ -27,7 +27,8 @@ def test_the_same_seed_gives_the_same_books(catalogue):
 
 
 def test_books_do_not_depend_on_the_process():
-    """Not on hash randomisation either: the words of the first hundred are as they always were."""
+    """Hash randomisation has no effect either: the words of the first hundred books
+    never change."""
     import subprocess
     import sys
 

@@ -40,7 +40,7 @@ def calibrate(*arguments):
 
 
 def test_against_a_running_shop(running_shop):
-    """Whether it passes depends on what else the machine does; that it measures does not."""
+    """Whether it passes depends on the machine's other work; that it measures does not."""
     ended = calibrate(
         "--url", running_shop.url, "--controller-url", running_shop.controller_url,
         "--rounds", "3", "--time-scale", "20",

@@ -1,4 +1,4 @@
-"""An order is placed once, wholly or not at all, and never sells what is not there."""
+"""An order is placed once, wholly or not at all, and never sells a missing copy."""
 
 import os
 import threading
@@ -22,7 +22,7 @@ def buyer(number=1):
 
 
 def last_number():
-    """The last order number that was given out; 0 before the first."""
+    """Return the last order number; 0 before the first."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM shop_order_id_seq"
@@ -31,13 +31,13 @@ def last_number():
 
 
 def errors_logged():
-    """How many errors PostgreSQL has logged."""
+    """Return how many errors PostgreSQL has logged."""
     log = Path(os.environ["DOORBUSTER_STATE_DIR"]) / "postgres.log"
     return log.read_text(errors="replace").count("ERROR:")
 
 
 def pid_waiting_for(*locks):
-    """Wait until somebody waits for such a lock; their process in PostgreSQL."""
+    """Wait until a process waits for such a lock; return its id in PostgreSQL."""
 
     def found():
         with connection.cursor() as cursor:
@@ -81,7 +81,7 @@ class TestConcurrently:
         assert Book.objects.get(pk=3).stock == stock - 2
 
     def test_submissions_of_one_key_take_one_number_and_log_no_error(self):
-        """However many wait for each other, PostgreSQL sees one insert."""
+        """However many submissions wait for each other, PostgreSQL sees one insert."""
         customer, before, errors = buyer(), last_number(), errors_logged()
         for _ in range(5):
             key = uuid.uuid4()
@@ -91,7 +91,7 @@ class TestConcurrently:
         assert errors_logged() == errors
 
     def test_what_is_refused_takes_no_number(self):
-        """However often the form is sent."""
+        """This holds however often the form is sent."""
         before, key = last_number(), uuid.uuid4()
         for wanted, refusal in (({97: 1}, OutOfStock), ({999_999: 1}, NothingToOrder)):
             for _ in range(3):

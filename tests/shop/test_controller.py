@@ -1,4 +1,4 @@
-"""The controller over real sockets, in the test's own process."""
+"""The controller over real sockets, in the test's process."""
 
 import http.client
 import json
@@ -144,7 +144,7 @@ def test_the_catalogue_grows_and_shrinks_while_others_are_answered(call, port):
     held = threading.Event()
 
     def hold():
-        """Somebody who has the catalogue in hand: the call waits, whoever else calls does not."""
+        """Hold the catalogue in another session: this call waits, other calls do not."""
         with transaction.atomic():
             SeedState.objects.select_for_update().get()
             held.set()
@@ -290,7 +290,7 @@ def test_nonsense_is_refused_and_the_connection_closed(port):
 def test_who_offers_another_protocol_is_answered_in_this_one(
     port, request_line, body, status, says
 ):
-    """As `curl --http2` does."""
+    """`curl --http2` offers another protocol, for example."""
     head = (
         f"{request_line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n"
@@ -327,7 +327,7 @@ TOKEN = "a-token-of-the-tests-alone"
 
 @pytest.fixture
 def token(settings):
-    """The controller asks for a token."""
+    """Let the controller require a token."""
     settings.INNER_TOKEN_REQUIRED, settings.INNER_TOKEN = True, TOKEN
     return {"Authorization": f"Bearer {TOKEN}"}
 
@@ -337,7 +337,7 @@ def token(settings):
 )
 @pytest.mark.parametrize("wanted", [("GET", "/status"), ("POST", "/reset"), ("PUT", "/settings")])
 def test_where_the_token_is_required_calls_need_it(call, token, wanted, given):
-    """A call without the right token is refused in one line, which says where the token is."""
+    """A call without the right token is refused in one line, which names the place of the token."""
     status, answer = call(*wanted, None, **given)
     assert status == 401
     assert "make token" in answer["error"]

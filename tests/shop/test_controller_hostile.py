@@ -1,4 +1,4 @@
-"""What the controller makes of bodies that are made to hurt: an answer of one line."""
+"""The controller's answers to hostile bodies: one line each."""
 
 import json
 
@@ -25,7 +25,7 @@ def settings_as_before():
 
 @pytest.mark.parametrize("path", FIELDS)
 def test_a_hostile_body_gets_one_line(path):
-    """No body is a fault of the controller's own, and none changes a setting."""
+    """No body causes a fault of the controller, and none changes a setting."""
     before = page_work.work.settings
     for what, body in {**BODIES, **objects_with(*FIELDS[path])}.items():
         answer = controller.answer("PUT", path, {"host": "localhost"}, body)

@@ -1,4 +1,4 @@
-"""The controller's description is valid, and every call of a real one answers as it says."""
+"""The controller's description is valid, and every call of a real one answers as described."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""The command that says what the pages of a large catalogue cost."""
+"""The command that prints the costs of a large catalogue's pages."""
 
 import subprocess
 import sys

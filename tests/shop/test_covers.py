@@ -1,4 +1,4 @@
-"""Covers are well-formed, the same every time, and say what they are."""
+"""Covers are well-formed, the same every time, and show their titles."""
 
 import xml.etree.ElementTree as ElementTree
 

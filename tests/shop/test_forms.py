@@ -1,4 +1,4 @@
-"""Every form refuses what it cannot take, and names the field."""
+"""Every form refuses invalid values, and names the field."""
 
 import uuid
 

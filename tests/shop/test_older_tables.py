@@ -14,7 +14,7 @@ SCHEMA = "older_shop"
 
 @pytest.fixture(scope="module")
 def database(appliance_database):
-    """A connection to the database, in which the schema has the tables of this version."""
+    """Yield a connection to the database, in which the schema has the tables of this version."""
     with psycopg.connect(
         host="127.0.0.1",
         port=appliance_database.postgres_port,

@@ -1,4 +1,4 @@
-"""Which faults mean that PostgreSQL or Redis is away, and what the log says of them."""
+"""The faults that mean that PostgreSQL or Redis is away, and their lines in the log."""
 
 import logging
 
@@ -12,7 +12,7 @@ from shop.outages import InOneLine, away
 
 
 def of_the_driver(cause):
-    """Django's exception, as it wraps the driver's."""
+    """Return Django's exception, as it wraps the driver's."""
     wrapped = OperationalError(str(cause))
     wrapped.__cause__ = cause
     return wrapped

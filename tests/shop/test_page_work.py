@@ -83,7 +83,7 @@ def test_waits_are_whole_milliseconds(duration_s, whole_s):
 
 
 class FakeWork:
-    """CPU and waiting of one request on clocks that only this test moves."""
+    """The CPU and waiting of one request on clocks that only this test moves."""
 
     def __init__(self, monkeypatch, own_cpu_s, own_wait_s=0.0):
         self.cpu_s = own_cpu_s
@@ -115,7 +115,8 @@ def test_busy_and_waiting_periods_are_interleaved(monkeypatch):
 
 
 def test_the_mean_holds_whatever_the_page_itself_costs(monkeypatch):
-    """Even when some pages cost more than their draw, as Br-1 at 9 ms of 7.1 to 21.4 ms."""
+    """It holds even when some pages cost more than their draw, as Br-1 at 9 ms of 7.1
+    to 21.4 ms."""
     work, count = PageWork(), PageCount()
     for i in range(4_000):
         work.complete(
@@ -144,7 +145,8 @@ def test_the_mean_cpu_of_the_cpu_intensive_page_holds_and_nothing_sleeps(monkeyp
 
 
 def test_the_cpu_intensive_page_really_burns_and_asks_no_database():
-    """No mark for the database: pytest-django would refuse a sleep there."""
+    """The test has no mark for the database, so pytest-django would refuse a query or a sleep
+    there."""
     work, count = PageWork(), PageCount()
     work.configure(PageWorkSettings(profile="cpu", time_scale=50))
     before_s = time.thread_time()

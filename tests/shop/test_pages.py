@@ -1,4 +1,4 @@
-"""Every page: sound, lean, safe, and refusing what it cannot take."""
+"""Every page is sound, lean and safe, and refuses invalid values."""
 
 import pytest
 import redis
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("visitor")
 
 
 def steps(client, book="5"):
-    """The four transaction pages, one after the other: (page, status, html)."""
+    """Yield the four transaction pages, one after the other: (page, status, html)."""
     html = client.get(f"/books/{book}/").content.decode()
     for page, path, fields in (
         ("Tr-1", "/checkout/login/", {}),
@@ -38,7 +38,7 @@ SIGN_IN = {"username": "customer-0003", "password": "doorbuster-2005"}
 
 
 def upto(client, page):
-    """Walk to this transaction page."""
+    """Return this transaction page, after a walk to it."""
     for name, _, html in steps(client):
         if name == page:
             return html
@@ -187,7 +187,7 @@ def test_a_login_whose_page_failed_is_sent_again_as_it_is(visitor, monkeypatch):
 
 
 def test_a_late_form_of_a_purchase_that_is_placed_begins_nothing(visitor):
-    """It shows the order that was placed, and says so."""
+    """It shows the order that was placed, with a message."""
     seen = {page: html for page, _, html in steps(visitor)}
     late = visitor.post(
         "/checkout/payment/", form(seen["Tr-2"], "/checkout/payment/").fields | ADDRESS
@@ -393,7 +393,7 @@ class TestCart:
         assert "Only 2 copies" in self.put(visitor, 5, 3).content.decode()
 
     def test_titles_given_up_before_the_confirm(self, customer):
-        """Refused however often it is sent; from the cart what remains can be bought."""
+        """The form is refused however often it is sent; the rest of the cart can be bought."""
         for book in (5, 6, 7):
             self.put(customer, book, 1)
         confirm = "/checkout/confirm/"

@@ -1,4 +1,4 @@
-"""Whether Redis still has what it was told, on a real one."""
+"""The check that Redis still has its data, on a real server."""
 
 import pytest
 import redis
@@ -10,14 +10,14 @@ pytestmark = pytest.mark.usefixtures("visitor")
 
 
 def options():
-    """How the shop reaches its Redis."""
+    """Return the options with which the shop reaches its Redis."""
     given = cache._cache.get_client().connection_pool.connection_kwargs
     return {name: given[name] for name in ("host", "port", "password") if name in given}
 
 
 @pytest.fixture
 def look():
-    """A look at the shop's Redis, on a connection as a thread makes it when its own has gone."""
+    """Return a check of the shop's Redis on a new connection, as a thread makes it."""
 
     def looked(memory):
         connection = redis.Connection(**options())
@@ -29,7 +29,7 @@ def look():
 
 
 def test_the_shops_own_connections_look(look):
-    """Each thread has its own, and makes another when the server has closed it."""
+    """Each thread has a separate connection, and makes another when the server has closed it."""
     cache.get("x")
     losses = memory.losses
     with redis.Redis(**options()) as other:

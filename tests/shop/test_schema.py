@@ -1,4 +1,4 @@
-"""A shop in a schema of its own: what its name may be."""
+"""A shop in a separate schema: the allowed names."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The shop as it is really served: Gunicorn, threads, controller, page work."""
+"""The shop in its real form: Gunicorn, threads, controller, page work."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def test_thirty_customers_at_once_all_buy(real_profile):
 
 
 def test_page_work_burns_cpu_and_waits(running_shop):
-    """Generous: on a machine that is busy with other things an execution only gets longer."""
+    """The bounds are generous: on a busy machine an execution only gets longer."""
     running_shop.controller.call("PUT", "/settings", {"profile": "paper", "time_scale": 5})
     before = running_shop.controller.call("GET", "/status")["pages"]["Br-1"]
     with Walker(running_shop.url) as walker:

@@ -1,4 +1,4 @@
-"""A session is in PostgreSQL as soon as a customer would miss it; Redis makes pages quicker."""
+"""A session is in PostgreSQL as soon as its loss would matter; Redis makes pages quicker."""
 
 import time
 from datetime import timedelta
@@ -26,13 +26,13 @@ WHO = {"username": "customer-0003", "password": "doorbuster-2005"}
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
-    """Faults of another test are forgotten."""
+    """Forget the faults of other tests."""
     monkeypatch.setattr(sessions, "_cache", sessions._Cache())
 
 
 @pytest.fixture
 def away(settings):
-    """Call it: nobody listens where Redis was; `away(False)`: it is back, with what it had."""
+    """Return a function that takes Redis away; `away(False)` brings it back, with its data."""
     here = settings.CACHES
     [nobody] = ports.free(1)
     there = {"default": {**here["default"], "LOCATION": f"redis://127.0.0.1:{nobody}/0"}}
@@ -45,7 +45,7 @@ def away(settings):
 
 
 def buy(browser, book=5):
-    """The statuses of the pages of a purchase."""
+    """Return the statuses of the pages of a purchase."""
     html = browser.get(f"/books/{book}/").content.decode()
     seen = []
     for path, typed in (
@@ -101,7 +101,7 @@ def test_a_purchase_while_redis_is_away(visitor, away, caplog):
 
 
 def test_what_redis_has_not_been_told_it_is_not_believed(customer, away):
-    """A sign-out while it was away: the old cookie stays signed out when it is back."""
+    """A customer signs out while Redis is away: the old cookie stays signed out when it is back."""
     put(customer, 5)
     thief = Client()
     thief.cookies = customer.cookies.copy()
@@ -143,7 +143,7 @@ def test_a_redis_that_hangs_costs_a_page_a_moment(visitor):
 
 
 def test_a_sign_in_whose_page_fails_keeps_the_cart(visitor, monkeypatch):
-    """The old session ends in the moment the new one is written."""
+    """The old session ends at the moment when the new one is written."""
     put(visitor, 6)
     html = visitor.get("/books/5/").content.decode()
     html = visitor.post("/checkout/login/", form(html, "/checkout/login/").fields).content.decode()

@@ -22,7 +22,7 @@ def quietly(_):
 
 @pytest.fixture
 def catalogue(committed):
-    """Grow or shrink the shop; afterwards it has the paper's catalogue again."""
+    """Yield a function that resizes the catalogue; afterwards it is the paper's again."""
     yield lambda count: stocking.resize(count, quietly)
     stocking.resize(BOOKS, quietly)
 

@@ -1,4 +1,4 @@
-"""Several tabs of a browser: each form orders what its own page shows, once, or says why not."""
+"""Several tabs of a browser: each form orders its page's content once, or explains why not."""
 
 import uuid
 
@@ -30,7 +30,7 @@ class Tab:
         self.status = 200
 
     def sends(self, path, **typed):
-        """The page's own form, filled in."""
+        """Send the page's form, filled in."""
         fields = form(self.html, path).fields | TYPED[path] | typed
         answer = self.browser.post(path, fields, follow=True)
         self.status, self.html = answer.status_code, answer.content.decode()
@@ -38,7 +38,7 @@ class Tab:
         return self
 
     def buys(self, book, upto=CONFIRM):
-        """Up to the page with the form that is sent to `upto`."""
+        """Go up to the page with the form that is sent to `upto`."""
         self.html = self.browser.get(f"/books/{book}/").content.decode()
         for path in TYPED:
             if path == upto:
@@ -48,13 +48,13 @@ class Tab:
 
 
 def tab_with_cart(browser):
-    """At the payment for the whole cart."""
+    """Return a tab at the payment for the whole cart."""
     answer = browser.post(LOGIN, {})
     return Tab(browser, answer.content.decode()).sends(SHIPPING).sends(PAY)
 
 
 def bought():
-    """The books of each order."""
+    """Return the books of each order."""
     orders = Order.objects.order_by("pk").prefetch_related("lines")
     return [{line.book_id: line.quantity for line in order.lines.all()} for order in orders]
 
@@ -64,7 +64,7 @@ def sign_in(browser, username="customer-0002"):
 
 
 def test_each_tab_orders_its_own(customer):
-    """Tab 1 is at the payment for A, tab 2 for B: each confirms its own, in any order."""
+    """Tab 1 is at the payment for A, tab 2 for B: each confirms its book, in any order."""
     first, second = Tab(customer).buys(A), Tab(customer).buys(B)
     first.sends(CONFIRM)
     assert bought() == [{A: 1}]
@@ -75,7 +75,7 @@ def test_each_tab_orders_its_own(customer):
 
 @pytest.mark.parametrize("path", [SHIPPING, PAY])
 def test_each_step_goes_on_with_its_own(customer, path):
-    """At every step a form goes on with its own book, whatever the other tab began since."""
+    """At every step a form goes on with its book, whatever the other tab began since."""
     first = Tab(customer).buys(A, upto=path)
     Tab(customer).buys(B)
     while 'id="order-number"' not in first.html:
@@ -110,7 +110,7 @@ def test_a_new_account_goes_on_with_its_own_tab(visitor):
 
 
 def test_the_same_cart_from_two_tabs_is_one_order(customer):
-    """Until it is placed; the next cart is the next order."""
+    """This holds until it is placed; the next cart is the next order."""
     customer.post("/cart/", {"book": A, "quantity": 2})
     first = tab_with_cart(customer)
     Tab(customer).buys(B)
@@ -124,7 +124,7 @@ def test_the_same_cart_from_two_tabs_is_one_order(customer):
 
 
 def test_what_another_tab_put_into_the_cart_stays(customer):
-    """The order takes out of the cart what it bought, and no more, however often it is sent."""
+    """The order takes only its books out of the cart, however often it is sent."""
     customer.post("/cart/", {"book": A, "quantity": 1})
     first = tab_with_cart(customer)
     fields = form(first.html, CONFIRM).fields | PAYMENT
@@ -137,7 +137,7 @@ def test_what_another_tab_put_into_the_cart_stays(customer):
 
 
 def test_what_is_put_into_the_cart_while_the_order_is_placed_stays(customer, monkeypatch):
-    """The order may wait long for its books; the cart is changed as it is then."""
+    """The order may wait long for its books; the cart changes by its state at that time."""
     from shop.views import checkout
 
     first = Tab(customer).buys(A)
@@ -180,7 +180,7 @@ def test_signed_out_before_going_on_to_delivery(customer):
 
 @pytest.mark.parametrize("path", [SHIPPING, PAY, CONFIRM])
 def test_signed_in_as_somebody_else_in_another_tab(customer, path):
-    """A form made for one account orders nothing for another without a word."""
+    """A form made for one account never orders for another without a message."""
     first = Tab(customer).buys(A, upto=path)
     sign_in(customer, "customer-0002")
     first.sends(path)
@@ -194,7 +194,7 @@ def test_signed_in_as_somebody_else_in_another_tab(customer, path):
 
 @pytest.mark.parametrize("path", [SHIPPING, PAY, CONFIRM])
 def test_signed_in_in_another_tab_with_tokens_checked(db, no_page_work, path):
-    """The tokens of open pages are old then: the page says so, and the purchase goes on from it."""
+    """The tokens of open pages are old then: the page explains it, and the purchase goes on."""
     browser = Client(enforce_csrf_checks=True)
     html = browser.get("/account/sign-in/").content.decode()
     who = {"username": "customer-0001", "password": PASSWORD}
@@ -256,7 +256,7 @@ def test_stock_that_another_tab_took(customer):
 
 
 def test_back_to_the_address_after_the_order(customer):
-    """Another address, sent late, changes nothing, and the page says so."""
+    """Another address, sent late, changes nothing, and the page explains it."""
     at_delivery = Tab(customer).buys(A, upto=PAY)
     at_payment = Tab(customer, at_delivery.html).sends(PAY)
     Tab(customer, at_payment.html).sends(CONFIRM)
@@ -266,7 +266,7 @@ def test_back_to_the_address_after_the_order(customer):
 
 
 def test_another_address_for_an_order_whose_confirmation_was_lost(customer):
-    """The session did not see the order placed: its own address is shown, with a word."""
+    """The session did not see the order placed: its address is shown, with a message."""
     at_delivery = Tab(customer).buys(A, upto=PAY)
     at_payment = Tab(customer, at_delivery.html).sends(PAY)
     session = customer.session
@@ -298,7 +298,7 @@ def test_a_key_of_another_purchase_is_refused_in_words(customer):
 
 
 def test_a_form_of_yesterday(customer, monkeypatch):
-    """It orders nothing and says so; if it has ordered before, it shows that order."""
+    """It orders nothing and explains why; if it has ordered before, it shows that order."""
     first = Tab(customer).buys(A)
     again = Tab(customer, first.html)
     monkeypatch.setattr(purchases, "MAX_AGE_S", -1)
@@ -315,7 +315,7 @@ def test_a_form_of_yesterday(customer, monkeypatch):
 
 
 def test_an_address_of_the_shop_tells_no_address_of_a_customer(customer):
-    """Addresses end in logs; where an order goes is in forms only."""
+    """Addresses end in logs; a customer's address is in forms only."""
     first = Tab(customer).buys(A)
     fields = form(first.html, CONFIRM).fields | PAYMENT
     customer.session.flush()

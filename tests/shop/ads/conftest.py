@@ -1,4 +1,4 @@
-"""The ad server as a real process on the session's own PostgreSQL, with a small inventory."""
+"""The ad server as a real process on the session's PostgreSQL, with a small inventory."""
 
 import json
 import os
@@ -34,7 +34,7 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedire
 
 
 class Answer:
-    """Of one call."""
+    """The answer to one call."""
 
     def __init__(self, status: int, headers: Any, body: bytes) -> None:
         self.status, self.headers, self.body = status, headers, body
@@ -45,7 +45,7 @@ class Answer:
 
 
 class RunningAds:
-    """An ad server to talk to, and its database to look into."""
+    """An ad server that a test can call, and its database."""
 
     def __init__(self, port: int, environment: dict[str, str], process: Any) -> None:
         self.url = f"http://{environment.get('DOORBUSTER_INNER_HOST', '127.0.0.1')}:{port}"
@@ -61,7 +61,7 @@ class RunningAds:
         token: str | None = None,
         headers: dict[str, str] | None = None,
     ) -> Answer:
-        """One request; `body` is sent as JSON unless it is bytes already."""
+        """Send one request; `body` is sent as JSON unless it is bytes already."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         headers = (headers or {}) | ({"Authorization": f"Bearer {token}"} if token else {})
         request = urllib.request.Request(self.url + path, data, headers, method=method)
@@ -76,12 +76,12 @@ class RunningAds:
         return self.call("GET", path)
 
     def rows(self, sql: str, *parameters: Any) -> list[Any]:
-        """What the database answers; changes are committed."""
+        """Return the rows of the database's answer; changes are committed."""
         return rows(self.environment, sql, *parameters)
 
 
 def rows(environment: dict[str, str], sql: str, *parameters: Any) -> list[Any]:
-    """As RunningAds.rows, also while no server runs."""
+    """Return the rows as RunningAds.rows does, also while no server runs."""
     with psycopg.connect(
         host=environment["DOORBUSTER_POSTGRES_HOST"],
         port=environment["DOORBUSTER_POSTGRES_PORT"],
@@ -95,7 +95,7 @@ def rows(environment: dict[str, str], sql: str, *parameters: Any) -> list[Any]:
 
 
 def figures(ads: RunningAds) -> dict[tuple[str, ...], float]:
-    """Its metrics: name and labels' values → value."""
+    """Return the server's metrics: name and labels' values → value."""
     answer = ads.get("/ads/metrics")
     assert answer.status == 200
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
@@ -107,7 +107,7 @@ def figures(ads: RunningAds) -> dict[tuple[str, ...], float]:
 
 
 def reported(ads: RunningAds) -> None:
-    """Returns when all that was delivered before this call is in the database."""
+    """Return when all deliveries before this call are in the database."""
     done = ("doorbuster_ads_reports_total", "done")
     reports = figures(ads).get(done, 0)
     # The next one to end may have begun before this call.
@@ -115,7 +115,7 @@ def reported(ads: RunningAds) -> None:
 
 
 def command(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`python -m shop.ads …`"""
+    """Run `python -m shop.ads …`."""
     return subprocess.run(
         [sys.executable, "-m", "shop.ads", *arguments],
         cwd=REPOSITORY,
@@ -128,8 +128,10 @@ def command(environment: dict[str, str], *arguments: str) -> subprocess.Complete
 
 
 def under_its_settings(environment: dict[str, str], script: str, *arguments: str) -> str:
-    """What a script prints in a process of its own: under the shop's settings the ad server's
-    tables would be taken for the shop's."""
+    """Return the output of a script in a separate process.
+
+    Under the shop's settings the ad server's tables would count as the shop's.
+    """
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=REPOSITORY,
@@ -144,7 +146,7 @@ def under_its_settings(environment: dict[str, str], script: str, *arguments: str
 
 @contextmanager
 def served(environment: dict[str, str], log: Path, **settings: object) -> Iterator[RunningAds]:
-    """The ad server with these DOORBUSTER_ADS_ settings, until the block ends."""
+    """Run the ad server with these DOORBUSTER_ADS_ settings, until the block ends."""
     [port] = ports.free(1)
     more = {f"DOORBUSTER_ADS_{name.upper()}": str(value) for name, value in settings.items()}
     whole = environment | more | {"DOORBUSTER_ADS_PORT": str(port)}
@@ -169,7 +171,7 @@ def served(environment: dict[str, str], log: Path, **settings: object) -> Iterat
 
 @pytest.fixture(scope="session")
 def ads_environment(appliance_database: Settings) -> dict[str, str]:
-    """The environment of ad server processes on a seeded database."""
+    """Return the environment of ad server processes on a seeded database."""
     environment = {
         name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"
     }
@@ -183,7 +185,7 @@ def ads_environment(appliance_database: Settings) -> dict[str, str]:
 def ads(
     ads_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningAds]:
-    """One process for all tests that do not kill it; it reports every 50 ms."""
+    """Yield one process for all tests that do not kill it; it reports every 50 ms."""
     log = tmp_path_factory.mktemp("ads") / "ads.log"
     with served(ads_environment, log, flush_s=0.05, priority_levels="0=1,1=2,2=8") as running:
         yield running
@@ -191,5 +193,5 @@ def ads(
 
 @pytest.fixture(scope="session")
 def token(ads_environment: dict[str, str]) -> str:
-    """Opens the contract API."""
+    """Return the token of the contract API."""
     return command(ads_environment, "token").stdout.strip()

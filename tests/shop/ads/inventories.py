@@ -13,7 +13,7 @@ SIZES, CONCEPTS, ADVERTISERS = 3, 8, 5
 
 
 def banner(id: int, **properties: object) -> Banner:
-    """One that runs from 0 to DAY_S, size 0, concept 0, unless said otherwise."""
+    """Return a banner from 0 to DAY_S, size 0, concept 0, unless `properties` change it."""
     usual: dict[str, object] = {
         "advertiser": id, "size": 0, "concepts": (0,), "contracted": 1000,
         "starts_s": 0.0, "ends_s": DAY_S,
@@ -22,14 +22,15 @@ def banner(id: int, **properties: object) -> Banner:
 
 
 def ledger(banners: list[Banner] | Inventory, delivered: list[int] | None = None) -> Ledger:
-    """Nothing delivered unless said otherwise, and a block that nobody uses up."""
+    """Return a ledger, by default without deliveries, with a block that no test uses up."""
     held = banners if isinstance(banners, Inventory) else inventory.of(banners)
     return Ledger(held, np.array(delivered or [0] * len(held), np.float64), block=10**9)
 
 
 @st.composite
 def banners(draw: st.DrawFn) -> list[Banner]:
-    """0 to 40 of few sizes, concepts and advertisers, many of which refuse one another."""
+    """Draw 0 to 40 banners of few sizes, concepts and advertisers, many of which refuse one
+    another."""
     ids = draw(st.lists(st.integers(1, 10_000), unique=True, max_size=40))
     made = []
     for id in ids:

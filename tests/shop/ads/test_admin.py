@@ -1,4 +1,4 @@
-"""The admin takes contracts on as the API does, and shows how they do."""
+"""The admin accepts contracts as the API does, and shows their progress."""
 
 import html
 import http.cookiejar
@@ -15,7 +15,7 @@ NAME, PASSWORD = "olive", "a long password for tests"
 
 
 class Person:
-    """Somebody at a browser."""
+    """A person at a browser."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -29,7 +29,7 @@ class Person:
             return response.read().decode()
 
     def post(self, path: str, **fields: object) -> str:
-        """Send the form at `path`; answers the page it leads to."""
+        """Send the form at `path`; return the page it leads to."""
         [token] = set(re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', self.get(path)))
         pairs = [("csrfmiddlewaretoken", token)]
         for name, value in fields.items():

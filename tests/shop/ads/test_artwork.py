@@ -1,4 +1,4 @@
-"""Banners are well-formed, keep to their size, and say what they advertise."""
+"""Banners are well-formed, keep to their size, and show what they advertise."""
 
 import shutil
 from xml.etree import ElementTree

@@ -27,7 +27,8 @@ def test_there_are_books():
 
 @pytest.fixture(scope="module")
 def in_order(ads_environment, shop_environment, tmp_path_factory):
-    """(address of the shop behind the gateway, ad server, what stops the ad server)."""
+    """Yield (address of the shop behind the gateway, ad server, function that stops the
+    ad server)."""
     with appliance(ads_environment, shop_environment, tmp_path_factory.mktemp("in-order")) as ready:
         yield ready
 
@@ -47,7 +48,7 @@ def appliance(ads_environment, shop_environment, folder):
 
 @contextmanager
 def tab(chromium, width, agent=None):
-    """A page and what the browser complains about on it."""
+    """Yield a page and the browser's error messages on it."""
     context = chromium.new_context(viewport={"width": width, "height": 850}, user_agent=agent)
     page = context.new_page()
     complaints = []
@@ -64,7 +65,7 @@ def tab(chromium, width, agent=None):
 
 
 def with_banner(page, address):
-    """The slot of the page at `address`; reloads, for on a busy machine the answer may be late."""
+    """Return the page's slot; reload, because on a busy machine the answer may be late."""
 
     def shown():
         page.goto(address)

@@ -1,4 +1,4 @@
-"""`python -m shop.ads`: quick when nothing is to be done, one line when a setting is wrong."""
+"""`python -m shop.ads`: it is quick without work to do, and prints one line for a wrong setting."""
 
 import pytest
 

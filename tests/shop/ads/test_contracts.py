@@ -1,4 +1,4 @@
-"""The contract API: accepted wholly, or refused by name with nothing stored."""
+"""The contract API: a contract is accepted whole, or refused by name with nothing stored."""
 
 import copy
 from datetime import UTC, datetime, timedelta

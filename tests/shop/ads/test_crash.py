@@ -1,4 +1,4 @@
-"""Deliveries survive kill -9: what was reported stays, at most a block of a banner is repeated."""
+"""Deliveries survive kill -9: reports stay, and at most a block of a banner is repeated."""
 
 import http.client
 import os
@@ -21,7 +21,8 @@ ON_PAGE = urlencode({"publisher": PUBLISHER, "page": PAGE})
 
 
 class Customers:
-    """Threads that ask for banners until the server is gone; they know what they were shown."""
+    """Threads that request banners until the server is gone, and keep the banners they
+    were shown."""
 
     def __init__(self, ads):
         self.shown: dict[int, int] = {}
@@ -59,7 +60,7 @@ class Customers:
 
 
 def counts(environment):
-    """Of the size that only these tests ask for: other servers may be reporting."""
+    """Return the counts of the size that only these tests use: other servers may be reporting."""
     return dict(
         rows(
             environment,
@@ -71,7 +72,7 @@ def counts(environment):
 
 @pytest.fixture
 def page(ads_environment):
-    """A publisher's page of the test's own, and what was counted on it."""
+    """Return a publisher's page of this test, and the function that reads its counts."""
     [(publisher,)] = rows(
         ads_environment, "INSERT INTO ads_publisher (name) VALUES (%s) RETURNING id", PUBLISHER
     )
@@ -171,7 +172,7 @@ def test_an_orderly_stop_reports_everything(ads_environment, tmp_path):
 
 
 def test_several_processes_keep_to_the_bound(ads_environment, tmp_path):
-    """Contracts of a few impressions, asked for by everybody at once."""
+    """All processes deliver contracts of a few impressions at once."""
     processes = 3
     rows(
         ads_environment,

@@ -39,7 +39,7 @@ def test_draws_by_weight_fit_the_weights_and_not_equal_shares():
 
 
 def test_a_running_server_draws_by_its_weights(ads):
-    """Exceeded by chance once in ten million tests."""
+    """The bound is exceeded by chance once in ten million tests."""
     where = urlsplit(ads.url)
     weights, drawn = fairness.draw(where.hostname, where.port, "468x60", "crime", 300)
     assert sum(drawn.values()) == 300

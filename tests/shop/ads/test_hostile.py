@@ -1,4 +1,4 @@
-"""What the ad server makes of bodies that are made to hurt: an answer of one line."""
+"""The ad server's answers to hostile bodies: one line each."""
 
 from tests.hostile_json import BODIES, objects_with
 
@@ -6,7 +6,7 @@ FIELDS = ("advertiser", "impressions", "starts", "ends", "banner", "other")
 
 
 def test_a_hostile_contract_gets_one_line(ads, token):
-    """No body is a fault of the server's own, and none becomes a contract."""
+    """No body causes a fault of the server, and none becomes a contract."""
     before = ads.rows("SELECT count(*) FROM ads_contract")
     for what, body in {**BODIES, **objects_with(*FIELDS)}.items():
         headers = {"Content-Type": "application/json"}

@@ -1,4 +1,4 @@
-"""What processes deliver together, whatever the order in which they report and die."""
+"""The deliveries of several processes, in any order of reports and deaths."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The ad server's figures for Prometheus, of real processes."""
+"""The ad server's metrics for Prometheus, of real processes."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ SELECT = "/ads/select?slots=2&size=234x60&concepts=travel&priority=1"
 
 @pytest.fixture(scope="module")
 def two(ads_environment, tmp_path_factory):
-    """An ad server of two processes."""
+    """Yield an ad server of two processes."""
     log = tmp_path_factory.mktemp("ads-metrics") / "ads.log"
     with served(ads_environment, log, processes=2, threads=3, flush_s=0.05) as running:
         yield running
@@ -66,7 +66,7 @@ def test_nothing_is_left_when_it_has_ended(ads_environment, tmp_path):
 
 
 def test_counts_of_a_server_that_was_killed_are_removed(tmp_path):
-    """Who reads the configuration of Gunicorn makes a folder; these end without removal."""
+    """Reading the configuration of Gunicorn makes a folder; killed servers do not remove theirs."""
     script = "from shop.ads import gunicorn_config"
     (tmp_path / f"doorbuster-counts-{os.getpid()}-alive").mkdir()
     for _ in range(2):

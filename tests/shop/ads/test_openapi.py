@@ -1,4 +1,4 @@
-"""The description says what the server really answers."""
+"""The description matches the server's real answers."""
 
 import pytest
 

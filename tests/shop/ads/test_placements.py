@@ -1,4 +1,4 @@
-"""Publishers' pages: what is shown in their slots and clicked is counted with the contracts."""
+"""Publishers' pages: impressions and clicks in their slots are counted with the contracts."""
 
 from urllib.parse import urlencode
 

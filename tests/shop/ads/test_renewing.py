@@ -1,4 +1,4 @@
-"""Contracts that come with the server go on, at their rate, and nothing is delivered twice."""
+"""Contracts that come with the server go on, at their rate, without a second delivery."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,12 +24,12 @@ print(renewing.renew(datetime.fromisoformat(sys.argv[1])))
 
 
 def renew(environment, now=NOW):
-    """How many contracts are renewed at that time."""
+    """Return how many contracts are renewed at that time."""
     return int(under_its_settings(environment, _RENEW, now.isoformat()))
 
 
 def contract(environment, id):
-    """(starts, ends, impressions, delivered) of it."""
+    """Return (starts, ends, impressions, delivered) of the contract."""
     [found] = rows(
         environment,
         "SELECT starts, ends, impressions, delivered FROM ads_contract "
@@ -41,7 +41,8 @@ def contract(environment, id):
 
 @pytest.fixture
 def of_time(ads_environment):
-    """Gives a contract that renews itself another time; afterwards it has ended."""
+    """Yield a function that changes the time of a self-renewing contract; end the contract
+    afterwards."""
     used = []
 
     def change(id, starts, ends, renews=True):
@@ -84,7 +85,7 @@ def test_time_in_which_nobody_served_is_not_made_up_for(ads_environment, of_time
 
 
 def test_no_rate_is_too_large_to_be_renewed(ads_environment, of_time):
-    """Somebody has moved the start of such a contract to just before its end."""
+    """A person has moved the start of such a contract to just before its end."""
     of_time(27, NOW - 10 * DAYS - timedelta(seconds=1), NOW - 10 * DAYS)
     assert renew(ads_environment) >= 1
     assert contract(ads_environment, 27)[1:3] == (NOW + TERM, MOST_IMPRESSIONS)

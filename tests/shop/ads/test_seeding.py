@@ -1,4 +1,4 @@
-"""Another inventory is made: what people made stays, what came with the server goes."""
+"""Another inventory is made: people's contracts stay, those that came with the server go."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ FROM_BANNERS = "FROM ads_contract JOIN ads_banner ON ads_banner.id = banner_id"
 
 @pytest.fixture
 def environment(ads_environment):
-    """A database of its own, without any table."""
+    """Yield the environment of a separate database, without any table."""
     name = "another_inventory"
     address = psycopg.conninfo.make_conninfo(
         host=ads_environment["DOORBUSTER_POSTGRES_HOST"],
@@ -34,7 +34,8 @@ def seed(environment, banners):
 
 
 def contract_of_somebody(environment):
-    """Of an advertiser of its own, under a concept of its own, not beside banner 1; its banner."""
+    """Make a contract of a new advertiser with a new concept, never next to banner 1; return its
+    banner."""
     now = datetime.now(UTC)
     [(advertiser,)] = rows(
         environment, "INSERT INTO ads_advertiser (name) VALUES ('Own & Sons') RETURNING id"

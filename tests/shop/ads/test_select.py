@@ -1,4 +1,4 @@
-"""GET /ads/select: banners for a page, counted, or a refusal that names the field."""
+"""GET /ads/select: banners for a page, counted, or an error that names the field."""
 
 from urllib.parse import urlencode
 
@@ -108,7 +108,7 @@ def test_an_address_that_is_none(ads):
 
 @pytest.mark.parametrize(("given", "status"), [(None, 401), ("wrong", 401), ("right", 200)])
 def test_a_customer_who_comes_by_the_gateway_needs_the_token(ads, token, given, status):
-    """Who may select may use up contracts and choose a priority."""
+    """A caller who may select may use up contracts and choose a priority."""
     behind = {"X-Forwarded-For": "203.0.113.9"}
     path = "/ads/select?" + urlencode(PAGE)
     answer = ads.call("GET", path, token=token if given == "right" else given, headers=behind)

@@ -1,4 +1,4 @@
-"""A page's banners: for its concepts, each once, none beside one it must not stand beside."""
+"""A page's banners: for its concepts, each once, none next to one that its contract excludes."""
 
 import random
 from itertools import combinations
@@ -95,7 +95,7 @@ def test_banners_are_drawn_by_what_their_contracts_lack():
 
 
 def test_a_simulated_day_is_delivered_evenly():
-    """Contracts of different sizes, times and concepts, with traffic enough for all of them."""
+    """Contracts differ in sizes, times and concepts, with enough traffic for all of them."""
     rng = random.Random(24)
     made = [
         banner(
@@ -130,9 +130,9 @@ EVEN_RATIO = 0.15
 
 
 def day_of(requests_in_hour):
-    """Impressions by contract and hour of a day: contracts of a whole day, 50 to 150 impressions.
+    """Return impressions by contract and hour: contracts of a whole day, 50 to 150 impressions.
 
-    `requests_in_hour` says how many pages of two slots are asked for, spread over the hour.
+    `requests_in_hour` gives the number of requests for two slots, spread over the hour.
     """
     rng = random.Random(12)
     made = [
@@ -154,7 +154,7 @@ def day_of(requests_in_hour):
 
 @pytest.mark.parametrize("busier", [0.0, 0.7], ids=["even traffic", "six times more at noon"])
 def test_every_hour_has_its_share_of_a_day(busier):
-    """Also with uneven traffic, as long as the quietest hour has slots enough."""
+    """This also holds with uneven traffic, as long as the quietest hour has enough slots."""
 
     def requests(hour):
         return round(400 * (1 - busier * np.cos(2 * np.pi * (hour + 0.5) / HOURS)))

@@ -1,4 +1,4 @@
-"""The ad server as it is really served."""
+"""The ad server in its real form, with Gunicorn."""
 
 import socket
 import subprocess
@@ -23,7 +23,7 @@ def test_what_the_gateway_lets_through_is_read(ads, what):
 
 @contextmanager
 def relayed(port, target):
-    """`port` leads to the port `target` of this machine until the block ends."""
+    """Relay `port` to the port `target` of this machine until the block ends."""
 
     def copy(source, sink):
         with suppress(OSError):
@@ -48,7 +48,7 @@ def relayed(port, target):
 
 
 def test_it_waits_for_a_postgresql_that_is_away_and_says_so_in_one_line(ads_environment, tmp_path):
-    """It comes up without being started again when PostgreSQL is back."""
+    """It comes up by itself when PostgreSQL is back."""
     postgres_port, ads_port = ports.free(2)
     environment = ads_environment | {
         "DOORBUSTER_POSTGRES_PORT": str(postgres_port),

@@ -16,7 +16,7 @@ BROWSING = ("/", "/browse/crime/", "/search/?q=winter", "/books/5/")
 
 @pytest.fixture
 def shop(ads, visitor, monkeypatch):
-    """A visitor of a shop that has this ad server, and waits for it also on a busy machine."""
+    """Yield a visitor of a shop that has this ad server, with a patience for a busy machine."""
     port = int(ads.url.rsplit(":", 1)[1])
     server = AdServer(port, PATIENCE_S)
     monkeypatch.setattr(banners, "banners", banners.Banners(server, banners.Patience()))

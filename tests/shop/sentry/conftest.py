@@ -1,4 +1,4 @@
-"""Real Gunicorns with the bare project, one a kind for all tests, and who looks at the database."""
+"""Real Gunicorns with the bare project, one of each kind, and a view of the database."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from tests.waiting import until
 def threaded(
     appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[bare.Project]:
-    """gthread with 30 threads, as the shop has."""
+    """Yield a project under gthread with 30 threads, as the shop has."""
     folder = tmp_path_factory.mktemp("threaded")
     bare.make(folder, appliance_database, SENTRY_DATABASE_CHECK_S=1)
     with bare.served(folder, "--worker-class", "gthread", "--threads", "30") as project:
@@ -29,7 +29,7 @@ def threaded(
 def sync(
     appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[bare.Project]:
-    """One sync worker, and a copy of the package instead of the one that is installed."""
+    """Yield a project with one sync worker and a copy of the package."""
     folder = tmp_path_factory.mktemp("sync")
     bare.make(folder, appliance_database, copied=True)
     with bare.served(folder, "--worker-class", "sync") as project:
@@ -37,7 +37,7 @@ def sync(
 
 
 class Database:
-    """What the database itself says."""
+    """The database's state, from the database itself."""
 
     def __init__(
         self, connection: "psycopg.Connection[tuple[object, ...]]", postmaster: int
@@ -46,7 +46,7 @@ class Database:
         self._postmaster = postmaster
 
     def running(self, tag: str) -> int:
-        """Queries under way with this tag in them."""
+        """Return the number of queries under way with this tag in them."""
         found = self._connection.execute(
             "SELECT count(*) FROM pg_stat_activity "
             "WHERE state = 'active' AND query LIKE %s AND pid <> pg_backend_pid()",
@@ -64,14 +64,14 @@ class Database:
         until(lambda: self.running(tag) == 0, f"queries {tag!r} gone")
 
     def written(self, key: str) -> list[str]:
-        """The committed rows of this key."""
+        """Return the committed rows of this key."""
         rows = self._connection.execute(
             "SELECT key FROM written WHERE key LIKE %s ORDER BY key", (f"{key}%",)
         )
         return [str(row[0]) for row in rows]
 
     def locked(self, lock: int) -> int:
-        """How many hold or want this advisory lock."""
+        """Return how many sessions hold or want this advisory lock."""
         (count,) = self._connection.execute(
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s", (lock,)
         ).fetchone() or (None,)
@@ -79,7 +79,7 @@ class Database:
 
     @contextmanager
     def holding(self, lock: int) -> Iterator[None]:
-        """Whoever wants this advisory lock waits until the block ends."""
+        """Hold this advisory lock until the block ends."""
         self._connection.execute("SELECT pg_advisory_lock(%s)", (lock,))
         try:
             yield
@@ -88,7 +88,7 @@ class Database:
 
     @contextmanager
     def postmaster_standing_still(self) -> Iterator[None]:
-        """Queries go on, but no cancel is heard of and nobody new is let in."""
+        """Stop the postmaster: queries go on, but it receives no cancel and accepts no session."""
         os.kill(self._postmaster, signal.SIGSTOP)
         try:
             yield
@@ -98,7 +98,7 @@ class Database:
 
 @pytest.fixture(scope="session")
 def database(appliance_database: Settings) -> Iterator[Database]:
-    """A session of its own, autocommitting; makes the project's one table."""
+    """Yield a separate session, autocommitting; make the project's one table."""
     pid_file = Path(appliance_database.state_dir) / "postgres/data/postmaster.pid"
     with bare.connect(appliance_database) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS written (key text)")

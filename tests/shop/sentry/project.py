@@ -1,6 +1,6 @@
 """A bare Django project, served by a real Gunicorn; the sentry is one line in its settings.
 
-Owns: the project's files, its process, and clients that leave in every way there is.
+The module has the project's files, its process, and clients that leave in every way.
 """
 
 import http.client
@@ -192,7 +192,7 @@ def database(settings: Settings) -> dict[str, Any]:
 
 
 def connect(settings: Settings) -> "psycopg.Connection[tuple[Any, ...]]":
-    """A session of the test's own, autocommitting."""
+    """Return a separate session, autocommitting."""
     return psycopg.connect(
         host=settings.postgres_host, port=settings.postgres_port, user=settings.postgres_user,
         password=settings.postgres_password, dbname=settings.postgres_db, autocommit=True,
@@ -200,7 +200,7 @@ def connect(settings: Settings) -> "psycopg.Connection[tuple[Any, ...]]":
 
 
 class Client:
-    """A connection that can be left in every way there is."""
+    """A connection that a test can leave in every way."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
@@ -226,7 +226,7 @@ class Client:
         reset(self.socket)
 
     def everything(self) -> bytes:
-        """What the server sends until it closes."""
+        """Return all that the server sends until it closes."""
         return b"".join(iter(lambda: self.socket.recv(65536), b""))
 
 
@@ -261,7 +261,7 @@ class Project:
         return state
 
     def expect_counted(self, before: dict[str, Any], **more: int) -> dict[str, Any]:
-        """Wait until these counts have grown by as much, and no further; answers the state."""
+        """Wait until these counts have grown by exactly this much; return the state."""
 
         def grown() -> dict[str, Any] | None:
             state = self.state()
@@ -273,14 +273,14 @@ class Project:
         return state
 
     def said(self) -> str:
-        """The server's log."""
+        """Return the server's log."""
         return self.log.read_text()
 
 
 def make(folder: Path, settings: Settings, *, copied: bool = False, **more: object) -> None:
-    """The project's files; `more` are further settings.
+    """Write the project's files; `more` are further settings.
 
-    `copied`: with a copy of the package under another name, instead of the one that is installed.
+    `copied` uses a copy of the package under another name, instead of the installed one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lines = [SETTINGS, f"DATABASES['default'] = {database(settings)!r}"]
@@ -297,7 +297,7 @@ def make(folder: Path, settings: Settings, *, copied: bool = False, **more: obje
 
 
 def gunicorn(port: int, *arguments: str) -> list[str]:
-    """The command that serves the project."""
+    """Return the command that serves the project."""
     return [
         sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--no-control-socket",
         "--graceful-timeout", "5", *arguments, "wsgi",
@@ -308,7 +308,7 @@ def gunicorn(port: int, *arguments: str) -> list[str]:
 def served(
     folder: Path, *arguments: str, server: Server = gunicorn, tls: ssl.SSLContext | None = None
 ) -> Iterator[Project]:
-    """The project under Gunicorn with these arguments, or under another server."""
+    """Run the project under Gunicorn with these arguments, or under another server."""
     (port,) = ports.free(1)
     project = Project(port, folder / "log", tls)
 

@@ -1,4 +1,4 @@
-"""Customers leave the real shop in mid-checkout: never half an order, never two."""
+"""Customers leave the real shop during the checkout: there is never half an order, never two."""
 
 import os
 import random
@@ -27,7 +27,8 @@ SIGN_IN = "/account/sign-in/"
 
 @contextmanager
 def cancelling(shop):
-    """The real shop stops what its customers leave; pages cost what they cost."""
+    """Let the real shop stop the requests of customers who leave; pages take only their
+    real time."""
     shop.controller.call("POST", "/reset")
     shop.controller.call("PUT", "/settings", {"profile": "real", "sentry": "cancel"})
     yield shop
@@ -55,7 +56,7 @@ def has_grown(shop, before, name):
 
 
 class Leaver(Walker):
-    """A customer with a browser that can be closed in mid-request."""
+    """A customer with a browser that can be closed during a request."""
 
     def __init__(self, url):
         super().__init__(url)
@@ -67,7 +68,7 @@ class Leaver(Walker):
             client.close()
 
     def signs_in(self):
-        """As somebody who has bought before; remembers the token of all later forms."""
+        """Sign in as a customer with earlier orders; keep the token of all later forms."""
         _, html, _ = self.request(SIGN_IN)
         fields = form(html, "").fields | {
             "username": "customer-0001",
@@ -76,14 +77,14 @@ class Leaver(Walker):
         self.request(SIGN_IN, fields)
 
     def buys(self, book):
-        """Tr-1 and Tr-3, as somebody who is signed in; answers the form that Tr-4 takes."""
+        """Send Tr-1 and Tr-3 as a signed-in customer; return the form for Tr-4."""
         token = {"csrfmiddlewaretoken": self.cookies["csrftoken"]}
         assert self.request(LOGIN, token | {"book": str(book)})[0] == 200
         _, html, _ = self.request(PAY, token | ADDRESS)
         return form(html, CONFIRM).fields | PAYMENT
 
     def sends(self, path, fields):
-        """A request of its own connection, which can be left."""
+        """Send a request on a separate connection, which can be left."""
         body = urlencode(fields).encode()
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         head = (
@@ -106,7 +107,7 @@ def leaver(shop):
 
 @pytest.mark.django_db
 def test_outside_a_request_a_commit_point_is_nothing():
-    """(That this test asks for `db` is also what makes pytest-django set it up for the others.)"""
+    """The use of `db` here also makes pytest-django set it up for the other tests."""
     customer = Customer.objects.get(username="customer-0003")
     assert place_order(customer, uuid.uuid4(), {25: 1}, ADDRESS).pk
 
@@ -116,7 +117,7 @@ def stock(book):
 
 
 def test_who_leaves_while_the_order_is_made_has_ordered_nothing(shop, leaver, database):
-    """The order is inserted and waits for its book, which somebody else holds."""
+    """The order is inserted and waits for its book, which another session holds."""
     fields, before, copies = leaver.buys(21), sentry_counts(shop), stock(21)
     with transaction.atomic():
         Book.objects.select_for_update().get(pk=21)
@@ -132,7 +133,7 @@ def test_who_leaves_while_the_order_is_made_has_ordered_nothing(shop, leaver, da
 
 
 def test_who_leaves_after_the_commit_has_one_order_and_an_empty_checkout(shop, leaver, database):
-    """The page that confirms the order waits for its author, whom somebody else holds."""
+    """The page that confirms the order waits for its author, which another session holds."""
     fields, before, copies = leaver.buys(22), sentry_counts(shop), stock(22)
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -160,10 +161,10 @@ def leave(client, rng):
 
 
 def check_orders_after_leaving_tr_4(leaver, is_done, kills):
-    """After each the order and its copy, or neither; sent again, one order.
+    """Check that after each leave there is the order and its copy, or neither.
 
-    So many times, and more until both have been seen. `is_done`: whether the request that was left
-    is over.
+    Sent again, the form gives one order. The loop goes on until both outcomes have been seen.
+    `is_done` returns whether the request that was left is over.
     """
     rng = random.Random(4)
     Book.objects.filter(pk=23).update(stock=10_000)
@@ -192,7 +193,7 @@ def test_leaving_tr_4_at_random_moments(shop, leaver):
 
 
 def test_leaving_tr_1_to_tr_3_at_random_moments(shop):
-    """Whatever was stored by then: the same form sent again leads to the next page."""
+    """Whatever was stored by then, the same form sent again leads to the next page."""
     rng = random.Random(1)
     for _ in range(10):
         with Leaver(shop.url) as visitor:
@@ -215,7 +216,7 @@ def test_leaving_tr_1_to_tr_3_at_random_moments(shop):
 
 @pytest.mark.parametrize("profile", ["paper", "cpu"])
 def test_page_work_ends_with_its_customer(shop, profile):
-    """A page of many seconds, left as soon as it is in the shop."""
+    """The page takes many seconds, and its customer leaves as soon as it is in the shop."""
     shop.controller.call("PUT", "/settings", {"profile": profile, "time_scale": 0.1})
     before = shop.controller.call("GET", "/status")
     client = socket.create_connection(("127.0.0.1", port_of(shop)))

@@ -34,7 +34,7 @@ def test_the_query_of_a_client_that_left_is_gone(request, database, kind, way):
 
 
 def test_all_leave_at_once_in_service_and_queued(threaded, database):
-    """Who waits for a thread is not even begun."""
+    """Requests that wait for a thread are not even begun."""
     before = threaded.state()
     clients = [threaded.client() for _ in range(IN_SERVICE + QUEUED)]
     for client in clients[:IN_SERVICE]:
@@ -189,7 +189,7 @@ class TestModes:
 
     @pytest.mark.parametrize("kind", ["threaded", "sync"])
     def test_a_half_closed_connection_is_answered_in_full_when_watching(self, request, kind):
-        """As by a proxy whose customer has left, which half-closes right behind the request."""
+        """A proxy does this when its customer has left: it half-closes right behind the request."""
         project = request.getfixturevalue(kind)
         assert project.request("/mode/watch/") == (200, "watch")
         before = project.state()
@@ -210,7 +210,7 @@ class TestModes:
 
     @pytest.mark.parametrize("wanted", ["watch", "cancel"])
     def test_who_had_left_before_the_page_began(self, sync, database, wanted):
-        """One worker, kept busy: the whole request and its end are there before it is read."""
+        """One worker is kept busy: the whole request and its end are there before it is read."""
         assert sync.request(f"/mode/{wanted}/") == (200, wanted)
         before = sync.state()
         key = f"waited-{wanted}"
@@ -253,9 +253,9 @@ class TestModes:
 
 @pytest.mark.parametrize("kind", ["threaded", "sync"])
 def test_nobody_is_told_of_it(request, kind):
-    """Leaving is no error: not a line in Gunicorn's or Django's log.
+    """Leaving is not an error: there is no line in Gunicorn's or Django's log.
 
-    But for a database so busy that it did not confirm in time, which may be on a test machine.
+    An exception is a database so busy that it did not confirm in time, as on a test machine.
     """
     lines = request.getfixturevalue(kind).said().splitlines()
     unconfirmed = "could not be cancelled: cancellation timeout expired"
@@ -263,7 +263,7 @@ def test_nobody_is_told_of_it(request, kind):
 
 
 def test_processes_that_are_forked_after_loading(tmp_path, appliance_database, database):
-    """Each has a thread of its own; and when one is killed the server ends its query itself."""
+    """Each has a separate thread; when one is killed, the server ends its query itself."""
     bare.make(tmp_path, appliance_database, SENTRY_DATABASE_CHECK_S=0.2)
     arguments = ("--preload", "--workers", "2", "--threads", "8")
     with bare.served(tmp_path, *arguments) as project:
@@ -305,7 +305,7 @@ def test_peers_on_a_unix_socket(tmp_path, appliance_database, database):
 
 @certificate.needs_openssl
 def test_peers_on_tls(tmp_path, appliance_database, database):
-    """Without a proxy in front, Gunicorn speaks TLS itself."""
+    """Without a proxy in front, Gunicorn serves TLS itself."""
     bare.make(tmp_path, appliance_database)
     made = certificate.make(tmp_path)
     arguments = ("--threads", "4", "--keyfile", str(made.key), "--certfile", str(made.chain))

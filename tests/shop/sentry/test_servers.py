@@ -1,4 +1,4 @@
-"""Servers that cannot be watched are told so, once; settings that cannot be are refused."""
+"""The sentry reports an unsupported server once; invalid settings are refused."""
 
 import os
 import re
@@ -153,7 +153,7 @@ def test_the_documentation_has_these_settings():
 
 
 def test_the_package_imports_nothing_of_the_shop():
-    """So that its folder can be copied."""
+    """Its folder can therefore be copied."""
     for path in (bare.REPOSITORY / "shop" / "sentry").glob("*.py"):
         source = path.read_text(encoding="utf-8")
         assert not re.search(r"^\s*(from|import) shop\b", source, re.MULTILINE), path.name

@@ -1,4 +1,4 @@
-"""A peer that has hung up is noticed; an event of somebody else's is not believed."""
+"""A client's end of a connection is noticed; an event of another connection is ignored."""
 
 import os
 import socket
@@ -12,7 +12,8 @@ from tests.shop.sentry.project import PATIENCE_S
 
 
 class Watched:
-    """What the epoll thread needs of a request; `left` is set when it says that the peer has."""
+    """The attributes of a request that the epoll thread needs; `left` is set when the client has
+    left."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -27,7 +28,7 @@ class Watched:
 
 @pytest.fixture
 def peers():
-    """(the end that is watched, the end that leaves)."""
+    """Yield (the end that is watched, the end that leaves)."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         served, _ = listener.accept()
@@ -72,7 +73,7 @@ def test_every_way_of_leaving(peers, watcher, cancelled, leave):
 
 
 def test_an_event_of_an_earlier_connection_is_not_believed(peers, watcher):
-    """The kernel names a descriptor; the connection that has it now is well, and stays watched."""
+    """The kernel names a descriptor; its present connection is well, and stays watched."""
     served, client = peers
     watched = Watched(served.fileno())
     watcher.add(watched)
@@ -98,7 +99,7 @@ def test_an_event_after_the_request_is_nobodys(peers, watcher):
 
 
 def test_an_event_while_the_request_ends_is_nobodys(peers, watcher):
-    """Not registered any more, but not finished yet."""
+    """The request is not registered any more, but not finished yet."""
     served, _ = peers
     watched = Watched(served.fileno())
     watcher.add(watched)
@@ -109,7 +110,7 @@ def test_an_event_while_the_request_ends_is_nobodys(peers, watcher):
 
 
 def test_a_descriptor_that_is_another_connections_by_now_is_left_alone(peers, watcher):
-    """A streamed response that was never closed is tidied up late."""
+    """A streamed response that was never closed is cleaned up late."""
     served, client = peers
     early = Watched(served.fileno())
     watcher.add(early)

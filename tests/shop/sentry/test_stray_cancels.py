@@ -1,4 +1,4 @@
-"""A cancel hits the query it was meant for, or none: on a real pool, and step by step."""
+"""A cancel hits its query or none: on a real pool, and step by step."""
 
 import http.client
 import random
@@ -22,13 +22,14 @@ STAYING, LEAVING, CANCELS = 4, 10, 50
 
 @pytest.mark.timeout(600)
 def test_none_of_a_thousand_later_requests_is_hit(threaded):
-    """Short queries of those who stay, on the connections of those who leave in mid-query."""
+    """Staying clients send short queries on the connections of clients that left during a query."""
     before = threaded.state()
     over = threading.Event()
     answers = []
 
     def leave(number):
-        """Stays once to see how long an answer takes now, and leaves before that the next time."""
+        """Stay once to measure the time of an answer, and leave before that time in the
+        next round."""
         rng = random.Random(number)
         while not over.is_set():
             started_s = time.monotonic()
@@ -74,7 +75,7 @@ def test_none_of_a_thousand_later_requests_is_hit(threaded):
 
 @pytest.fixture
 def peers():
-    """A connection: the end that is watched and the end that leaves."""
+    """Yield both ends of a connection: the end that is watched and the end that leaves."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         served, _ = listener.accept()
@@ -85,7 +86,7 @@ def peers():
 
 @pytest.fixture
 def watch(peers):
-    """A request of this thread that may be cancelled."""
+    """Yield a request of this thread that may be cancelled."""
     watch = Watch(peers[0].fileno(), cancels=True)
     watch.view_is_known(True)
     set_current(watch)
@@ -95,7 +96,7 @@ def watch(peers):
 
 @pytest.fixture
 def session(appliance_database, django_db_blocker):
-    """A Django connection of the test's own, with the sentry's wrapper."""
+    """Yield a separate Django connection with the sentry's wrapper."""
     with django_db_blocker.unblock():
         connection = connections.create_connection("default")
         queries._wrap(connection)
@@ -201,7 +202,7 @@ class TestStepByStep:
 
 
 def test_a_query_that_ended_by_itself_is_a_result(watch, session):
-    """What it has done the page must know; the next one does not begin."""
+    """The page must learn the query's result; the next query does not begin."""
     before = sentry.snapshot()["cancels_too_late"]
 
     def during(execute, *arguments):

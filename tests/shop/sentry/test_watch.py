@@ -1,4 +1,4 @@
-"""What may be stopped and when, without a server: each request's own state."""
+"""The state of each request, without a server: which queries may be stopped, and when."""
 
 import socket
 
@@ -10,7 +10,7 @@ from shop.sentry.watch import Watch, set_current
 
 @pytest.fixture
 def peers():
-    """(the end that is watched, the end that leaves)."""
+    """Yield (the end that is watched, the end that leaves)."""
     served, client = socket.socketpair()
     yield served, client
     served.close()
@@ -19,7 +19,7 @@ def peers():
 
 @pytest.fixture
 def watching(peers):
-    """Make a request of this thread; answers its watch."""
+    """Return a function that makes a request of this thread and returns its watch."""
 
     def watching(cancels=True):
         watch = Watch(peers[0].fileno(), cancels=cancels)
@@ -32,7 +32,7 @@ def watching(peers):
 
 @pytest.fixture
 def grown():
-    """How the meter's counts have grown since the test began."""
+    """Return a function for the growth of the meter's counts since the test began."""
     before = sentry.snapshot()
     return lambda: {name: value - before[name] for name, value in sentry.snapshot().items()}
 
@@ -60,7 +60,7 @@ def test_who_stays_is_counted_nowhere(watching, grown):
 
 
 def test_the_commit_point_asks_the_socket_itself(watching, peers, grown):
-    """Also if the epoll thread has not had its turn yet."""
+    """This also holds if the epoll thread has not had its turn yet."""
     watch = watching()
     watch.view_is_known(True)
     peers[1].close()
