@@ -5,7 +5,10 @@ from loadgen.attempts import Attempt, not_generated
 
 
 def table(*rows):
-    """Rows of (session, step, page, attempt, started_s, response_s, outcome); None: never asked."""
+    """Return a table of (session, step, page, attempt, started_s, response_s, outcome).
+
+    A row of the first three alone is a page that was never requested.
+    """
     log = AttemptLog()
     for session, step, page, *asked in rows:
         if not asked:

@@ -1,4 +1,4 @@
-"""A whole appliance of the tests' own: other ports, other state, beside one that may be running."""
+"""A whole separate appliance for tests: it has other ports and another state than a running one."""
 
 import os
 import subprocess

@@ -71,7 +71,7 @@ class Observed:
             gateway.call("PUT", path, body)
 
     def _knock_by_tls(self) -> None:
-        """A page by TLS, from somebody who asks for no certificate."""
+        """Request a page by TLS, without a check of the certificate."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         url = f"https://127.0.0.1:{self._settings.gateway_tls_port}/"

@@ -37,7 +37,7 @@ def test_quantiles_are_those_of_printed_tables(probability, freedom, printed):
 
 
 def test_estimates_that_hold_together_have_wider_intervals():
-    """Of ten looks each has 99.5 %: t(2) at 0.9975 is 14.089."""
+    """Each of ten samples has 99.5 %: t(2) at 0.9975 is 14.089."""
     alone, together = estimate([2.0, 4.0, 6.0]), simultaneous([2.0, 4.0, 6.0], 10)
     assert together.mean == alone.mean
     assert together.half_width == pytest.approx(14.089 * 2 / math.sqrt(3), rel=1e-3)

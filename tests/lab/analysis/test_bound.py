@@ -1,4 +1,4 @@
-"""The bound against chains reckoned by hand, the program's dual, runs, and policies that try."""
+"""The bound against chains calculated by hand, the program's dual, runs, and real policies."""
 
 import math
 import random
@@ -21,7 +21,7 @@ EVEN = dict.fromkeys(PAGES, 1.0)
 
 @pytest.mark.parametrize("room", [2.0, 1.0, 0.9, 0.5, 0.05])
 def test_of_lifo_pris_chain_it_is_the_room(room):
-    """Whole sessions are turned away at the door, the rest is finished."""
+    """Whole sessions are turned away at their first page; the others are finished."""
     assert optimum(LIFO_PRI, room).confirm_ratio == pytest.approx(min(1.0, room), rel=1e-12)
 
 
@@ -114,7 +114,7 @@ def test_the_dual_proves_it_the_best_also_of_chains_with_circles(seed):
 
 
 def test_execution_times_of_the_paper_are_what_it_rests_on():
-    """Both turn sessions away at the door, whatever pages cost."""
+    """Both turn sessions away at their first page, whatever pages cost."""
     uneven = optimum(LIFO_PRI, 1 / 1.4, MEAN_EXECUTION_S).confirm_ratio
     assert uneven == pytest.approx(optimum(LIFO_PRI, 1 / 1.4, EVEN).confirm_ratio)
 
@@ -130,7 +130,7 @@ def planned(sessions):
 
 
 REQUESTS = sum(Chain().visits().values())
-"""Of a session."""
+"""The requests of a session."""
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ REQUESTS = sum(Chain().visits().values())
      (8.0, 1000 * REQUESTS / 16, 0.5), (4.0, 0.0, 0.0)],
 )  # fmt: skip
 def test_of_a_run_the_room_is_what_the_server_can_work(capacity_rps, working_s, reachable):
-    """Capacity × time over what the customers would have asked for."""
+    """Capacity × time divided by the requests that the customers would have sent."""
     found = bound(capacity_rps).reachable_ratio(planned(1000), working_s)
     assert found == pytest.approx(reachable)
 
 
 def test_of_a_run_a_server_slower_than_believed_leaves_less_room():
-    """`execution_factor` is known to nobody, and the server is measured by what it can do."""
+    """No policy knows `execution_factor`; the server's measured capacity counts."""
     half = 1000 * REQUESTS / 8
     assert bound(server={"execution_factor": 2}).reachable_ratio(
         planned(1000), half
@@ -153,7 +153,7 @@ def test_of_a_run_a_server_slower_than_believed_leaves_less_room():
 
 
 def test_of_sessions_known_by_their_length_it_is_the_share_of_the_work():
-    """Nobody buys; the chain has nothing to say."""
+    """No session buys, so the chain has no effect."""
     lengths = bound(customers={"lengths": {"mean": 5}})
     asked = dict.fromkeys(PAGES, 0) | {"Br-1": 5000}
     whole_s = (

@@ -11,7 +11,7 @@ ATTEMPT = {"page": "Br-1"}
 
 
 def watched(policy, parameters=None):
-    """The policy, with the first attempt of session 7 at its door since 1 s."""
+    """Return the policy, with the first attempt of session 7 waiting since 1 s."""
     found = Watched(create(policy, parameters or {}), Wanted(7, 0, 1, "Br-1", 1.0))
     assert not found.arrival(1.0, Request(1, "Br-1", 1.0, "7.1"))
     return found

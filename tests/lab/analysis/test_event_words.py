@@ -1,4 +1,4 @@
-"""What happens in a run is said in the same words wherever it is read."""
+"""The events of a run have the same words wherever a reader meets them."""
 
 import pytest
 

@@ -41,7 +41,7 @@ def test_a_ratio_is_printed_in_percent():
 
 
 def test_what_no_run_has_is_said():
-    """A closed loop has no bound, and a table says so."""
+    """A closed loop has no bound, and a table reports that."""
     empty = type("Cell", (), {"over_known": lambda self, of: None})()
     assert BY_NAME["revenue_efficiency_ratio"].text(empty) == "no buyer planned"
     assert BY_NAME["useful_ratio"].text(empty) == "none"

@@ -41,7 +41,7 @@ def test_table_5_divides_by_browsing_requests_in_overload_and_by_all_below():
 
 
 def measured_by(capacity_rps):
-    """The bound for a server that serves so many pages a second, all alike."""
+    """Return the bound for a server of `capacity_rps` pages a second, all alike."""
     return CapacityBound(SessionModel(), capacity_rps, dict.fromkeys(PAGES, 1.0))
 
 
@@ -62,7 +62,7 @@ def test_revenue_efficiency_is_confirms_over_what_the_run_allowed():
 
 
 def test_without_a_capacity_there_is_no_bound():
-    """In a closed loop nobody measures one."""
+    """A closed loop has no measured capacity."""
     found = outcomes_of(RUSH, rho=None)
     assert (found.confirm_bound, found.revenue_efficiency_ratio) == (None, None)
     assert found.estimated_efficiency_ratio is None
@@ -80,7 +80,7 @@ def test_expected_confirms_follow_the_sessions_from_page_to_page():
 
 
 def test_expected_confirms_are_never_below_none():
-    """A session that fails at its very confirm cost more than it was worth at the door."""
+    """A session that fails at its confirm cost more than it was worth at its first page."""
     unlucky = table(
         (0, 0, "Br-1", 1, 0.0, 1.0, "completed"),
         (0, 1, "Tr-4", 1, 1.0, 1.0, "timed_out"),
@@ -90,8 +90,10 @@ def test_expected_confirms_are_never_below_none():
 
 
 def test_how_long_arrivals_went_undisturbed():
-    """Of RUSH, which arrives from 1 to 5 s, session 2 is the first to lose something, at 5 s; of
-    SHOPPERS, from 1 to 3 s, session 2 at 2 s."""
+    """RUSH arrives from 1 to 5 s; session 2 is the first with a loss, at 5 s.
+
+    SHOPPERS arrive from 1 to 3 s; session 2 is the first with a loss, at 2 s.
+    """
     assert outcomes_of(RUSH, rho=2.0).undisturbed_ratio == 1.0
     assert outcomes_of(SHOPPERS, rho=2.0).undisturbed_ratio == pytest.approx(1 / 2)
 
@@ -106,7 +108,7 @@ def test_useful_is_what_was_answered_while_sessions_arrived():
 
 
 def test_every_session_has_one_of_four_fates():
-    """Of five sessions two complete, one is lost, one is rejected, one is never let in."""
+    """Two of five sessions complete, one is lost, one is rejected, one is never let in."""
     fates = outcomes_of(SHOPPERS, rho=2.0).fates
     assert [fates.share(fate) for fate in FATES] == [0.4, 0.2, 0.2, 0.2]
     assert (fates.arrived, fates.rejected, fates.never_let_in) == (5, 1, 1)

@@ -1,4 +1,4 @@
-"""What became of sessions, on every place where a reader meets it, of one simulated run."""
+"""The fates of one simulated run's sessions, in every place where a reader meets them."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def number(cell):
 
 
 def ends_of_lanes(folder):
-    """Policy → the last frame of its lane in the race."""
+    """Return policy → the last frame of its course in the race."""
     return {
         planned.policy: {
             name: values[-1]
@@ -56,7 +56,8 @@ def ends_of_lanes(folder):
 
 
 def test_race_and_table_of_one_run_agree(tmp_path):
-    """Whom the race shows as turned away, the table shows as rejected, lost or never let in."""
+    """Sessions that the race shows as turned away are rejected, lost or never let in in
+    the table."""
     folder = ComparisonResult(small_result(STEADFAST, tmp_path))
     table = table_by_policy(folder)
     for policy, lane in ends_of_lanes(folder).items():

@@ -115,6 +115,6 @@ def test_sessions_without_buyers_are_judged_by_useful_work():
 
 
 def test_clients_of_a_closed_loop_have_no_verdict():
-    """What matters of closed-loop clients depends on the question."""
+    """The important metric of closed-loop clients depends on the question."""
     spec = Spec(policy=[{"name": "sq"}], clients={"per_set": 1}, load={"duration_s": 60})
     assert verdict(spec, [cell("sq", 1.0, 0.4), cell("8q-af", 1.0, 0.5)]) == []

@@ -25,7 +25,7 @@ FILES = {
 
 
 def proxies_of(folder: Path) -> list[int]:
-    """Processes whose configuration lies in this result."""
+    """Return the processes whose configuration is in this result."""
     return [
         process.pid
         for process in psutil.process_iter(["cmdline"])

@@ -1,4 +1,4 @@
-"""Exit statuses and errors: 2 for what cannot be meant, 1 for what failed, one line each."""
+"""Exit statuses and errors: 2 for invalid values, 1 for failures, one line each."""
 
 import json
 import os

@@ -45,7 +45,7 @@ def test_bad_options_are_refused_in_a_line_that_names_what_is_allowed(
 
 @pytest.fixture
 def told(tmp_path, monkeypatch):
-    """A function that says what the progress file says; results are kept beside it."""
+    """Return a function that reads the progress file; results are in the same folder."""
     file = tmp_path / "progress.json"
     monkeypatch.setenv(VARIABLE, str(file))
     monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path / "results"))

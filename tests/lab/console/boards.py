@@ -8,7 +8,7 @@ ESTIMATE = {"mean": 0.961, "half_width": 0.02}
 
 
 def board(mean=0.961, **changes):
-    """What leaderboard.json says; `mean` is DOOR-LIFO's at ρ = 2."""
+    """Return the content of leaderboard.json; `mean` is DOOR-LIFO's at ρ = 2."""
     rows = [
         {"policy": "door-lifo", "title": "DOOR-LIFO", "rank": 1, "overall": ESTIMATE,
          "estimated": {"1.4": ESTIMATE, "2": {"mean": mean, "half_width": None}}},

@@ -30,7 +30,7 @@ from tests.waiting import until
 
 PATIENCE_S = 240.0
 UNANSWERED = ("Failed to load resource", "htmx:")
-"""What a page reports of a console that does not answer it."""
+"""The reports of a page when the console does not answer it."""
 SPEC = """version = 1
 title = "{title}"
 engine = "simulated"
@@ -76,7 +76,7 @@ class Console:
     session: requests.Session = field(default_factory=requests.Session)
     workers: Workers | None = None
     authority: Path | None = None
-    """Who signed the certificate of a console that speaks TLS."""
+    """The authority of a console that serves TLS."""
     log: Path = Path()
 
     def url(self, path: str) -> str:
@@ -84,7 +84,7 @@ class Console:
 
     @property
     def verify(self) -> str | bool:
-        """What `requests` takes for `verify`."""
+        """The value of `verify` for `requests`."""
         return str(self.authority) if self.authority else True
 
     def get(self, path: str, **more: Any) -> requests.Response:
@@ -163,7 +163,7 @@ def prepared(appliance_database: Settings, tmp_path_factory: pytest.TempPathFact
 
 
 def environment_of(database: Settings, state: Path) -> dict[str, str]:
-    """Of a console's processes, with ports of its own."""
+    """Return the environment of a console's processes, with separate ports."""
     lab_port, admin_port = ports.free(2)
     return {name: text for name, text in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"} | {
         "DOORBUSTER_STATE_DIR": str(state),
@@ -248,9 +248,9 @@ def call(
 
 @pytest.fixture
 def queue(appliance: dict[str, str]) -> Iterator[list[socket.socket]]:
-    """More requests than there are workers, at a shop that takes its time; as open sockets.
+    """Yield more requests than there are workers, at a slow shop, as open sockets.
 
-    Afterwards the shop is idle again: what it still made for nobody would be the next test's load.
+    Afterwards the shop is idle again, so that orphan requests are not the next test's load.
     """
     call(appliance, "shop", "PUT", "/settings", {"time_scale": 0.2, "profile": "paper"})
     address = ("127.0.0.1", int(appliance["DOORBUSTER_GATEWAY_PORT"]))
@@ -267,7 +267,7 @@ def queue(appliance: dict[str, str]) -> Iterator[list[socket.socket]]:
 
 
 def is_idle(appliance: dict[str, str]) -> bool:
-    """Whether nobody waits or is served."""
+    """Return whether no request waits or is served."""
     now = call(appliance, "gateway", "GET", "/snapshot")
     return now["waiting"] == now["in_service"] == 0
 
@@ -360,7 +360,8 @@ def with_accounts(
 
 @pytest.fixture
 def runs_of() -> Iterator[Callable[[Console], list[Callable[[], ToldRun]]]]:
-    """Makes COMPARED, which nobody carries out, and tells of its runs as a live one does."""
+    """Yield a function that makes COMPARED without carrying it out, and reports its runs as live
+    ones."""
     told = []
 
     def made(lab: Console) -> list[Callable[[], ToldRun]]:

@@ -14,7 +14,7 @@ from tests.lab.console.watch.test_frames import snapshot
 
 
 class Scene:
-    """What it says until somebody says otherwise."""
+    """The state that a fake gateway reports until a test changes it."""
 
     def __init__(self) -> None:
         self.time_s, self.confirms = 500.0, 40
@@ -26,7 +26,7 @@ class Scene:
 
 
 def counted(number: int) -> dict[str, dict[str, int]]:
-    """So many requests of every page and fate."""
+    """Return `number` requests of every page and fate."""
     return {page: dict.fromkeys(FATES, number) for page in PAGES}
 
 

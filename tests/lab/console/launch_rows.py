@@ -1,7 +1,4 @@
-"""Launches that nobody carries out, written into a console's own database.
-
-Owns: the rows. Must not know: what they stand for.
-"""
+"""Launches that no worker carries out, written into a console's database."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """A small OpenID Connect provider on loopback: the code flow with PKCE, as the standard has it.
 
-It asks no password: it signs in `person` at once. What is in `spoil` is wrong in its answers.
+It needs no password: it signs in `person` at once. The entries of `spoil` are wrong in its answers.
 """
 
 import base64
@@ -29,7 +29,7 @@ def _made_key() -> rsa.RSAPrivateKey:
 
 @dataclass
 class OpenIDProvider:
-    """What the provider says of the person who signs in, and what it has been asked."""
+    """The provider: the person who signs in, the faults of its answers, and the requests so far."""
 
     issuer: str = ""
     person: dict[str, Any] = field(default_factory=dict)

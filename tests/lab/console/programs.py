@@ -30,7 +30,7 @@ from lab.console.models import Launch, State
 
 
 def told(folder: Path, program: str, **settings: str) -> Any:
-    """What a program prints, from JSON; its console keeps everything in `folder`."""
+    """Return the output of a program, from JSON; its console keeps everything in `folder`."""
     made = _run(folder, ["-c", _BEGIN + program], settings)
     assert made.returncode == 0, made.stderr
     return json.loads(made.stdout)

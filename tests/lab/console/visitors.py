@@ -1,4 +1,4 @@
-"""People who use a console with accounts: each with cookies that nobody else has."""
+"""People who use a console with accounts: each has separate cookies."""
 
 from dataclasses import replace
 

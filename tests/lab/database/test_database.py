@@ -1,4 +1,4 @@
-"""The results in PostgreSQL: as the folders have them, whoever wrote when, and never in the way."""
+"""The results in PostgreSQL equal those in the folders, for any writers, and never block a run."""
 
 import json
 import os

@@ -54,7 +54,7 @@ def busy(store):
 
 @pytest.fixture
 def broker(store):
-    """A broker with nobody there."""
+    """Return a broker without workers."""
     with redis.Redis.from_url(f"{store}2") as client:
         client.flushdb()
     return f"{store}2"
@@ -174,7 +174,7 @@ def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, 
 
 
 def test_a_task_ends_with_its_worker_that_is_killed(broker, tmp_path):
-    """The process in the pool does not go on with a task of which nobody takes the result."""
+    """The process in the pool does not go on with a task whose result no process takes."""
     marker = tmp_path / "began"
     with worker(broker) as process:
         app = celery_executor.application(broker)

@@ -6,7 +6,10 @@ from lab.files.run_summary import RunSummary
 
 
 def outcomes(efficiency, rho, confirms=10):
-    """Of a run in which so much of the bound was reached (by the estimate); None: nobody buys."""
+    """Return the outcomes of a run that reached this part of the bound (by the estimate).
+
+    None: no session buys.
+    """
     return Outcomes(
         rho=rho,
         attempts={"Tr-4": {"completed": confirms}},

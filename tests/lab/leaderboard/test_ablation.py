@@ -1,4 +1,4 @@
-"""What each rule of DOOR brings, and when a step falls."""
+"""The effect of each rule of DOOR, and the condition under which a step fails."""
 
 import pytest
 
@@ -58,7 +58,8 @@ def test_a_step_falls_by_its_pairs_where_the_customers_differ_more_than_the_poli
 
 
 def test_pairs_are_those_of_a_seed_and_what_has_none_is_left_out():
-    """A run that is missing, or in which nobody planned to buy, is no run without a confirm."""
+    """A missing run, or one in which no session planned to buy, differs from a run without
+    confirms."""
     unpaired = [
         one if one.policy != "Few hands" else cell("Few hands", one.rho, 0.99, 0.97, seeds=(2, 3))
         for one in RISING

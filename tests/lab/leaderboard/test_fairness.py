@@ -1,4 +1,5 @@
-"""Who gets everything, by length, and how long the others wait until they know."""
+"""The sessions that get all pages, by length, and the time until the others know that they will
+not."""
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_of_the_rush_the_buyer_gets_everything():
 
 
 def test_retries_belong_to_the_wait():
-    """Of the shoppers one is rejected when it asks again, 9 s after its first attempt."""
+    """One shopper is rejected when it retries, 9 s after its first attempt."""
     found = fairness_of(SHOPPERS)
     assert found.completed_ratio["1 request"] == pytest.approx(1 / 2)
     assert found.wait_median_s["1 request"] == pytest.approx(9.0)

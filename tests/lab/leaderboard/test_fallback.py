@@ -1,5 +1,7 @@
-"""A policy of somebody's own in robustness and hysteresis: it travels along, and is marked where it
-was given up."""
+"""A student's policy in robustness and hysteresis: its text travels along.
+
+Where it was given up, the result has a mark.
+"""
 
 import json
 from collections import OrderedDict
@@ -36,7 +38,7 @@ def spec_of(path, **more):
 
 @pytest.mark.parametrize("measure", [EFFICIENCY, COURSE])
 def test_its_text_goes_with_the_task_and_what_became_of_it_comes_back(path, measure, monkeypatch):
-    """As on another machine, where neither the file is nor anybody has read it."""
+    """It works on a machine that does not have the file."""
     usual, *_ = scenarios.scenarios(quick=True)
     case = case_of(usual.spec(spec_of(path)), "late", measure)
     task = json.loads(json.dumps({"case": case.as_json(), "seed": 1}))

@@ -47,7 +47,8 @@ def test_what_is_not_known_is_passed_over_and_what_is_not_watched_does_not_count
 
 
 def test_what_is_hardly_known_is_no_recovery():
-    """A policy that turns everybody away at once has no response times, and is not well."""
+    """A policy that turns all sessions away at once has no response times, and has not
+    recovered."""
     assert recovered_s(course(*[1.0, None] * 20), 1.0) == 1.0
     assert recovered_s(course(*[1.0, None, None] * 20), 1.0) is None
     assert recovered_s(course(*[1.0] * 4, *[None] * 40), 1.0) is None
@@ -75,7 +76,7 @@ def run(*after, calm=1.0, drain=()):
 
 
 def test_a_collapse_that_ends_with_its_customers_stays():
-    """960 s of the rush and after, then a queue that nobody joins any more: no recovery."""
+    """After 960 s of the rush and its end, a queue without newcomers is not a recovery."""
     after = [math.inf] * 900
     assert recoveries([run(*after, drain=[1.0] * 30)]) == [None]
     assert recoveries([run(*after[:-30], *[1.0] * 30)]) == [871.0]
@@ -155,7 +156,7 @@ def test_who_leaves_waits_endlessly_and_who_is_turned_away_does_not_count():
 
 
 def test_the_stubborn_ask_for_more_than_they_planned():
-    """Why the collapse stays: with nobody answered, sessions offer more than with all answered."""
+    """The collapse stays because sessions without answers offer more load than answered ones."""
     first_page_s, whole_session_s = 0.2, 0.6  # Table 2; 2.397 requests of 0.25 s
     for conduct in hysteresis.CONDUCTS:
         again = conduct.changes.get("retry_probability", 0.4)

@@ -1,4 +1,4 @@
-"""What the report on robustness claims of DOOR: judged by pairs of the same seed."""
+"""The claims of the report on robustness about DOOR, judged by pairs of the same seed."""
 
 from lab.leaderboard import robustness_study
 from lab.leaderboard.measures import EFFICIENCY, case_of
@@ -12,7 +12,10 @@ BOARD = changed(
 
 
 def verdict(**efficiencies):
-    """Of "usual: DOOR is the best or level with the best"; seeds from 1, None: nobody buys."""
+    """Return the verdict on "usual: DOOR is the best or level with the best".
+
+    The seeds begin at 1; None: no session buys.
+    """
     study = robustness_study.study(BOARD, quick=True)
     usual = scenarios(quick=True)[0].spec(BOARD)
     cases = {one.key: case_of(usual, one.key, EFFICIENCY) for one in BOARD.policy}

@@ -81,7 +81,7 @@ def test_a_run_that_gives_way_is_interrupted_and_waited_for():
 @pytest.mark.usefixtures("own_lock")
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
 def test_another_users_run_is_named_and_never_signalled():
-    """Nothing that another user does makes a live run signal a process, even one of root."""
+    """Another user can never make a live run signal a process, not even a run of root."""
     with another_run(SQUAT, DOORBUSTER_GIVES_WAY="1") as other:
         words = f"user nobody, process {other.pid}, .* ask nobody to stop it"
         with pytest.raises(ExperimentError, match=words), live_run_lock():

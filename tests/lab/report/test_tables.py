@@ -402,7 +402,7 @@ def test_without_shadows_there_is_no_such_table(folder):
 
 
 def warnings(**figures):
-    """What is said first of a run of 4,000 sessions, of which 100 plan to buy, at ρ = 2."""
+    """Return the warnings about a run of 4,000 sessions, 100 of which plan to buy, at ρ = 2."""
     made = dataclasses.replace(outcomes(0.9, 2.0), planned={"Br-1": 4000, "Tr-4": 100}, **figures)
     alone = dataclasses.replace(cell("sq", 2.0, 0.9), runs=(made,))
     quiet = RunSummary(seed=1, load_generator=LoadGenerator(engine="simulated"))

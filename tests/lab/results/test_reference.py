@@ -138,7 +138,7 @@ def test_svg_is_compacted_to_relative_tenths():
 
 
 def test_files_are_json_without_blanks():
-    """The forms of results are kept; nobody reads these files but programs."""
+    """The forms of results are kept; only programs read these files."""
     for part in PARTS:
         for path in part.folder.glob("*.json"):
             if path.name != reference.MARK:

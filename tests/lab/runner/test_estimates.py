@@ -185,7 +185,7 @@ def test_the_table_has_predicted_next_to_actual_and_marks_a_bad_prediction(lab):
 
 
 def test_progress_of_the_runs_is_a_part_of_the_whole(tmp_path, monkeypatch):
-    """What comes before the first run and the drawing have their own part."""
+    """The time before the first run and the time of the drawing are parts of the whole."""
     path = tmp_path / "progress.json"
     monkeypatch.setenv("DOORBUSTER_PROGRESS_FILE", str(path))
     progress = ProgressFile()
@@ -206,7 +206,7 @@ def test_an_unknown_experiment_is_refused_with_those_that_can_be_run(tmp_path):
 
 
 def test_an_experiment_that_is_named_twice_is_run_once(lab):
-    """A group and one of its own: the order is that of the names, each stands there once."""
+    """A group and a member of it are named: the order is that of the names, with each run once."""
     every = entries()
     names = [one.name for one in chosen(every, ("sbac", "simulated", "first-look"), lab)]
     assert names[0] == "sbac"

@@ -35,7 +35,7 @@ sessions = 150
 
 
 def shops(environment):
-    """Processes of shops beside the appliance's own."""
+    """Return the processes of shops other than the appliance's."""
     found = []
     for process in psutil.process_iter(["environ"]):
         given = process.info["environ"] or {}

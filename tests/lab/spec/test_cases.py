@@ -110,7 +110,7 @@ def test_half_a_run_has_half_the_requests():
 
 
 def test_a_live_run_has_no_capacity_until_it_is_measured():
-    """Nothing stands in for it."""
+    """No default replaces it."""
     spec = load_spec("lifo-pri")
     assert ShopRun.of_spec(spec, "sq", 2.0).capacity_rps is None
     assert ShopRun.of_spec(spec, "sq", 2.0, 5.05).capacity_rps == 5.05

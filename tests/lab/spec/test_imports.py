@@ -11,7 +11,7 @@ from lab.spec.experiment import SPECS
 
 REPOSITORY = Path(__file__).parents[3]
 MOST_MODULES = 10
-"""Of the project, packages included."""
+"""The most modules of the project, packages included."""
 
 # Prints the modules that are imported once a spec has been read.
 PROGRAM = """
@@ -38,7 +38,7 @@ def imported_by(spec: str) -> list[str]:
 
 @pytest.mark.parametrize("spec", ["connection-sentry", "first-look", "lifo-pri", "lifo-pri-full"])
 def test_a_plain_spec_is_read_with_few_modules(spec: str) -> None:
-    """Of the gateway, only the names of policies are imported."""
+    """Only the names of policies are imported from the gateway."""
     found = imported_by(spec)
     assert [name for name in found if name.startswith("gateway.")] == ["gateway.policies"]
     assert len(found) <= MOST_MODULES, "\n".join(["too many modules:", *found])

@@ -1,4 +1,4 @@
-"""Which CPUs several shops get at the same time, and what is said where they lack."""
+"""The CPUs of several shops at the same time, and the error where there are too few."""
 
 import pytest
 

@@ -40,7 +40,7 @@ EVIL = {
 
 @pytest.mark.parametrize("what", EVIL)
 def test_a_text_that_is_no_spec_is_refused_at_once(what: str) -> None:
-    """Each of these took the parser seconds, or raised what nobody expects."""
+    """Each of these took the parser seconds, or raised an unexpected exception."""
     text, words = EVIL[what]
     began_s = time.perf_counter()
     with pytest.raises(SpecError) as refused:
@@ -61,7 +61,7 @@ def test_strings_and_comments_may_have_what_keys_may_not() -> None:
 
 @pytest.mark.parametrize("path", sorted(SPECS.glob("*.toml")), ids=lambda path: path.stem)
 def test_specs_that_come_along_are_within_the_bounds(path: Path) -> None:
-    """What a child process answers is what the parser says."""
+    """The answer of a child process equals that of the parser."""
     text = path.read_text(encoding="utf-8")
     assert as_json({"text": text, "origin": "t"}) == parse(text, "t")
 

@@ -103,7 +103,7 @@ def written(folder, text, name="test_mine.py"):
 
 
 def test_the_template_s_tests_pass(folder):
-    """What `new-policy` writes needs nothing that is refused."""
+    """The files of `new-policy` need nothing that is refused."""
     write_policy("quiet-door", folder)
     ran = Ran(folder, "-q")
     assert ran.status == 0, ran.shown
@@ -128,7 +128,7 @@ def test_a_hostile_test_gets_nowhere(folder, tmp_path):
 
 
 def test_conftest_and_plugins_are_confined_too(folder):
-    """What pytest imports before any test runs in the same process."""
+    """Code that pytest imports before any test runs in the same process."""
     (folder / "mine.py").write_text("import os\nfor name in ('/', '/etc'):\n    os.listdir(name)\n")
     (folder / "conftest.py").write_text("import mine\n")
     ran = Ran(written(folder, "def test_it(): pass\n"), "-q")

@@ -52,7 +52,7 @@ def test_policies_are_compared_by_paired_differences_of_the_same_seed():
 
 
 def test_who_sells_far_less_than_is_estimated_has_no_place():
-    """As one that knows who will buy can bring about: it turns long sessions away at the door."""
+    """A policy that knows which sessions buy can do this: it turns long sessions away at once."""
     knowing = row("knowing", 1.2, confirms={"1": 0, "1.4": 3}, expected={"1": 12.0, "1.4": 25.0})
     unlucky = row("unlucky", 1.0, confirms={"1": 6, "1.4": 15}, expected={"1": 12.0, "1.4": 25.0})
     places = [

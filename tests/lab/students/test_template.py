@@ -1,4 +1,4 @@
-"""What `new-policy` writes: names, both files, and that they work as they are."""
+"""The results of `new-policy`: names, both files, and that they work unchanged."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The check of a student's policy: what holds for a good one, what is said of the others."""
+"""The check of a student's policy: the result for a good one, the messages for the others."""
 
 import time
 
@@ -13,7 +13,7 @@ ALL = ["pure", "sheet", "confined", "rules", "every request", "switched", "repla
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Nobody is asked to be quick here: on a busy machine a decision may take long."""
+    """Switch the limits of speed off: on a busy machine a decision may take long."""
     monkeypatch.setattr(validator, "SLOW_US", 1e9)
     monkeypatch.setattr(validator, "_SESSIONS", 40)
     monkeypatch.setattr(validator, "_STEPS", 120)
@@ -37,7 +37,7 @@ def checked(tmp_path, text):
 
 
 def failure(tmp_path, text):
-    """(check, what is said) of the one that fails first."""
+    """Return (check, message) of the first finding that fails."""
     found = checked(tmp_path, text)
     assert not found.is_valid
     return next((one.check, one.says) for one in found.findings if not one.holds)
@@ -67,7 +67,7 @@ def test_source_that_python_does_not_take_is_a_finding(tmp_path):
 
 
 def test_one_that_paces_itself_by_a_timer_holds_all_of_it(tmp_path):
-    """One request in 0.2 s; it wants a timer only while somebody waits."""
+    """It serves one request in 0.2 s, and wants a timer only while requests wait."""
     text = source(
         workers_free="""
 if time_s < self.next_s or not len(self.line):
@@ -187,7 +187,7 @@ def test_who_is_slow_with_many_waiting_is_told(tmp_path, monkeypatch):
 
 
 def test_a_busy_machine_makes_no_policy_slow(tmp_path, monkeypatch):
-    """The clock runs a hundred times as fast as CPU is had; it is said, and counts for nothing."""
+    """The clock runs a hundred times as fast as the CPU; the result shows it, without an effect."""
     clock = time.perf_counter
     monkeypatch.setattr(time, "perf_counter", lambda: 1e6 * clock())
     monkeypatch.setattr(validator, "SLOW_US", 1e6)

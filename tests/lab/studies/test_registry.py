@@ -1,4 +1,4 @@
-"""What holds of every paper's study: what is planned, and from what its report is made."""
+"""The rules of every paper's study: its plan, and the sources of its report."""
 
 from importlib import import_module
 

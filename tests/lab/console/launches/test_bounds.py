@@ -1,4 +1,4 @@
-"""What a student asks for is measured before it is planned; refusals say who can raise a limit."""
+"""A student's launch is measured before it is planned; errors name people who can raise a limit."""
 
 import html
 import re

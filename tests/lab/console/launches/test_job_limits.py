@@ -1,4 +1,4 @@
-"""A simulated launch ends at its limit of memory or CPU time, and says so."""
+"""A simulated launch ends at its limit of memory or CPU time, and reports it."""
 
 import os
 import subprocess
@@ -27,7 +27,8 @@ _TIME = "print('ready', flush=True)\nwhile True: pass"
     ],
 )
 def test_all_processes_of_a_launch_count_together(program, changes, words):
-    """What a child of the command takes counts, too; the words name who can raise the limit."""
+    """The memory of the command's children counts, too; the message names who can raise
+    the limit."""
     limits = JobLimits(replace(STUDENT, **changes), 0.0)
     parent = subprocess.Popen([sys.executable, "-c", _EATS.format(program)], stdout=subprocess.PIPE)
     try:

@@ -28,7 +28,7 @@ queue.SIMULATED_AT_ONCE = 1
 
 
 def told(folder: Path, program: str) -> Any:
-    """What a program prints that has the queue of an empty console."""
+    """Return the output of a program that has the queue of an empty console."""
     return programs.told(folder, _BEGIN + program)
 
 
@@ -50,7 +50,7 @@ print(json.dumps([began, before, claimed(), claimed()]))
 
 
 def test_people_take_turns_by_what_they_have_used(tmp_path):
-    """What ran within the last hour counts; a person's own launches keep their order."""
+    """Runs of the last hour count; a person's launches keep their order."""
     found = told(
         tmp_path,
         """

@@ -191,7 +191,7 @@ def test_a_disabled_account_is_out_at_once(classroom, anna):
 
 
 def test_teachers_are_made_and_unmade(classroom, anna):
-    """A role counts from the next page on; nobody changes the own account."""
+    """A role counts from the next page on; people cannot change their account's role."""
     nora = logged_in(classroom, "nora", made(anna, "nora")["nora"])
     change(anna, "nora", "teacher")
     assert nora.get("/people/").status_code == 200
@@ -223,7 +223,7 @@ def test_changes_of_accounts_stand_in_the_log(classroom, anna):
 
 
 def test_without_accounts_there_is_no_such_page(console):
-    """A console that asks nobody's name has no people."""
+    """A console without accounts has no page of people."""
     assert console.get("/people/").status_code == 404
     assert 'href="/people/"' not in console.get("/").text
 

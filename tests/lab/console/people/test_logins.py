@@ -39,7 +39,7 @@ def attempt(classroom: Console, passwords: dict[str, str]) -> Callable[..., int]
 
 
 def in_threads(number: int, action: Callable[[int], object]) -> list[object]:
-    """What `action` returns for 0, 1, …, all begun at the same moment."""
+    """Return the results of `action` for 0, 1, …, all begun at the same moment."""
     together = threading.Barrier(number)
 
     def begun(one: int) -> object:
@@ -59,13 +59,13 @@ def test_other_spellings_of_a_name_are_the_same_name(attempt, passwords):
 
 
 def test_attempts_at_the_same_time_are_counted_before_hashing(attempt):
-    """Of sixteen simultaneous attempts exactly the allowed number is tried."""
+    """Exactly the allowed number of sixteen simultaneous attempts is tried."""
     tried = Counter(in_threads(MANY, lambda _: attempt("carl")))
     assert tried == {200: allowances.LOGINS_PER_NAME, 429: MANY - allowances.LOGINS_PER_NAME}
 
 
 def test_right_passwords_are_not_counted(attempt, passwords):
-    """A person who logs in more often than the limit is never asked to wait."""
+    """A person who logs in more often than the limit never has to wait."""
     tried = [attempt("dora", passwords["dora"]) for _ in range(allowances.LOGINS_PER_NAME + 2)]
     assert set(tried) == {200}
 

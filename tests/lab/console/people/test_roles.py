@@ -153,7 +153,7 @@ def test_accounts_that_cannot_be_are_refused_in_one_line(classroom, tmp_path):
 
 
 def alone(state: Path, **more: str) -> Console:
-    """A console with a state folder of its own, and nothing running."""
+    """Return a console with a separate state folder, and without running processes."""
     environment = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
     environment.pop("DJANGO_SETTINGS_MODULE", None)
     environment |= {"DOORBUSTER_STATE_DIR": str(state), "DOORBUSTER_LAB_ACCOUNTS": "1", **more}

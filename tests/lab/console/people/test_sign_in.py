@@ -117,7 +117,7 @@ def test_a_first_sign_in_makes_a_student(campus, provider):
 
 
 def test_a_name_of_the_provider_takes_no_account(campus, provider):
-    """Whoever has the name of a local account at the provider gets another account."""
+    """A person with the name of a local account at the provider gets another account."""
     name, password = run(campus, "teacher", "anna").stdout.strip().split(",")
     taken = ["anna", "Anna", "\uff41nna"]
     made = [
@@ -147,7 +147,7 @@ def test_odd_names_become_allowed_ones(campus, provider):
 
 
 def test_verified_addresses_of_the_setting_are_teachers(campus, provider):
-    """An address that the provider has not verified makes nobody a teacher."""
+    """An unverified address never makes its owner a teacher."""
     person = {"preferred_username": "tess", "email": TEACHER.upper()}
     for sub, verified in (("6", False), ("7", "true"), ("8", None)):
         one = signed_in(campus, provider, sub=sub, **person, email_verified=verified)
@@ -190,7 +190,7 @@ def test_disabled_people_do_not_sign_in(campus, provider):
     ],
 )
 def test_answers_that_are_not_for_this_sign_in_are_refused(campus, provider, spoil):
-    """Nobody is logged in, no account is made, and no page fails."""
+    """No person is logged in, no account is made, and no page fails."""
     provider.person = {"sub": "11", "preferred_username": "mallory"}
     provider.spoil = spoil
     one = visitor(campus)
@@ -202,7 +202,7 @@ def test_answers_that_are_not_for_this_sign_in_are_refused(campus, provider, spo
 
 
 def test_a_code_is_for_the_browser_that_asked(campus, provider):
-    """Another browser, a second use and a made-up answer log nobody in."""
+    """Another browser, a second use and an invented answer all fail to log in."""
     provider.person = {"sub": "12", "preferred_username": "otto"}
     one, other = visitor(campus), visitor(campus)
     address = away(one)
@@ -229,7 +229,7 @@ def test_it_leads_back_to_where_one_wanted_to_go(campus, provider):
      "/people/openid_connect/login/", "/people/social/signup/", "/accounts/password/reset/"],
 )  # fmt: skip
 def test_pages_of_allauth_itself_are_not_there(campus, path):
-    """Nobody signs up or asks for a password by mail."""
+    """People cannot sign up or request a password by mail."""
     teacher = logged_in(campus, *run(campus, "teacher", "ines").stdout.strip().split(","))
     assert teacher.get(path).status_code == 404
 

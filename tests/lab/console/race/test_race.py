@@ -1,4 +1,4 @@
-"""Races: made from their page, their lanes in step, which runs can be raced at all."""
+"""Races: made from their page, with synchronous courses, from runs that allow it."""
 
 import json
 import re

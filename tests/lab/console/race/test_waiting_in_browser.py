@@ -31,7 +31,7 @@ LANES = "document.getElementById('lanes').hidden"
 
 @pytest.fixture
 def race(console):
-    """The name of a race that goes on: its runs tell, its lanes have a gateway."""
+    """Return the name of a race that goes on: its runs report, and its shops have a gateway."""
     folder = ComparisonResult.create(console.results, RACE, {}, comparison.plan(RACE))
     port = int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])
     here = load().changed(gateway_admin_port=port)

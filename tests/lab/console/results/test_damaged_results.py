@@ -75,7 +75,8 @@ COMPARISONS = {
 }
 UNMARKED = {"deep board", "a board of infinities", "deep events", "events of numbers",
             "no attempts", "no samples"}  # fmt: skip
-"""Files that only one page reads, which says so; the list of results does not read them."""
+"""Files that only one page reads, which reports the damage; the list of results does
+not read them."""
 
 
 def pages(name):

@@ -1,4 +1,4 @@
-"""What is taken away is packed by few at a time, and not too often by one person."""
+"""Few downloads are packed at a time, and one person cannot start too many."""
 
 from tests.lab.console import programs
 
@@ -43,7 +43,7 @@ bob, carl = person("bob"), person("carl")
 
 
 def told(folder, program, **settings):
-    """What a program prints; its two students look at one result."""
+    """Return the output of a program whose two students look at one result."""
     return programs.told(folder, _PERSON + program, DOORBUSTER_LAB_ACCOUNTS="1", **settings)
 
 

@@ -1,4 +1,4 @@
-"""Why one request was served, held or refused: told of a simulated run, logged of a live one."""
+"""The reasons why one request was served, held or refused, in a simulated and in a live run."""
 
 import html
 import json
@@ -41,7 +41,7 @@ def rows(console, result, **asked):
 
 
 def told(console, address):
-    """What the page asks for once it stands."""
+    """Return the part of the page that the page requests after it has loaded."""
     assert "simulated again" in console.get(address).text
     answer = requests.get(console.url(address), headers={"HX-Request": "true"}, timeout=PATIENCE_S)
     assert answer.status_code == 200

@@ -224,7 +224,7 @@ def test_the_mark_is_shown_wherever_the_result_is(console, made, appliance_datab
 
 
 def test_an_imported_board_is_never_the_leaderboard(console, made):
-    """An imported board is shown only where it is asked for, with its mark."""
+    """An imported board is shown only at its address, with its mark."""
     board = json.dumps(boards.board(heading="Forged"))
     console.upload(
         "bundle",

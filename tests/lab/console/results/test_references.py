@@ -1,4 +1,4 @@
-"""Reference results in a console that has made nothing yet, and next to a result of its own."""
+"""Reference results in a console without results, and next to one of the console's results."""
 
 import html
 import json

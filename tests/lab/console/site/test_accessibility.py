@@ -66,7 +66,7 @@ def pages(console) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def passwords(classroom) -> dict[str, str]:
-    """Of a teacher and of a student."""
+    """Return the passwords of a teacher and of a student."""
     made = [run(classroom, "teacher", "anna"), run(classroom, "student", "bert")]
     return dict(one.stdout.strip().split(",") for one in made)
 
@@ -90,7 +90,7 @@ STATUS = {"nothing": 404, "not allowed": 403}
 
 
 def faults_of(context: Any, name: str, url: str) -> list[str]:
-    """What is wrong with a page, in lines."""
+    """Return the faults of a page, in lines."""
     page = context.new_page()
     errors: list[object] = []
     page.on("pageerror", lambda error: errors.append(error))
@@ -108,7 +108,7 @@ def faults_of(context: Any, name: str, url: str) -> list[str]:
 
 
 def looked_at(page: Any, name: str) -> list[str]:
-    """What axe-core says of a page as it stands, and whether it is too wide."""
+    """Return axe-core's faults of a page as it is, and whether it is too wide."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run()")
     faults = [

@@ -1,4 +1,4 @@
-"""What one person may have: one place, one setting, refusals that say who can raise a limit."""
+"""The limits of one person: one place, one setting, and errors that name who can raise a limit."""
 
 import re
 from dataclasses import fields
@@ -74,13 +74,13 @@ def test_the_settings_refuse_what_is_not_a_list_of_limits(tmp_path: Path) -> Non
 
 
 def test_a_refusal_never_names_one_size_twice() -> None:
-    """A file that is a byte too large is told by its bytes, not by rounded KiB."""
+    """The message gives the bytes of a file that is a byte too large, not rounded KiB."""
     words = refusal(STUDENT, "spec_bytes", STUDENT.spec_bytes + 1)
     assert words.startswith("Size of a spec file: 65,537 bytes; allowed: 65,536 bytes for ")
 
 
 def test_a_refusal_says_who_can_raise_the_limit() -> None:
-    """It names the limit, what was asked for, what is allowed and two ways out."""
+    """It names the limit, the value, the allowed value and two ways out."""
     assert refusal(STUDENT, "runs_per_launch", 100_000) == (
         "Runs in one launch: 100,000; allowed: 2,000 for a student. A teacher may do it for you, "
         "or the administrator raises runs_per_launch in DOORBUSTER_LAB_STUDENT_LIMITS."
@@ -90,7 +90,7 @@ def test_a_refusal_says_who_can_raise_the_limit() -> None:
 
 @pytest.mark.parametrize("asked", [31 * 60, float("inf"), float("nan")])
 def test_more_than_the_limit_is_refused(asked: float) -> None:
-    """What is no number is refused as well."""
+    """A text that is not a number is refused as well."""
     require(STUDENT, "expected_s_per_launch", 30 * 60)
     with pytest.raises(AllowanceError, match="allowed: 30 min for a student"):
         require(STUDENT, "expected_s_per_launch", asked)

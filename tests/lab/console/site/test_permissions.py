@@ -1,4 +1,4 @@
-"""Every view of the console has a permission; a view without one is closed to everybody."""
+"""Every view of the console has a permission; a view without one is closed to all."""
 
 from pathlib import Path
 from typing import Any

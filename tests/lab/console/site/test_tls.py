@@ -49,7 +49,7 @@ def test_browsers_are_told_to_stay_with_tls(classroom):
 
 
 def test_the_database_has_no_cookie(classroom):
-    """Whoever reads the database finds digests of session keys, which log nobody in."""
+    """A reader of the database finds digests of session keys, which do not log in."""
     visitor = log_in(classroom, "theo")
     with sqlite3.connect(classroom.state / "console/console.sqlite3") as database:
         keys = [key for (key,) in database.execute("SELECT session_key FROM django_session")]
@@ -198,6 +198,6 @@ def test_the_check_of_its_container_takes_its_certificate_only(classroom, tmp_pa
 
 
 def test_the_check_of_its_container_takes_plain_http(console):
-    """Without accounts it is asked by plain HTTP, as the other parts are."""
+    """Without accounts the check uses plain HTTP, as the other parts do."""
     command = ["bash", "docker/healthy.sh", str(console.port), "/health", "http"]
     assert subprocess.run(command, cwd=REPOSITORY, timeout=PATIENCE_S).returncode == 0

@@ -136,7 +136,7 @@ def test_with_accounts_it_is_for_who_has_logged_in(classroom):
 
 @pytest.mark.parametrize(("role", "allowance"), [("student", STUDENT), ("teacher", TEACHER)])
 def test_a_body_is_as_large_as_the_bundle_of_its_sender_may_be(classroom, role, allowance):
-    """The head alone decides; a session that has ended counts as nobody's."""
+    """The head alone decides; a session that has ended counts as a stranger's."""
     name = f"uwe-{role}"
     password = run(classroom, role, name).stdout.strip().partition(",")[2]
     person = logged_in(classroom, name, password)

@@ -1,4 +1,4 @@
-"""A gateway that is started again, or a proxy that goes: what a late viewer is told then."""
+"""The events that a late viewer gets after a gateway restarts or a proxy goes."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ RUN = {"experiment": "20261122T120000Z-rush", "run": 1, "words": "run 1/2: SQ", 
 
 
 class Shown(Scene):
-    """And what goes on beside it."""
+    """A scene with the run and the proxy that go on at the same time."""
 
     run = proxy = None
 

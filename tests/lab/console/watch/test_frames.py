@@ -1,4 +1,4 @@
-"""What is told of a look, what is a change, what is left out of a long history."""
+"""The content of a sample's frame, the changes in it, and the gaps in a long history."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Live pages whose console or gateway does not answer: they say so, and go on when it does."""
+"""Live pages without an answer from console or gateway report it, and go on when it answers."""
 
 import sqlite3
 from dataclasses import replace
@@ -19,7 +19,7 @@ SEEN = "live.state.newest?.policy"
 
 @pytest.fixture
 def gateway(console):
-    """What the console's gateway says."""
+    """Answer as the console's gateway."""
     with answering(Scene(), int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])):
         yield
 

@@ -1,4 +1,4 @@
-"""What moves, in a real browser: the watch page, the race, the keyboard."""
+"""The moving parts in a real browser: the watch page, the race, the keyboard."""
 
 import re
 

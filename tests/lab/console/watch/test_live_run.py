@@ -1,4 +1,4 @@
-"""What is carried out live, whoever began it."""
+"""The live run, however it was started."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_a_run_whose_results_are_kept_elsewhere_has_its_folders_name(console):
 
 
 def test_a_load_is_applied_once_the_customers_have_it(console, runs_of):
-    """The page says that a load is applied when the customers say so, and else why it is not."""
+    """The page shows a load as applied when the customers confirm it, and otherwise the reason."""
     first_run, *_ = runs_of(console)
     said = console.post("/watch/load", {"load_factor": "2"}).text
     assert "No run is under way: nobody arrives." in said
@@ -48,7 +48,7 @@ def test_a_load_is_applied_once_the_customers_have_it(console, runs_of):
 
 
 def test_a_measurement_of_a_terminal_is_told(console):
-    """While a capacity is measured, every page says so; there is no run yet."""
+    """While a capacity is measured, every page shows it; there is no run yet."""
     with told_measuring(console.state, COMPARED.title, 60.0):
         assert BEGUN in console.get("/").text
     assert "Running live" not in console.get("/").text

@@ -1,4 +1,4 @@
-"""Whose counts are shown, and that they go on from one to the next."""
+"""The source of the counts on the page, and their continuity from one proxy to the next."""
 
 from lab.console.watch.proxies import InPlace
 

@@ -1,4 +1,4 @@
-"""Whose purchases the watch page shows, and from which moment on."""
+"""The purchases on the watch page: their run, and the moment from which they count."""
 
 from lab.console.watch.purchases import Sold
 

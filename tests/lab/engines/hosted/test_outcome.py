@@ -1,4 +1,4 @@
-"""What became of the customers of a hosted application, on given rows."""
+"""The fates of a hosted application's customers, on given rows."""
 
 import numpy as np
 import pytest

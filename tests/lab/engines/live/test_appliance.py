@@ -95,7 +95,7 @@ class Recorded(FakeServer):
         return answers.get(request.path, {})
 
     def bodies(self, path):
-        """What was sent to this path."""
+        """Return the bodies that were sent to this path."""
         return [request.json for request in self.requests if request.path == path]
 
 
@@ -156,7 +156,7 @@ def test_a_gateway_that_lacks_a_policy_is_found_out_at_once(appliance_of, record
 
 
 def asked_for(recorded):
-    """The sizes of the catalogue that were asked for."""
+    """Return the sizes of the catalogue that were requested."""
     return [body["books"] for body in recorded.bodies("/catalogue")]
 
 

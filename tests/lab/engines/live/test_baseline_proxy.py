@@ -39,7 +39,8 @@ ANSWERS = {"/snapshot": SNAPSHOT, "/status": {"busy_workers": 0}, "/orders": {"o
 
 @contextmanager
 def standing_by(shop):
-    """The settings of an appliance whose gateway has no customers, and what it was asked to do."""
+    """Yield the settings of an appliance whose gateway has no customers, and the calls
+    it received."""
     asked = []
 
     def answer(request: Request):

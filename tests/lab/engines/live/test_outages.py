@@ -1,4 +1,4 @@
-"""What a run says of a PostgreSQL or a Redis that went away in the middle of it."""
+"""A run's report of a PostgreSQL or a Redis that went away during the run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the samples of a run tell of the parts themselves."""
+"""The state of the parts in the samples of a run."""
 
 import pytest
 

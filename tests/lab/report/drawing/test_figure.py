@@ -1,4 +1,4 @@
-"""What figures look like: colours, legends, axes, the line that tells where they come from."""
+"""The look of figures: colours, legends, axes, the line about their source."""
 
 import re
 from datetime import UTC, datetime

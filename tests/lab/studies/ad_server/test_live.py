@@ -1,4 +1,4 @@
-"""`doorbuster reproduce ad-server` with a real ad server of its own, few clients, few banners."""
+"""`doorbuster reproduce ad-server` with a separate real ad server, few clients, few banners."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The Connection Sentry's study: what is beside what, and how its claims are decided."""
+"""The Connection Sentry's study: its comparisons, and the decisions on its claims."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def run(latency_s=1.0, answered=100, in_service=5.0, wasted_cpu_s=0.0):
 
 
 def published_results(cases):
-    """What the paper printed, as if it were ours, three repetitions a per cent apart."""
+    """Return the paper's values as this project's results, three repetitions a per cent apart."""
     found = {}
     for tables, cells in (
         ((1, 2), cases.by_patience()),
