@@ -7,6 +7,7 @@ The same fields make the tables of docs/settings.md, `.env.example` and the opti
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -175,6 +176,8 @@ def shown_default(info: FieldInfo) -> str:
     if shown := _extra(info).get("shown"):
         return str(shown)
     default = info.get_default(call_default_factory=True)
+    if isinstance(default, Path) and default.is_relative_to(_ROOT):
+        default = default.relative_to(_ROOT)
     return f"`{text}`" if (text := written(default)) and default != {} else "none"
 
 
@@ -214,6 +217,7 @@ def _is_declaration(mark: object) -> bool:
     return isinstance(mark, FieldInfo) and "variable" in _extra(mark)
 
 
+_ROOT = Path(__file__).parents[1]
 _PLAIN = ("int_", "float_", "greater_", "less_", "finite_", "literal_", "string_", "path_", "too_")
 
 

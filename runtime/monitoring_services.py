@@ -21,12 +21,10 @@ def watchers(settings: Settings) -> Iterator[Service]:
 
     def configure() -> None:
         places = monitoring.native(settings, [*jobs, monitoring.PROMETHEUS])
-        monitoring.configure(
-            monitoring.folder_of(settings.state_dir),
-            "appliance",
-            monitoring.targets(settings, places),
-            monitoring.trust(settings),
-        )
+        folder = monitoring.folder_of(settings.state_dir)
+        targets = monitoring.targets(settings, places)
+        monitoring.configure(folder, "appliance", targets, monitoring.trust(settings))
+        folder.chmod(0o700)  # unlike in containers, Prometheus runs under this account
 
     def password() -> None:
         monitoring.prepare_postgres(settings)

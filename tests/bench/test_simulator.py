@@ -51,4 +51,5 @@ def test_the_same_model_in_simpy_is_the_same(monkeypatch):
             sessions=work.requests,
         )
     ).sessions
-    assert responses_s == pytest.approx(list(ours.ended_s - ours.arrived_s))
+    times_s = zip(ours.arrived_s, ours.ended_s, strict=True)
+    assert responses_s == pytest.approx([ended_s - arrived_s for arrived_s, ended_s in times_s])

@@ -96,10 +96,12 @@ async def bed(shop=None, **settings):
         "shop_controller_port": closed_port("controller"),
         "drain_s": 0.05,
     } | settings
-    gateway = Gateway(Settings(**given), loop)
-    await gateway.start()
-    try:
-        yield Bed(gateway, shop)
+    try:  # a loop that closes with a listening shop would wait for ever
+        gateway = Gateway(Settings(**given), loop)
+        await gateway.start()
+        try:
+            yield Bed(gateway, shop)
+        finally:
+            await gateway.drain()
     finally:
-        await gateway.drain()
         await shop.stop()

@@ -201,7 +201,7 @@ def test_a_schema_of_somebody_else_is_left_alone(lab, asked):
     with connected(lab, lab.postgres_user) as owner:
         owner.execute("CREATE SCHEMA results")
         owner.execute("CREATE TABLE results.theirs (x int)")
-    with pytest.raises(ResultsDatabaseError, match="somebody else's"):
+    with pytest.raises(ResultsDatabaseError, match="belongs to another program"):
         ResultsDatabase(lab)
     assert asked("SELECT count(*) FROM results.theirs") == [(0,)]
 
