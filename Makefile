@@ -149,8 +149,10 @@ test-ansible: lab-tools ## the roles on Debian 12 and 13 system containers, on t
 # Processes of make test, each with its own services; one more than the cores of a small machine, because
 # tests wait for processes that they start. WORKERS=1 is one process.
 WORKERS ?= 3
+# The timeout of a test is a signal, which a loop in C never handles: then its process ends a minute later.
+dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
 test: environment ## all tests but the browser's, the long ones and those of containers, in three processes with services of their own (WORKERS=1: in one)
-	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
+	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## a purchase in headless Chromium

@@ -164,7 +164,7 @@ def test_a_running_launch_is_cancelled_and_leaves_nothing_running(console):
     until(lambda: console.get(f"/launches/{launch}/").text.count("results"), "its folder")
     console.post(f"/launches/{launch}/cancel")
     console.wait_until(launch, "cancelled")
-    assert not commands_of(console)
+    until(lambda: not commands_of(console), "the end of its command")
 
 
 @pytest.mark.long
