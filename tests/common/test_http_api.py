@@ -120,4 +120,4 @@ def test_the_tables_have_calls_and_fields():
     page = http_api.tables(http_api.document(Api("Things", "For the tests."), CALLS))
     assert "| `PUT /things/{id}` | Change one | `id` in the path, [Wanted](#wanted) |" in page
     assert '| `kind` | `a`, `b`, optional, default `"a"` | its kind |' in page
-    assert "\n## Done\n\nWhat a call answers.\n" in page
+    assert "\n## Done\n\nThe answer of a call.\n" in page

@@ -165,6 +165,7 @@ def test_a_running_launch_is_cancelled_and_leaves_nothing_running(console):
     console.post(f"/launches/{launch}/cancel")
     console.wait_until(launch, "cancelled")
     until(lambda: not commands_of(console), "the end of its command")
+    assert not commands_of(console)
 
 
 @pytest.mark.long
