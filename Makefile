@@ -19,36 +19,34 @@ export DOORBUSTER_FIRST_LOOK := $(FIRST_LOOK)
 endif
 
 bin := .venv/bin
-run := $(bin)/python -m runtime
-# Where the appliance runs: here, or in the container of the console's workers.
-doorbuster := $(run) doorbuster
+doorbuster := $(bin)/doorbuster
 bootstrap := runtime/bootstrap.sh
-python_files := common gateway shop hosting loadgen simulator lab runtime dashboards bench ansible docs/conf.py docs/_extensions/*.py tests
+python_files := doorbuster common gateway shop hosting loadgen simulator lab runtime dashboards bench ansible docs/conf.py docs/_extensions/*.py tests
 existing = $(wildcard $(python_files))
 
 ##@ The appliance
 
 .PHONY: up down status ps logs compose images-offline doctor certs token reset
 up: environment ## start everything, wait until it is healthy, print the URLs
-	@$(run) up
+	@$(doorbuster) up
 down: ## stop everything; nothing is left running
-	@if [ -e .venv ] || [ -d state ] || [ -e .env ] || [ -d /var/lib/doorbuster ]; then $(bootstrap) && $(run) down; else echo "Nothing runs: it was never started here."; fi
+	@if [ -e .venv ] || [ -d state ] || [ -e .env ] || [ -d /var/lib/doorbuster ]; then $(bootstrap) && $(doorbuster) down; else echo "Nothing runs: it was never started here."; fi
 status ps: environment ## what runs, where, since when
-	@$(run) status
+	@$(doorbuster) status
 logs: environment ## follow the logs (ARGS="shop gateway" for some of them)
-	@$(run) logs $(ARGS) || [ $$? = 130 ]
+	@$(doorbuster) logs $(ARGS) || [ $$? = 130 ]
 compose: environment ## docker compose of the appliance's containers (ARGS="exec shop bash")
-	@$(run) compose $(ARGS)
+	@$(doorbuster) compose $(ARGS)
 images-offline: ## stand-ins for the base images from the distribution's packages, where no registry is (root)
 	@docker/offline/build.sh $(ARGS)
 doctor: environment ## check this machine; prints how to fix what is missing
-	@$(run) doctor
+	@$(doorbuster) doctor
 certs: environment ## the certificate of the TLS port (KEY=rsa-7680 for another kind, ARGS=--replace for a new one)
-	@$(run) certs $(if $(KEY),--key $(KEY)) $(ARGS)
+	@$(doorbuster) certs $(if $(KEY),--key $(KEY)) $(ARGS)
 token: environment ## the header for calls of the admin API and the controller: curl -H @<(make token) localhost:8081/snapshot
-	@$(run) token
+	@$(doorbuster) token
 reset: environment ## empty the state (database, logs); asks first, FORCE=1 does not; results stay
-	@$(run) reset
+	@$(doorbuster) reset
 
 ##@ Experiments
 
@@ -72,55 +70,53 @@ reproduce-edragon: environment ## eDragon's figures on four simulated processors
 leaderboard: environment ## the papers' policies, today's and DOOR on the same customers (ENGINE=live; ARGS=robustness, hysteresis, bound, fairness, all)
 	@$(doorbuster) leaderboard $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
 reference-results: environment ## the results that come with Doorbuster, into lab/reference (ARGS=--quick; ARGS=hysteresis for one part; hours)
-	@$(bin)/doorbuster reference-results $(ARGS)
+	@$(bin)/doorbuster results reference $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(doorbuster) capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
-	@$(run) run python -m shop calibrate $(ARGS)
+	@$(doorbuster) exec python -m shop calibrate $(ARGS)
 playground: environment ## fetch the Python for browsers that the console's playground needs (5 MB; make up does so, too)
 	@$(bin)/python -m lab.playground.pyodide
 bench-ads: environment ## selections/s of the ad server, the gain of its threads against the ideal
-	@$(bin)/python -m bench.ads $(ARGS)
+	@$(doorbuster) bench ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
-	@$(bin)/python -m bench.cancel $(ARGS)
+	@$(doorbuster) bench cancel $(ARGS)
 bench-class: environment ## thirty students at once during live runs, and again with three more who attack (35 minutes, starts an appliance for itself)
-	@$(bin)/python -m bench.classroom $(ARGS)
+	@$(doorbuster) bench classroom $(ARGS)
 bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run, a quarter of an hour)
-	@$(bin)/python -m bench.console $(ARGS)
+	@$(doorbuster) bench console $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
-	@$(bin)/python -m bench.gateway $(ARGS)
+	@$(doorbuster) bench gateway $(ARGS)
 bench-handshakes: environment ## CPU per TLS connection: full, resumed, refused, for several keys (3 minutes)
-	@$(bin)/python -m bench.handshakes $(ARGS)
+	@$(doorbuster) bench handshakes $(ARGS)
 bench-policies: environment ## CPU per decision of every policy with 100, 10,000 and 100,000 requests waiting
-	@$(bin)/python -m bench.policies $(ARGS)
+	@$(doorbuster) bench policies $(ARGS)
 bench-sessions: environment ## what a page costs with its session in Redis's memory, in a file, in PostgreSQL (5 minutes)
-	@$(bin)/python -m bench.sessions $(ARGS)
+	@$(doorbuster) bench sessions $(ARGS)
 bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)
-	@$(bin)/python -m bench.simulator $(ARGS)
+	@$(doorbuster) bench simulator $(ARGS)
 bench-speeds: environment ## the costs that predicted times rest on, from this machine's (after doorbuster estimates --run all)
-	@$(bin)/python -m bench.speeds
+	@$(doorbuster) bench speeds
 
 ##@ A policy of your own
 
 .PHONY: new-policy check-policy test-own scoreboard
-# These need no appliance: they run here, whatever runtime it has.
 new-policy: environment ## own/<name>.py and its test from a template (NAME=quiet-door)
-	@$(bin)/doorbuster new-policy $(if $(NAME),$(NAME),$(error NAME is missing, e.g. make new-policy NAME=quiet-door))
+	@$(bin)/doorbuster policy new $(if $(NAME),$(NAME),$(error NAME is missing, e.g. make new-policy NAME=quiet-door))
 check-policy: environment ## is it a policy? what is wrong, line by line (FILE=own/quiet_door.py)
-	@$(bin)/doorbuster check-policy $(if $(FILE),$(FILE),$(error FILE is missing, e.g. make check-policy FILE=own/quiet_door.py))
+	@$(bin)/doorbuster policy check $(if $(FILE),$(FILE),$(error FILE is missing, e.g. make check-policy FILE=own/quiet_door.py))
 test-own: environment ## the tests of your own policies, in a confined process (ARGS=own/test_quiet_door.py for one)
-	@$(bin)/doorbuster test-own -q $(ARGS)
+	@$(bin)/doorbuster policy test -q $(ARGS)
 scoreboard: environment ## policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-LIFO, simulated (FILE=own/quiet_door.py; all in own/)
-	@$(bin)/doorbuster scoreboard $(FILE) $(ARGS)
+	@$(bin)/doorbuster policy score $(FILE) $(ARGS)
 
 ##@ A class
 
 .PHONY: teacher students
-# Where the appliance runs: here, or in the container of the console's workers.
 teacher: environment ## an account of the console that may do everything (NAME=anna); prints its password, and again another one
-	@$(run) run python -m lab.console teacher $(if $(NAME),'$(NAME)',$(error NAME is missing, e.g. make teacher NAME=anna))
+	@$(doorbuster) class teacher $(if $(NAME),'$(NAME)',$(error NAME is missing, e.g. make teacher NAME=anna))
 students: environment ## students' accounts, names in the first column of a CSV file (FILE=class.csv); prints names and passwords
-	@$(run) run python -m lab.console students - < $(if $(FILE),'$(FILE)',$(error FILE is missing, e.g. make students FILE=class.csv))
+	@$(doorbuster) class students - < $(if $(FILE),'$(FILE)',$(error FILE is missing, e.g. make students FILE=class.csv))
 
 ##@ Lab hosts
 
@@ -164,7 +160,7 @@ test-chaos: environment ## parts killed one at a time and at random under load, 
 test-labs: environment ## every command of the lab sheets, held to the bands they tell (half an hour)
 	@DOORBUSTER_TEST_LABS=1 $(bin)/python -m pytest tests/labs --durations=10 $(ARGS)
 lab-pictures: environment ## the lab sheets' pictures, of the running appliance in headless Chromium (ARGS=watch for some)
-	@$(run) run python -m tests.labs.pictures $(ARGS)
+	@$(doorbuster) exec python -m tests.labs.pictures $(ARGS)
 django_sites := shop.settings shop.ads.settings lab.console.site.settings
 # With a key of the right length, and with accounts, as an appliance that others reach. No database is needed.
 django_admin := DOORBUSTER_SECRET_KEY=$$(printf %s {a..z}{0..3}) DOORBUSTER_LAB_ACCOUNTS=1 PYTHONWARNINGS=ignore $(bin)/django-admin

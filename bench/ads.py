@@ -452,10 +452,3 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
                     neighbours.share(),
                 )
             )
-
-
-if __name__ == "__main__":
-    try:
-        main(prog_name="python -m bench.ads")
-    except own_ad_server.NotStarted as fault:
-        sys.exit(f"Error: {fault}")

@@ -350,7 +350,3 @@ def main(rounds: int) -> None:
         )
     if not all(is_reached for _, is_reached in judged.values()):
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

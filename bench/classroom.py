@@ -162,7 +162,7 @@ class Student(Person):
             file, _ = write_policy("quiet-door", Path(folder))
             began_s = time.perf_counter()
             done = subprocess.run(
-                ["nice", "-n", "19", _program("doorbuster"), "check-policy", str(file)],
+                ["nice", "-n", "19", _program("doorbuster"), "policy", "check", str(file)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 check=False,
@@ -205,7 +205,7 @@ def class_server(folder: Path) -> Iterator[Settings]:
 
 def _runtime(command: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "runtime", command],
+        [sys.executable, "-m", "doorbuster", command],
         cwd=REPOSITORY,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -553,7 +553,3 @@ def _live(compared: Sequence[console_watched.Compared], pairs: int) -> Table:
         texts = (one.unwatched.text(2), one.watched.text(2), one.difference.text(2))
         table.add_row(one.name, *texts, f"± {one.interval:.2f}", one.verdict)
     return table
-
-
-if __name__ == "__main__":
-    main()

@@ -163,7 +163,3 @@ def _shown(times: dict[str, list[float]], viewers: int) -> Table:
         shares = (percentile(values, ratio) for ratio in (0.5, 0.95, 1.0))
         table.add_row(name, str(len(values)), *(f"{value:.0f}" for value in shares))
     return table
-
-
-if __name__ == "__main__":
-    main()

@@ -254,7 +254,3 @@ def main(rounds: int, seconds: int, seed: int) -> None:
             f"{rounds} interleaved rounds of {seconds} s; measured server on CPU {bench.own_cpu},"
             f" wrk and backend on CPU {bench.other_cpus}."
         )
-
-
-if __name__ == "__main__":
-    main()

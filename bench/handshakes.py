@@ -192,7 +192,3 @@ def main(keys: str, rounds: int) -> None:
     if is_dear:
         console.print(f"Beware: refusing costs more than {MOST_RATIO:g} of a full handshake.")
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -180,7 +180,3 @@ def main(policies: str, rounds: int) -> None:
             f"{statistics.median(added_us):.1f} µs",
         )
     Console().print(table)
-
-
-if __name__ == "__main__":
-    main(prog_name="python -m bench.policies")

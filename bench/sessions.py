@@ -226,7 +226,3 @@ def main(rounds: int) -> None:
         f"line is a mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
         f"load average {busy:.1f} before, {datetime.now(UTC):%Y-%m-%d}."
     )
-
-
-if __name__ == "__main__":
-    main()

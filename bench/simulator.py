@@ -278,7 +278,3 @@ def main(rounds: int, seed: int) -> None:
     if busy > 0.5:
         console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
     console.print(f"Medians of {rounds} interleaved rounds, one core, no log.")
-
-
-if __name__ == "__main__":
-    main()

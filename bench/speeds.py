@@ -8,6 +8,8 @@ import json
 import statistics
 from datetime import UTC, datetime
 
+import click
+
 from lab.cli.estimates import COMMANDS
 from lab.cli.leaderboard import SPECS
 from lab.files.documents import write_text
@@ -20,6 +22,7 @@ from lab.runner.study import work_of
 from lab.spec.experiment import load_spec
 from lab.studies.registry import PAPERS
 from runtime import settings
+from runtime.one_line import OneLineCommand
 
 
 def work() -> dict[str, dict[str, float]]:
@@ -42,12 +45,15 @@ def work() -> dict[str, dict[str, float]]:
     return found
 
 
+@click.command(cls=OneLineCommand)
 def main() -> None:
     """Write the file."""
     lab = settings.load()
     known = speeds.load(lab)
     if not known.is_calibrated:
-        raise SystemExit("Nothing was measured here; run `doorbuster estimates --run all` first.")
+        raise click.ClickException(
+            "Nothing was measured here; run `doorbuster estimates --run all` first."
+        )
     calibration_cpu_s = estimates.calibrate()
     shipped = speeds.shipped()
     # Costs without a new measurement come from the old reference machine, so they are scaled to
@@ -71,12 +77,8 @@ def main() -> None:
         "work": sizes,
     }
     write_text(speeds.SHIPPED, json.dumps(content, indent=1) + "\n")
-    print(f"{speeds.SHIPPED}: {len(costs)} kinds of work, {len(sizes)} commands")
+    click.echo(f"{speeds.SHIPPED}: {len(costs)} kinds of work, {len(sizes)} commands")
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.4g}")
-
-
-if __name__ == "__main__":
-    main()

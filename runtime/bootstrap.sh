@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh clone to the locked virtual environment in .venv. Reads like a table of contents: see main.
-# Everything after it is Python: `.venv/bin/python -m runtime`.
+# Everything after it is Python: `.venv/bin/doorbuster`.
 #
 #   PYTHON=python3.12   which Python to use (3.11 to 3.14)
 #   RUNTIME=native      how to run the appliance: native or docker; what there is if not given

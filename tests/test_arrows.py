@@ -25,6 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "lab": {"common", "gateway", "hosting", "loadgen", "simulator", "runtime"},
     "lab/console": {"common", "lab", "gateway", "runtime"},
     "runtime": {"common"},
+    "doorbuster": {"runtime"},
 }
 PARTS = {part.split("/")[0] for part in ARROWS}
 

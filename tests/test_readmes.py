@@ -12,6 +12,7 @@ PACKAGES = (
     "dashboards",
     "dashboards/grafana",
     "dashboards/grafana/boards",
+    "doorbuster",
     "hosting",
     "simulator",
 )

@@ -2,9 +2,11 @@
 
 import inspect
 import re
+from collections.abc import Iterable, Iterator
 
 import click
 
+from doorbuster.program import Entry, Group
 from runtime.settings import REPOSITORY
 
 _SECTION = re.compile(r"^##@ (.+)$")
@@ -35,22 +37,31 @@ def make_targets() -> str:
 
 
 def commands() -> str:
-    """Return a section with usage and options for each command of `doorbuster`."""
-    from lab.cli.commands import main
+    """Return a section for each command of `doorbuster`, in the order of its help."""
+    from doorbuster.commands import main
 
     context = click.Context(main, info_name="doorbuster")
-    parts = []
-    for name in main.list_commands(context):
-        command = main.get_command(context, name)
-        assert command is not None
-        parts.append(_section(click.Context(command, context, name), command))
-    return "\n".join(parts)
+    return "\n".join(
+        text
+        for section in main.sections
+        for text in (f"### doorbuster: {section.title}", "", *_sections(section.entries, context))
+    )
+
+
+def _sections(entries: Iterable[Entry | Group], parent: click.Context) -> Iterator[str]:
+    for entry in entries:
+        command = entry.load()
+        context = click.Context(command, parent, entry.name)
+        if isinstance(entry, Group):
+            yield from _sections(entry.entries, context)
+        else:
+            yield _section(context, command)
 
 
 def _section(context: click.Context, command: click.Command) -> str:
     help_text = inspect.cleandoc(command.help or "").replace("\b\n", "").replace("<", "&lt;")
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    lines = [f"### doorbuster {command.name}", "", help_text, "", "```text", usage, "```", ""]
+    lines = [f"#### {context.command_path}", "", help_text, "", "```text", usage, "```", ""]
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
     rows = [record for one in options if (record := one.get_help_record(context))]
     if rows:

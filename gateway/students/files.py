@@ -79,7 +79,7 @@ def checked(file: PolicyFile) -> PolicyFile:
         raise PolicyError(
             "policy",
             f"{file.name}: {found[0]}{more}",
-            "a pure policy; `doorbuster check-policy` says all of it",
+            "a pure policy; `doorbuster policy check` says all of it",
         )
     remember(file)
     return file

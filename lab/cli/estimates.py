@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from common import log_tail
+from lab.cli.faults import LabCommand
 from lab.durations import duration
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
@@ -169,7 +170,7 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
     return is_simulated and (group == "simulated" or one.estimate(lab).real_s <= QUICK_S)
 
 
-@click.command("estimates")
+@click.command("estimates", cls=LabCommand)
 @click.option(
     "--run",
     "names",
@@ -214,7 +215,7 @@ def estimates_command(names: tuple[str, ...], markdown: bool) -> None:
 
 def _run(one: Entry) -> str:
     """Run it as the command line does; return why it failed, or nothing."""
-    program = [sys.executable, "-m", "lab.cli.command_line", *one.arguments, "--fresh"]
+    program = [sys.executable, "-m", "doorbuster", *one.arguments, "--fresh"]
     ended: Any = subprocess.run(program, capture_output=True, text=True, check=False)
     if ended.returncode == 0:
         return ""

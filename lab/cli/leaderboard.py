@@ -1,12 +1,13 @@
 """The command `doorbuster leaderboard`."""
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from lab.cli.executor_options import FRESH, broker_of, spread
 from lab.cli.experiment_options import overridable, with_options
+from lab.cli.experiments import carry_out
+from lab.cli.faults import TimedCommand
 from lab.errors import SpecError
 from lab.leaderboard import PARTS, SIMULATED_PARTS, TUNING_PART
 from lab.spec.experiment import Spec, changed, load_spec
@@ -19,91 +20,83 @@ QUICK_REPORT = {"load__sessions": 1500, "repetitions": 2}
 """Quick reports on robustness and hysteresis."""
 FAIRNESS = {"load__rho": [1.4]}
 
-Carry = Callable[..., None]
-"""Run the comparison of a spec and report it."""
 
+@click.command(cls=TimedCommand)
+@click.argument("part", type=click.Choice(PARTS), default="board")
+@click.option(
+    "--engine",
+    type=click.Choice(list(SPECS)),
+    default="simulated",
+    show_default=True,
+    help="In virtual time, or on the running appliance.",
+)
+@click.option("--quick", is_flag=True, help="Fewer customers: wide intervals.")
+@click.option(
+    "--recovery/--no-recovery",
+    default=True,
+    help="Measure missing seconds to recover after a rush, too (board, all).",
+)
+@FRESH
+@spread
+@overridable
+def leaderboard(
+    part: str,
+    engine: str,
+    quick: bool,
+    recovery: bool,
+    fresh: bool,
+    processes: int | None,
+    celery: str | None,
+    **given: Any,
+) -> None:
+    """Rank the policies by how near each comes to the best possible result.
 
-def leaderboard_command(carry_out: Carry) -> click.Command:
-    """Return the command; `carry_out(spec, fresh=, processes=, broker=)` runs a comparison."""
+    The command writes a page with pictures and tables for each PART. After an interruption,
+    the same command resumes.
 
-    @click.command()
-    @click.argument("part", type=click.Choice(PARTS), default="board")
-    @click.option(
-        "--engine",
-        type=click.Choice(list(SPECS)),
-        default="simulated",
-        show_default=True,
-        help="In virtual time, or on the running appliance.",
-    )
-    @click.option("--quick", is_flag=True, help="Fewer customers: wide intervals.")
-    @click.option(
-        "--recovery/--no-recovery",
-        default=True,
-        help="Measure missing seconds to recover after a rush, too (board, all).",
-    )
-    @FRESH
-    @spread
-    @overridable
-    def leaderboard(
-        part: str,
-        engine: str,
-        quick: bool,
-        recovery: bool,
-        fresh: bool,
-        processes: int | None,
-        celery: str | None,
-        **given: Any,
-    ) -> None:
-        """Rank the policies by how near each comes to the best possible result.
-
-        The command writes a page with pictures and tables for each PART. After an interruption,
-        the same command resumes.
-
-        \b
-        PART is one of:
-          board       every policy at six loads: ranks, the effect of each of DOOR's
-                      steps, fairness, seconds to recover after a rush (the default)
-          robustness  the same with other customers, another server and bursts
-          hysteresis  how long the shop stays slow after a one-minute rush
-          fairness    the board at one load: which sessions complete, and how soon
-                      the others are turned away
-          bound       whether any policy exceeds the bound, in runs of three lengths
-          tuning      the same number of settings of every policy, HAProxy and nginx
-                      on other seeds; the best setting becomes the tuned row
-          all         board, robustness, hysteresis and bound
-        """
-        if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):
-            raise SpecError(
-                f"--engine live: {part} is simulated; allowed: with board, hysteresis or fairness"
-            )
-        if engine == "live" and (processes is not None or celery is not None):
-            option = "--processes" if celery is None else "--celery"
-            raise SpecError(
-                f"{option}: live runs run here, one at a time; allowed: with simulated runs"
-            )
-        if part in (*SIMULATED_PARTS, TUNING_PART) and given["rho"] is not None:
-            raise SpecError(f"--rho: {part} has fixed loads; allowed: with board or fairness")
-        if part == "bound" and (given["sessions"], given["duration_s"]) != (None, None):
-            option = "--duration-s" if given["sessions"] is None else "--sessions"
-            raise SpecError(f"{option}: {part} has fixed lengths; allowed: with another part")
-        broker = broker_of(celery)
-        spec = Spec() if part == TUNING_PART else _spec(engine, part, quick=quick, given=given)
-        if part == TUNING_PART:
-            _tune(given, quick=quick, fresh=fresh, processes=processes, broker=broker)
-            return
-        options: dict[str, Any] = {"fresh": fresh, "processes": processes, "broker": broker}
-        wants_recovery = recovery and part in ("board", "all")
-        if engine == "live" and (part == "hysteresis" or wants_recovery):
-            _measure_recovery(carry_out, spec, **options)
-        elif part == "hysteresis" or (wants_recovery and (fresh or not _is_recovery_known(spec))):
-            _study("hysteresis", spec, quick=quick, **options)
-        if part not in SIMULATED_PARTS:
-            carry_out(spec, **options)
-        for study in SIMULATED_PARTS:
-            if study != "hysteresis" and part in (study, "all"):
-                _study(study, spec, quick=quick, **options)
-
-    return leaderboard
+    \b
+    PART is one of:
+      board       every policy at six loads: ranks, the effect of each of DOOR's
+                  steps, fairness, seconds to recover after a rush (the default)
+      robustness  the same with other customers, another server and bursts
+      hysteresis  how long the shop stays slow after a one-minute rush
+      fairness    the board at one load: which sessions complete, and how soon
+                  the others are turned away
+      bound       whether any policy exceeds the bound, in runs of three lengths
+      tuning      the same number of settings of every policy, HAProxy and nginx
+                  on other seeds; the best setting becomes the tuned row
+      all         board, robustness, hysteresis and bound
+    """
+    if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):
+        raise SpecError(
+            f"--engine live: {part} is simulated; allowed: with board, hysteresis or fairness"
+        )
+    if engine == "live" and (processes is not None or celery is not None):
+        option = "--processes" if celery is None else "--celery"
+        raise SpecError(
+            f"{option}: live runs run here, one at a time; allowed: with simulated runs"
+        )
+    if part in (*SIMULATED_PARTS, TUNING_PART) and given["rho"] is not None:
+        raise SpecError(f"--rho: {part} has fixed loads; allowed: with board or fairness")
+    if part == "bound" and (given["sessions"], given["duration_s"]) != (None, None):
+        option = "--duration-s" if given["sessions"] is None else "--sessions"
+        raise SpecError(f"{option}: {part} has fixed lengths; allowed: with another part")
+    broker = broker_of(celery)
+    spec = Spec() if part == TUNING_PART else _spec(engine, part, quick=quick, given=given)
+    if part == TUNING_PART:
+        _tune(given, quick=quick, fresh=fresh, processes=processes, broker=broker)
+        return
+    options: dict[str, Any] = {"fresh": fresh, "processes": processes, "broker": broker}
+    wants_recovery = recovery and part in ("board", "all")
+    if engine == "live" and (part == "hysteresis" or wants_recovery):
+        _measure_recovery(spec, **options)
+    elif part == "hysteresis" or (wants_recovery and (fresh or not _is_recovery_known(spec))):
+        _study("hysteresis", spec, quick=quick, **options)
+    if part not in SIMULATED_PARTS:
+        carry_out(spec, **options)
+    for study in SIMULATED_PARTS:
+        if study != "hysteresis" and part in (study, "all"):
+            _study(study, spec, quick=quick, **options)
 
 
 def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec:
@@ -157,7 +150,7 @@ def _is_recovery_known(spec: Spec) -> bool:
     return recovery.is_complete(found, spec)
 
 
-def _measure_recovery(carry_out: Carry, spec: Spec, *, fresh: bool, **options: Any) -> None:
+def _measure_recovery(spec: Spec, *, fresh: bool, **options: Any) -> None:
     """Run the rush live where its runs are missing, and print the recovery of each row."""
     from lab.leaderboard import recovery
     from lab.machine.description import describe_versions

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from hosting.errors import HostingError
 from hosting.option_types import Finite
+from lab.cli.faults import LabCommand
 from lab.cli.platform_options import of_platform, platform_options
 from lab.errors import ExperimentError
 from lab.machine.description import live_run_lock
@@ -45,7 +46,7 @@ class Figures:
         return cls(time.monotonic(), connections, application.cpu_s())
 
 
-@click.command("platform")
+@click.command(cls=LabCommand)
 @of_platform
 @click.option(
     "--port",

@@ -11,7 +11,7 @@ from lab.baselines.sheets import PROXIES
 INTRODUCTION = """\
 # Policies
 
-`doorbuster policies --markdown` writes this page from the code. Times are paper seconds.
+`doorbuster policy list --markdown` writes this page from the code. Times are paper seconds.
 An experiment names one queueing policy and one admission policy before it; any two combine.
 A [baseline proxy](peers.md) can take the gateway's place.
 To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).

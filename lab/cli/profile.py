@@ -9,6 +9,7 @@ import click
 
 from hosting.errors import HostingError
 from hosting.option_types import Finite
+from lab.cli.faults import LabCommand
 from lab.cli.platform_options import (
     CPUS_OPTION,
     KEY_OPTION,
@@ -31,7 +32,7 @@ SESSIONS = 20
 INTERACTIONS_MEAN = 50.0
 
 
-@click.command("profile-connections")
+@click.command("profile-connections", cls=LabCommand)
 @KEY_OPTION
 @TIME_SCALE_OPTION
 @PROFILE_OPTION

@@ -177,7 +177,7 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
         "DOORBUSTER_RESULTS_DIR": str(work / "results"),
         "DOORBUSTER_POSTGRES_PORT": _NO_PORT,
     }
-    command = [sys.executable, "-m", "lab.cli.command_line", *part.words(quick=quick)]
+    command = [sys.executable, "-m", "doorbuster", *part.words(quick=quick)]
     began_s = time.monotonic()
     with log:
         process = subprocess.Popen(

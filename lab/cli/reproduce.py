@@ -6,6 +6,7 @@ import click
 
 from common.shared_settings import MOST_BANNERS
 from lab.cli.executor_options import FRESH, broker_of, spread
+from lab.cli.faults import TimedCommand
 from lab.errors import SpecError
 from lab.runner.estimates import cpus_here
 from lab.studies.registry import PAPERS
@@ -18,7 +19,7 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 """Options that a paper has if its study names them."""
 
 
-@click.command()
+@click.command(cls=TimedCommand)
 @click.argument("paper", type=click.Choice(list(PAPERS)))
 @click.option(
     "--engine",

@@ -1,7 +1,7 @@
 """The writer of results to PostgreSQL, for Grafana, psql and notebooks.
 
-Nothing depends on this database. If it is missing, one line reports it, and `doorbuster publish`
-writes everything later.
+Nothing depends on this database. If it is missing, one line reports it, and `doorbuster results
+publish` writes everything later.
 """
 
 from collections.abc import Callable, Iterable, Mapping

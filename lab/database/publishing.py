@@ -112,4 +112,4 @@ def keep_in_step(
 
 
 def _warning(fault: Exception) -> str:
-    return f"Warning: not written ({fault}); `doorbuster publish` does it later."
+    return f"Warning: not written ({fault}); `doorbuster results publish` does it later."

@@ -1,5 +1,5 @@
 -- The results in PostgreSQL: what Grafana, psql or a notebook asks. One statement of the truth stays the result folder;
--- everything here is made from it, so a newer form of these tables replaces the older one (`doorbuster publish` fills it).
+-- everything here is made from it, so a newer form of these tables replaces the older one (`doorbuster results publish` fills it).
 -- Units are in the names: _s are paper seconds, _rps per paper second, _ratio is 1 at 100 %.
 
 DROP SCHEMA IF EXISTS results CASCADE;

@@ -196,7 +196,7 @@ def table(board: Spec, found: Mapping[str, Recovery]) -> Table:
 def how(board: Spec) -> str:
     """Return the command that measures recoveries."""
     engine = " --engine live" if board.engine == "live" else ""
-    return f"`doorbuster leaderboard hysteresis{engine}` does, then `doorbuster report`."
+    return f"`doorbuster leaderboard hysteresis{engine}` does, then `doorbuster results draw`."
 
 
 def note() -> str:

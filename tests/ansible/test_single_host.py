@@ -88,7 +88,7 @@ def test_it_does_what_it_is_for(lab: Machines) -> None:
 
 
 def test_accounts_are_made_on_the_host(lab: Machines) -> None:
-    made = lab.ssh("here", "doorbuster-console students -", "name\nada\ngrace\n")
+    made = lab.ssh("here", "doorbuster class students -", "name\nada\ngrace\n")
     assert [line.split(",")[0] for line in made.splitlines()] == ["ada", "grace"]
 
 

@@ -165,7 +165,7 @@ class Native(Runtime):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         psutil.wait_procs(everything, PATIENCE_S)
-        _said(self.console.environment, sys.executable, "-m", "runtime", "up")
+        _said(self.console.environment, sys.executable, "-m", "doorbuster", "up")
 
     @contextmanager
     def without(self, part: str) -> Iterator[None]:
@@ -239,7 +239,7 @@ class Docker(Runtime):
         return int(state["Pid"]), str(state["StartedAt"])
 
     def _compose(self, *arguments: str) -> str:
-        return _said(self._environment, sys.executable, "-m", "runtime", "compose", *arguments)
+        return _said(self._environment, sys.executable, "-m", "doorbuster", "compose", *arguments)
 
 
 def _with_children(pid: int) -> list[psutil.Process]:

@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Containers:
-    """`python -m runtime …` as the Makefile calls it, with RUNTIME=docker."""
+    """`doorbuster …` as the Makefile calls it, with RUNTIME=docker."""
 
     def __init__(self, folder: Path) -> None:
         kept = {
@@ -75,7 +75,7 @@ class Containers:
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-m", "runtime", *command],
+            [sys.executable, "-m", "doorbuster", *command],
             cwd=REPOSITORY,
             env=self.environment,
             stdin=subprocess.DEVNULL,

@@ -208,7 +208,7 @@ def test_a_command_beside_the_appliance_is_not_on_the_shops_cpus(containers: Con
 
 def test_accounts_are_made_inside(containers: Containers) -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "runtime", "run", "python", "-m", "lab.console", "students", "-"],
+        [sys.executable, "-m", "doorbuster", "run", "python", "-m", "lab.console", "students", "-"],
         cwd=REPOSITORY,
         env=containers.environment,
         input="name\nada\ngrace\n",

@@ -47,7 +47,7 @@ def appliance():
 
 def _runtime(command, environment):
     done = subprocess.run(
-        [sys.executable, "-m", "runtime", command],
+        [sys.executable, "-m", "doorbuster", command],
         cwd=REPOSITORY,
         env=environment,
         capture_output=True,

@@ -7,7 +7,9 @@ import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from lab.cli import commands
+import click
+
+from doorbuster.commands import main
 from lab.cli.experiment_options import with_options
 from lab.spec.experiment import Spec, load_spec, read_spec
 from runtime.settings import REPOSITORY
@@ -35,7 +37,6 @@ SIMPLE = (
 _KEYWORDS = ("for", "done", "[")
 _REDIRECTION = re.compile(r"\s\d?(?:>&\d|[<>]\s*\S+)")
 _PYTHON = (".venv/bin/python", "-m")
-_RUNTIME = ("up", "down", "status", "logs", "compose", "doctor", "certs", "token", "reset")
 _EXPERIMENTS = ("compare", "simulate", "run")
 
 
@@ -100,26 +101,26 @@ def _made(argv: Sequence[str]) -> list[list[str]]:
 
 
 def _module(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
-    name, *rest = argv
-    if name == "runtime" and rest[0] == "doorbuster":
-        return _doorbuster(rest[1:], files)
-    if name == "runtime" and rest[0] == "run":
-        rest = rest[1:]
-        return _module(rest[2:], files) if rest[0].endswith("python") else check(rest, files)
-    if name == "runtime" and rest[0] not in _RUNTIME:
-        raise ValueError(f"runtime {rest[0]}: no such command")
+    name, *_ = argv
     if importlib.util.find_spec(name) is None:
         raise ValueError(f"{name}: no such module")
     return []
 
 
 def _doorbuster(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
-    name, *rest = argv
-    if name not in commands.main.commands:
-        raise ValueError(f"doorbuster {name}: no such command")
+    context, rest = click.Context(main, info_name="doorbuster"), list(argv)
+    while isinstance(context.command, click.Group):
+        name, command, rest = context.command.resolve_command(context, rest)
+        assert name is not None
+        assert command is not None
+        if not isinstance(command, click.Group):
+            break
+        context = click.Context(command, context, name)
     if "--help" in rest:
         return []
-    context = commands.main.commands[name].make_context(name, list(rest))
+    if name == "exec":
+        return _module(rest[2:], files) if rest[0].endswith("python") else check(rest, files)
+    context = command.make_context(name, rest)
     if name not in _EXPERIMENTS:
         return []
     given = dict(context.params)

@@ -17,7 +17,7 @@ from runtime.supervision import end, left_over
 
 
 class Appliance:
-    """`python -m runtime …` as the Makefile calls it."""
+    """`doorbuster …` as the Makefile calls it."""
 
     def __init__(self, variables: dict[str, str]) -> None:
         self.variables = variables
@@ -33,7 +33,7 @@ class Appliance:
     def run(self, *command: str, timeout_s: float = 300, **variables: str) -> tuple[int, str]:
         """Run the command; return the exit code and all output."""
         done = subprocess.run(
-            [sys.executable, "-m", "runtime", *command],
+            [sys.executable, "-m", "doorbuster", *command],
             cwd=REPOSITORY,
             env={"PATH": "/usr/bin:/bin", **self.variables, **variables},
             stdin=subprocess.DEVNULL,
@@ -49,7 +49,7 @@ class Appliance:
     def running(self, *command: str) -> Iterator["subprocess.Popen[str]"]:
         """Yield the command while it runs; its output can be read as it comes."""
         with subprocess.Popen(
-            [sys.executable, "-m", "runtime", *command],
+            [sys.executable, "-m", "doorbuster", *command],
             cwd=REPOSITORY,
             env={"PATH": "/usr/bin:/bin", **self.variables},
             stdout=subprocess.PIPE,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from doorbuster.commands import main
 from runtime import certificates
-from runtime.__main__ import main
 from runtime.certificate_files import CertificateError, CertificateFiles
 from tests.runtime.conftest import Appliance
 from tests.runtime.dates import in_days

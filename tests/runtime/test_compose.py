@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime import __main__ as command_line
+from runtime import commands as command_line
 from runtime import compose
 from runtime.compose_engine import EngineError
 from runtime.compose_settings import Project

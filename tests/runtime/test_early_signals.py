@@ -11,7 +11,7 @@ from runtime.settings import REPOSITORY
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 COMMANDS = [
-    ["lab.cli.command_line", "policies"],
+    ["doorbuster", "policy", "list"],
     ["hosting", "ecm-status", "--socket", "/nowhere"],
 ]
 AT_CLICK = """

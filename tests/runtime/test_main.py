@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common import ports
-from runtime import __main__ as command_line
+from runtime import commands as command_line
 from runtime.compose_engine import EngineError
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, load
@@ -29,7 +29,7 @@ def clone(tmp_path: Path) -> Path:
 
 def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "runtime", *command],
+        [sys.executable, "-m", "doorbuster", *command],
         cwd=clone,
         env={"PATH": os.defpath, "RUNTIME": "native"},
         stdin=subprocess.DEVNULL,

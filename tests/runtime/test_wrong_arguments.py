@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from bench import classroom, console, own_answers, policies, sessions
+from doorbuster.commands import main
 from runtime import compose_engine
-from runtime.__main__ import main
 from runtime.one_line import OneLineGroup
 from runtime.settings import REPOSITORY
 from tests.runtime import docker_program
@@ -27,7 +27,7 @@ from tests.runtime.test_compose_engine import told
         (own_answers.main, "--nope", "--nope"),
         (classroom.main, "--lesson x", "'a class', 'a class and three who attack'"),
         (main, "compose", 'ARGS: nothing is asked for; allowed: as of docker compose, ARGS="ps"'),
-        (main, "nope", "no command 'nope'; allowed: certs, compose, "),
+        (main, "nope", "no command 'nope'; allowed: doctor, up, "),
     ],
 )
 def test_commands(command: click.Command, arguments: str, said: str) -> None:

@@ -106,7 +106,7 @@ class ProjectCopy:
 
     def doorbuster(self, *arguments: str) -> str:
         """Return what a command prints there."""
-        return self.python("-m", "lab.cli.command_line", *arguments)
+        return self.python("-m", "doorbuster", *arguments)
 
     def pages(self, *addresses: str) -> str:
         """Return pages of the console there."""

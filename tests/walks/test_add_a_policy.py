@@ -46,7 +46,7 @@ def register(copy: ProjectCopy, module: str, line: str, after: str) -> None:
     """Do the guide's second and third step, and write the page of data sheets."""
     copy.take(f"gateway/policies/{module}.py")
     copy.replace(REGISTRY, after, after + line)
-    copy.write("docs/policies.md", copy.doorbuster("policies", "--markdown"))
+    copy.write("docs/policies.md", copy.doorbuster("policy", "list", "--markdown"))
     assert copy.touched() == {f"gateway/policies/{module}.py", REGISTRY, "docs/policies.md"}
 
 
@@ -56,7 +56,7 @@ def test_a_policy_takes_three_files(copy: ProjectCopy) -> None:
     after = '    "waiting-room": Entry("waiting_room", "WAITING_ROOM", "waiting_room"),\n'
     register(copy, "stale", line, after)
     assert "\n### stale\n" in (copy.folder / "docs/policies.md").read_text(encoding="utf-8")
-    assert "\nstale\n" in copy.doorbuster("policies")
+    assert "\nstale\n" in copy.doorbuster("policy", "list")
     said = copy.doorbuster("simulate", "--policies", "sq,stale", *SIMULATED)
     assert "Counts reconcile in all 2 runs" in said
     (tables,) = (copy.folder / "results").glob("*/tables.md")

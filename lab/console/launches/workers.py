@@ -204,7 +204,7 @@ def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str
         spec = folder / "spec.toml"
         spec.write_text(launch.spec, encoding="utf-8")
         arguments = ["run", str(spec), "--fresh", *arguments]
-    program = [sys.executable, "-m", "lab.cli.command_line", *arguments]
+    program = [sys.executable, "-m", "doorbuster", *arguments]
     # Simulations get what a live run leaves free, so its measurements stay the same.
     return pinned.command(
         LAB.other_cpus,

@@ -74,7 +74,7 @@ def _of_child(function: str, argument: object) -> Any:
     except BoundsExceededError as fault:
         raise ExperimentError(
             f"Its logs are too large for the console: {fault}. The command line has no such limit: "
-            "doorbuster report FOLDER."
+            "doorbuster results draw FOLDER."
         ) from None
     except BoundedError as fault:
         raise ExperimentError(str(fault)) from None

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.results.comparison import ComparisonResult
 from lab.runner.comparison import plan
 from lab.spec.experiment import Spec, changed, load_spec
@@ -62,8 +62,8 @@ def doorbuster(*arguments):
         ("simulate --celery amqp://x", ["--celery", "redis://host:port/database"]),
         ("simulate --celery redis://h:port/1", ["broker", "redis://host:port/database"]),
         ("worker --broker nonsense", ["broker", "redis://host:port/database"]),
-        ("report /nowhere", ["FOLDER", "plan.json"]),
-        ("publish x", ["unexpected extra argument (x)"]),
+        ("results draw /nowhere", ["FOLDER", "plan.json"]),
+        ("results publish x", ["unexpected extra argument (x)"]),
         ("simulate leaderbord", ["'leaderbord'", "leaderboard", "sbac-live"]),
         ("nope", ["nope"]),
     ],
@@ -81,7 +81,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
     [
         ("compare", ["make up"]),
         ("capacity", ["make up"]),
-        ("report", ["make compare"]),
+        ("results draw", ["make compare"]),
         (
             "simulate --celery redis://127.0.0.1:1/1",
             ["No Redis answers", "DOORBUSTER_CELERY_BROKER"],
@@ -98,7 +98,7 @@ def test_what_fails_is_said_in_one_line(results, arguments, words):
 
 def test_a_bad_setting_is_named(results, monkeypatch):
     monkeypatch.setenv("DOORBUSTER_CELERY_BROKER", "amqp://x")
-    status, said = doorbuster("report")
+    status, said = doorbuster("results", "draw")
     assert status == 1
     assert "DOORBUSTER_CELERY_BROKER=amqp://x" in said
 
@@ -121,7 +121,7 @@ def test_a_simulation_fills_the_folder_that_a_report_reads(results):
     assert folder.facts("capacity")["median_rps"] == pytest.approx(5.6, rel=0.01)
     assert {run.name for run in (path / "runs").iterdir()} == {p.folder for p in folder.plan()}
     assert (folder.figures / "throughput.png").is_file()
-    assert CliRunner().invoke(main, ["report", str(path)]).exit_code == 0
+    assert CliRunner().invoke(main, ["results", "draw", str(path)]).exit_code == 0
 
 
 def test_an_interrupted_simulation_is_resumed_by_the_same_command(results):
@@ -141,7 +141,7 @@ def test_an_interrupted_simulation_is_resumed_by_the_same_command(results):
 
 def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
     temporary = tmp_path_factory.mktemp("temporary")
-    command = [sys.executable, "-m", "lab.cli.command_line", "simulate"]
+    command = [sys.executable, "-m", "doorbuster", "simulate"]
     command += ["--policies", "sq", "--rho", "1.4,0.9,0.8", "--sessions", "1000000"]
     with subprocess.Popen(
         [*command, "--repetitions", "1", "--processes", "2"],
@@ -188,7 +188,7 @@ def test_a_full_disk_is_told_in_a_line(results):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
-        status, said = doorbuster("report", str(path))
+        status, said = doorbuster("results", "draw", str(path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert status == 1
@@ -239,6 +239,6 @@ def test_damaged_attempts_are_named(results):
     CliRunner().invoke(main, ["simulate", *SMALL])
     (file,) = list(results.glob("*/runs/001-*/attempts.parquet"))
     file.write_bytes(b"rubbish")
-    status, said = doorbuster("report")
+    status, said = doorbuster("results", "draw")
     assert status == 1
     assert str(file) in said

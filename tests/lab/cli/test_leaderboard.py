@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.leaderboard import BOARD_FILE
 from lab.leaderboard.ablation import STEPS
 from lab.results.comparison import ComparisonResult

@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.cli.platform import Figures, row
 
 COSTS = "--cto 0.1 --ctn 0.3"

@@ -8,7 +8,7 @@ PAGE = Path(__file__).parents[3] / "docs/policies.md"
 
 
 def test_the_page_is_what_the_code_says():
-    fix = ".venv/bin/doorbuster policies --markdown > docs/policies.md"
+    fix = ".venv/bin/doorbuster policy list --markdown > docs/policies.md"
     assert PAGE.read_text(encoding="utf-8") == as_markdown(sheets()), fix
 
 

@@ -3,7 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.machine.progress_file import VARIABLE, ProgressFile
 from lab.results.metrics import Results
 from lab.studies import live

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from psycopg import sql
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.database import publishing as results_publishing
 from lab.database.database import ResultsDatabase
 from lab.database.schema import READER, ResultsDatabaseError
@@ -313,7 +313,7 @@ def test_a_database_that_is_not_there_costs_one_line(lab, result):
         published.run(result, result.plan()[0])
     assert len(said) == 1
     assert said[0].startswith("Warning: ")
-    assert "doorbuster publish" in said[0]
+    assert "doorbuster results publish" in said[0]
     assert "\n" not in said[0]
 
 
@@ -338,11 +338,11 @@ def test_the_command_says_what_it_wrote_and_what_is_wrong(lab, result, monkeypat
         "RESULTS_DIR": str(result.path.parent),
     }.items():
         monkeypatch.setenv(f"DOORBUSTER_{name}", value)
-    done = CliRunner().invoke(main, ["publish"])
+    done = CliRunner().invoke(main, ["results", "publish"])
     assert done.exit_code == 0, done.output
     assert "1 results are in" in done.output
     monkeypatch.setenv("DOORBUSTER_POSTGRES_PORT", "1")
-    done = CliRunner().invoke(main, ["publish"])
+    done = CliRunner().invoke(main, ["results", "publish"])
     assert done.exit_code == 1
     assert done.stderr.startswith("Error: PostgreSQL at ")
     with pytest.raises(ResultsDatabaseError):

@@ -241,7 +241,7 @@ def test_a_broker_that_cannot_be_reached_is_one_line(address, fault, hint):
 @pytest.mark.long
 def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
     environment = {**os.environ, "DOORBUSTER_RESULTS_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "lab.cli.command_line"]
+    command = [sys.executable, "-m", "doorbuster"]
     here = (
         "simulate",
         "--policies",

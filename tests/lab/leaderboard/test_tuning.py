@@ -3,8 +3,8 @@
 import pytest
 from click.testing import CliRunner
 
+from doorbuster.commands import main
 from gateway.policies.sheet import Parameter
-from lab.cli.commands import main
 from lab.leaderboard import tuning
 from lab.results.metrics import Results
 from lab.spec.experiment import changed, load_spec

@@ -7,8 +7,8 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
+from doorbuster.commands import main
 from lab.cli import reference_results as reference_making
-from lab.cli.commands import main
 from lab.cli.reference_results import PARTS
 from lab.console.results import result_list
 from lab.errors import ExperimentError
@@ -68,16 +68,16 @@ def test_a_copy_elsewhere_is_no_reference(tmp_path):
 
 
 def test_the_newest_result_is_never_a_reference(tmp_path):
-    """`doorbuster report` without a folder finds nothing where nothing has been made."""
+    """`doorbuster results draw` without a folder finds nothing where nothing has been made."""
     with pytest.raises(ExperimentError, match="No result"):
         ComparisonResult.newest(tmp_path)
 
 
 def test_no_command_edits_a_reference():
-    """`doorbuster report` refuses the folder of a reference and names it."""
+    """`doorbuster results draw` refuses the folder of a reference and names it."""
     folder = next(part.folder for part in PARTS if part.name == "race")
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    done = CliRunner().invoke(main, ["report", str(folder)])
+    done = CliRunner().invoke(main, ["results", "draw", str(folder)])
     assert done.exit_code == 2
     assert "is included in Doorbuster" in done.output
     assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
@@ -85,7 +85,7 @@ def test_no_command_edits_a_reference():
 
 def test_an_unknown_part_is_refused():
     """The refusal names the part and all that are allowed."""
-    done = CliRunner().invoke(main, ["reference-results", "nonsense"])
+    done = CliRunner().invoke(main, ["results", "reference", "nonsense"])
     assert done.exit_code == 2
     assert "'nonsense'" in done.output
     assert "hysteresis" in done.output

@@ -6,7 +6,7 @@ import os
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.cli.estimates import chosen, entries, table, taken
 from lab.machine import speeds
 from lab.machine.progress_file import ProgressFile

@@ -30,7 +30,7 @@ SCALE = ("--time-scale", "20")
 
 def start(environment, *arguments):
     return subprocess.Popen(
-        [sys.executable, "-m", "lab.cli.command_line", *arguments],
+        [sys.executable, "-m", "doorbuster", *arguments],
         cwd=REPOSITORY,
         env=environment,
         stdout=subprocess.PIPE,

@@ -80,7 +80,7 @@ def test_a_child_process_parses_and_refuses() -> None:
 def test_the_command_line_refuses_in_one_line(tmp_path: Path, what: str) -> None:
     """`doorbuster run` shows the refusal and no traceback."""
     (tmp_path / "evil.toml").write_text(EVIL[what][0])
-    command = [sys.executable, "-m", "lab.cli.command_line", "run", "evil.toml"]
+    command = [sys.executable, "-m", "doorbuster", "run", "evil.toml"]
     made = subprocess.run(
         command,
         cwd=tmp_path,

@@ -222,9 +222,9 @@ def test_without_a_layer_that_is_needed_no_test_is_run(layer, folder, monkeypatc
 
 
 def test_the_command_passes_arguments_and_the_exit_status(folder):
-    """`doorbuster test-own` takes pytest's options; a failure is a status of 1."""
+    """`doorbuster policy test` takes pytest's options; a failure is a status of 1."""
     written(folder, "def test_a(): pass\ndef test_b(): assert False\n")
-    command = [DOORBUSTER, "test-own", "-q"]
+    command = [DOORBUSTER, "policy", "test", "-q"]
 
     def ran(*arguments):
         return subprocess.run(
@@ -243,7 +243,7 @@ def test_it_ends_with_the_command(folder):
     text = "import os, time\ndef test_it():\n    print('pid', os.getpid(), flush=True)\n"
     written(folder, text + "    time.sleep(3600)\n")
     process = subprocess.Popen(
-        [DOORBUSTER, "test-own", "-q", "-s"],
+        [DOORBUSTER, "policy", "test", "-q", "-s"],
         cwd=folder.parent,
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -28,7 +28,7 @@ import lab
 import django
 import os
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.cli.estimates import COMMANDS, entries
 from lab.cli.reference_results import PARTS
 from lab.studies.registry import PAPERS

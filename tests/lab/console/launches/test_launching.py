@@ -234,6 +234,6 @@ def commands_of(console) -> list[int]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if "lab.cli.command_line" in words and any(str(console.state) in word for word in words):
+        if "doorbuster" in words and any(str(console.state) in word for word in words):
             found.append(process.pid)
     return found

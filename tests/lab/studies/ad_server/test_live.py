@@ -29,7 +29,7 @@ from tests.waiting import until
 # The command on a grid of six cells; the published clients take minutes. Somebody may be editing
 # code while the test runs: what was interrupted shall be resumed all the same.
 SMALL = """
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.studies.ad_server import cases
 from lab.studies import live
 

@@ -80,7 +80,7 @@ def test_what_real_clients_leave_is_read_as_the_report_shows_it(appliance, tmp_p
     file = tmp_path / "spec.toml"
     file.write_text(spec.to_toml())
     made = subprocess.run(
-        [sys.executable, "-m", "lab.cli.command_line", "run", str(file)],
+        [sys.executable, "-m", "doorbuster", "run", str(file)],
         cwd=REPOSITORY,
         env={**appliance, "DOORBUSTER_RESULTS_DIR": str(tmp_path / "results")},
         capture_output=True,

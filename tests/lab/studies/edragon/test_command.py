@@ -5,7 +5,7 @@ import csv
 import pytest
 from click.testing import CliRunner
 
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.files.documents import read_json
 from lab.studies.edragon import cases as edragon_cases
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from common import cpus
-from lab.cli.commands import main
+from doorbuster.commands import main
 from lab.engines.hosted.connection_costs import ConnectionCosts, keep
 from lab.engines.hosted.outcome import HostedApplication
 from lab.engines.hosted.run import Hosted, platform_options

@@ -1,14 +1,12 @@
-"""The command line `python -m runtime`, which the Makefile calls.
+"""The commands that start, stop and show the appliance.
 
 An error reaches a person as one line with the fix, without a traceback.
 """
 
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import FrameType
 
 import click
 
@@ -28,7 +26,6 @@ from runtime import doctor as doctor_module
 from runtime import down as down_module
 from runtime import status as status_module
 from runtime import up as up_module
-from runtime.one_line import OneLineGroup
 from runtime.postgres import PostgresError
 from runtime.progress import Progress
 from runtime.redis_server import RedisError
@@ -50,12 +47,7 @@ EXPLAINED = (
 )
 
 
-@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """Start, stop and look at the appliance on this machine."""
-
-
-@main.command()
+@click.command()
 def up() -> None:
     """Start everything and wait until it is healthy."""
     _explained(_up)
@@ -78,7 +70,7 @@ def _up(settings: Settings, progress: Progress) -> None:
     up_module.up(settings, progress)
 
 
-@main.command()
+@click.command()
 def down() -> None:
     """Stop everything."""
     _explained(_down, _load_or_warn)
@@ -103,7 +95,7 @@ def _stop(settings: Settings, progress: Progress) -> None:
         down_module.down(settings, progress)
 
 
-@main.command()
+@click.command()
 def reset() -> None:
     """Stop everything and empty the state folder; results stay."""
     _explained(_reset)
@@ -114,7 +106,7 @@ def _reset(settings: Settings, progress: Progress) -> None:
     down_module.reset(settings, progress, _stop, lambda: compose.forget(settings, progress))
 
 
-@main.command()
+@click.command()
 def status() -> None:
     """Show what runs, where and since when."""
     _explained(_status, _load_or_warn)
@@ -128,13 +120,13 @@ def _status(settings: Settings, progress: Progress) -> None:
         status_module.status(settings, progress)
 
 
-@main.command()
+@click.command()
 def doctor() -> None:
     """Check this machine and print the fix for what is missing."""
     sys.exit(doctor_module.doctor(Progress()))
 
 
-@main.command()
+@click.command()
 @click.option(
     "--key", help="Kind of the server's key: ec-p256 (cheap, the default) or rsa-N with N bits."
 )
@@ -181,7 +173,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     )
 
 
-@main.command()
+@click.command()
 def token() -> None:
     """Print the header that callers of the admin API and the controller send, for curl -H @…"""
     _explained(_token, _load_or_warn)
@@ -196,7 +188,7 @@ def _token(settings: Settings, progress: Progress) -> None:
     click.echo(f"Authorization: Bearer {settings.inner_token}")
 
 
-@main.command()
+@click.command()
 @click.argument("services", nargs=-1)
 def logs(services: tuple[str, ...]) -> None:
     """Follow the logs of all SERVICES, or of those named."""
@@ -222,9 +214,9 @@ def _refuse_unknown(services: Iterable[str], there: Iterable[str]) -> None:
         raise click.UsageError(f"no log of {', '.join(unknown)}; allowed: {', '.join(there)}")
 
 
-@main.command(context_settings={"ignore_unknown_options": True})
+@click.command("exec", context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(command: tuple[str, ...]) -> None:
+def execute(command: tuple[str, ...]) -> None:
     """Run COMMAND with the appliance's settings, on the CPUs that are not the shop's.
 
     In containers the command runs in the container of the console's workers.
@@ -234,7 +226,7 @@ def run(command: tuple[str, ...]) -> None:
 
 def _become(settings: Settings, command: tuple[str, ...]) -> None:
     if choice.to_use(settings) == "docker":
-        _inside(settings, command)
+        sys.exit(_inside(settings, command))
     if not Supervisor(State(settings.state_dir)).is_running():
         raise StateError("this needs the running appliance; fix: make up")
     wrapped = pinned.command(settings.other_cpus, command)
@@ -243,28 +235,31 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
     os.execvpe(wrapped[0], wrapped, {**settings.environment(), "PATH": path})
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def doorbuster(arguments: tuple[str, ...]) -> None:
-    """Run the command `doorbuster`, where the appliance runs."""
-    _explained(lambda settings, progress: _doorbuster(settings, arguments), _load_or_warn)
+def run_inside(command: Sequence[str]) -> int | None:
+    """Run `command` in the container of the console's workers; return its exit status.
+
+    Returns None if the appliance does not run in containers. Prints a fault and ends the process as
+    the commands do.
+    """
+    status: int | None = None
+
+    def run(settings: Settings, progress: Progress) -> None:
+        nonlocal status
+        if choice.to_use(settings) == "docker":
+            status = _inside(settings, command)
+
+    _explained(run, _load_or_warn)
+    return status
 
 
-def _doorbuster(settings: Settings, arguments: tuple[str, ...]) -> None:
-    if choice.to_use(settings) == "docker":
-        _inside(settings, ("doorbuster", *arguments))
-    command = str(Path(sys.executable).with_name("doorbuster"))
-    os.execv(command, [command, *arguments])
-
-
-def _inside(settings: Settings, command: tuple[str, ...]) -> None:
+def _inside(settings: Settings, command: Sequence[str]) -> int:
     project = _project(settings)
     if not compose_exec.runs(project):
         raise StateError("this needs the running appliance; fix: make up")
-    sys.exit(compose_exec.run(project, command))
+    return compose_exec.run(project, command)
 
 
-@main.command("compose", context_settings={"ignore_unknown_options": True})
+@click.command("compose", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def compose_command(arguments: tuple[str, ...]) -> None:
     """Run `docker compose ARGUMENTS` on the appliance's containers."""
@@ -298,7 +293,6 @@ def _explained(
     command: Callable[[Settings, Progress], None], settings: Callable[[], Settings] = load
 ) -> None:
     progress = Progress()
-    signal.signal(signal.SIGTERM, _interrupted)
     try:
         command(settings(), progress)
     except EXPLAINED as error:
@@ -310,11 +304,3 @@ def _explained(
     except KeyboardInterrupt:
         progress.failure("Interrupted.")
         sys.exit(130)
-
-
-def _interrupted(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-if __name__ == "__main__":
-    main(prog_name="python -m runtime")

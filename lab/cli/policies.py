@@ -1,5 +1,7 @@
-"""The commands `doorbuster new-policy`, `test-own`, `check-policy` and `scoreboard`."""
+"""The commands `doorbuster policy …`: the included policies, and your own."""
 
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -7,32 +9,45 @@ import click
 from gateway.policies import PolicyError
 from gateway.students import files
 from lab.cli.executor_options import FRESH
+from lab.cli.faults import LabCommand
 from lab.errors import ExperimentError, SpecError
+
+
+@click.command("list", cls=LabCommand)
+@click.option("--markdown", is_flag=True, help="As docs/policies.md has it.")
+def policies(markdown: bool) -> None:
+    """List every policy with its idea, its rule and its parameters."""
+    from lab.cli import policy_sheets
+
+    write = policy_sheets.as_markdown if markdown else policy_sheets.as_text
+    click.echo(write(policy_sheets.sheets()), nl=False)
+
 
 _FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 
 
-@click.command("new-policy")
+@click.command(cls=LabCommand)
 @click.argument("name")
-def new_policy(name: str) -> None:
+def new(name: str) -> None:
     """Write a policy of your own: own/NAME.py and its test, small and working.
 
-    Change the one file; check-policy says what is wrong with it, scoreboard how good it is.
+    Change the one file. `policy check` says what is wrong with it, `policy score` how good it is.
     """
     from lab.students.template import write_policy
 
     policy, test = write_policy(name, Path(files.FOLDER))
     click.echo(f"{policy}   the policy: change it\n{test}   examples of what it promises")
-    click.echo(f"Next: make check-policy FILE={policy}, then make scoreboard FILE={policy}")
+    click.echo(f"Next: {_called()} policy check {policy}")
     click.echo("Every event and verdict with an example: docs/policy-api.md")
 
 
 @click.command(
-    "test-own", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]}
+    cls=LabCommand,
+    context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
 )
 @click.argument("arguments", metavar="[PYTEST-ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def test_own(context: click.Context, arguments: tuple[str, ...]) -> None:
+def test(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the tests of your own policies: all in own/, or those that the arguments of pytest name.
 
     They run in a separate process, which reads no other files than its program's and those in
@@ -43,35 +58,35 @@ def test_own(context: click.Context, arguments: tuple[str, ...]) -> None:
     context.exit(run(arguments, Path(files.FOLDER)))
 
 
-@click.command("check-policy")
+@click.command(cls=LabCommand)
 @_FILE
-def check_policy(path: Path) -> None:
+def check(path: Path) -> None:
     """Check your policy: a line for each rule, and how to fix what fails.
 
     The policy runs in a separate process without files and network, as in the gateway.
     """
-    from lab.students.validator import Finding, check
+    from lab.students import validator
 
-    def show(finding: Finding) -> None:
+    def show(finding: validator.Finding) -> None:
         first, *more = finding.says.splitlines()
         click.echo(f"{'✓' if finding.holds else '✗'} {finding.check + ':':15} {first}")
         for line in more:
             click.echo(f"{'':18}{line}")
 
     try:
-        checked = check(path, show)
+        checked = validator.check(path, show)
     except PolicyError as fault:
         raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
     if not checked.is_valid:
         raise ExperimentError(f"{path} is not ready yet. Fix the lines marked ✗ and check again.")
-    click.echo(f"{path} is ready: make scoreboard FILE={path}")
+    click.echo(f"{path} is ready: {_called()} policy score {path}")
 
 
-@click.command()
+@click.command(cls=LabCommand)
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @FRESH
 @click.option("--processes", type=click.IntRange(1), help="Simulations at a time; as many as CPUs.")
-def scoreboard(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> None:
+def score(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> None:
     """Simulate your policies next to SQ, 8Q-LIFO-Pri and DOOR-LIFO, and show the scoreboard.
 
     FILE names policies; the default is all in own/. Invalid ones are reported and left out. The
@@ -80,3 +95,8 @@ def scoreboard(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> N
     from lab.students.scoreboard import play
 
     play(paths or tuple(map(Path, files.listed())), fresh=fresh, processes=processes)
+
+
+def _called() -> str:
+    """Return how to call this program here: by its name, or by its path in a clone."""
+    return "doorbuster" if shutil.which("doorbuster") else sys.argv[0]

@@ -1,0 +1,14 @@
+"""The entry point of `doorbuster`, which can be interrupted while its modules are imported."""
+
+from runtime import early_signals
+
+
+def main() -> None:
+    """Carry out the command that the arguments name."""
+    with early_signals.ending_at_once():
+        from doorbuster.commands import main as program
+    program(prog_name="doorbuster")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""The table of all commands, in the order in which a person needs them."""
+
+import click
+
+from doorbuster.program import Entry, Group, Program, Section
+
+_APPLIANCE = Section(
+    "The appliance",
+    (
+        Entry("doctor", "runtime.commands:doctor", "Check this machine; say how to fix faults"),
+        Entry("up", "runtime.commands:up", "Start everything and wait until it is healthy"),
+        Entry("status", "runtime.commands:status", "Show what runs, where and since when"),
+        Entry("logs", "runtime.commands:logs", "Follow the logs"),
+        Entry("down", "runtime.commands:down", "Stop everything"),
+        Entry("reset", "runtime.commands:reset", "Stop everything, empty the state; results stay"),
+    ),
+)
+_EXPERIMENTS = Section(
+    "Experiments",
+    (
+        Entry(
+            "simulate",
+            "lab.cli.experiments:simulate",
+            "Run an experiment in the simulator: seconds, no appliance",
+            goes_inside=True,
+        ),
+        Entry(
+            "compare",
+            "lab.cli.experiments:compare",
+            "Compare policies live against the same rush of customers",
+            goes_inside=True,
+        ),
+        Entry(
+            "run",
+            "lab.cli.experiments:run",
+            "Run the experiment of a spec on the engine that it names",
+            goes_inside=True,
+        ),
+        Entry(
+            "reproduce",
+            "lab.cli.reproduce:reproduce",
+            "Reproduce a paper's figures and tables",
+            goes_inside=True,
+        ),
+        Entry(
+            "leaderboard",
+            "lab.cli.leaderboard:leaderboard",
+            "Rank the policies by how near each comes to the bound",
+            goes_inside=True,
+        ),
+        Group(
+            "results",
+            "Draw, publish and make results.",
+            (
+                Entry(
+                    "draw",
+                    "lab.cli.results:draw",
+                    "Draw the tables and figures of a result again",
+                    goes_inside=True,
+                ),
+                Entry(
+                    "publish",
+                    "lab.cli.results:publish",
+                    "Write every result to PostgreSQL again",
+                    goes_inside=True,
+                ),
+                Entry(
+                    "reference",
+                    "lab.cli.results:reference",
+                    "Make the results that Doorbuster includes (hours)",
+                ),
+            ),
+        ),
+    ),
+)
+_POLICIES = Section(
+    "Policies",
+    (
+        Group(
+            "policy",
+            "List policies; write, check, test and score your own.",
+            (
+                Entry(
+                    "list", "lab.cli.policies:policies", "Describe every policy that is included"
+                ),
+                Entry("new", "lab.cli.policies:new", "Write a policy of your own from a template"),
+                Entry("check", "lab.cli.policies:check", "Check your policy, a line for each rule"),
+                Entry("test", "lab.cli.policies:test", "Run the tests of your policies, confined"),
+                Entry("score", "lab.cli.policies:score", "Compare your policies with others"),
+            ),
+        ),
+    ),
+)
+_CLASS = Section(
+    "A class",
+    (
+        Group(
+            "class",
+            "Make accounts of the lab console.",
+            (
+                Entry(
+                    "teacher",
+                    "lab.console.people.commands:teacher",
+                    "Make a teacher's account, or give it a new password",
+                    goes_inside=True,
+                ),
+                Entry(
+                    "student",
+                    "lab.console.people.commands:student",
+                    "Make a student's account, or give it a new password",
+                    goes_inside=True,
+                ),
+                Entry(
+                    "students",
+                    "lab.console.people.commands:students",
+                    "Make the accounts that a CSV file names",
+                    goes_inside=True,
+                ),
+            ),
+        ),
+    ),
+)
+_OTHER = Section(
+    "Other",
+    (
+        Entry(
+            "capacity",
+            "lab.cli.machines:capacity",
+            "Measure how many requests the shop can serve",
+            goes_inside=True,
+        ),
+        Entry("worker", "lab.cli.machines:worker", "Run simulations for commands with --celery"),
+        Entry(
+            "platform",
+            "lab.cli.platform:platform",
+            "Host several shops behind TLS under a CPU manager",
+            goes_inside=True,
+        ),
+        Entry(
+            "profile-connections",
+            "lab.cli.profile:profile_connections",
+            "Measure what a TLS connection costs",
+            goes_inside=True,
+        ),
+        Entry(
+            "estimates",
+            "lab.cli.estimates:estimates_command",
+            "Show how long every experiment takes here",
+            goes_inside=True,
+        ),
+        Entry("certs", "runtime.commands:certs", "Make or show the certificate of the TLS port"),
+        Entry("token", "runtime.commands:token", "Print the header for calls of the admin API"),
+        Entry("exec", "runtime.commands:execute", "Run a program with the appliance's settings"),
+        Entry("compose", "runtime.commands:compose_command", "Run docker compose on containers"),
+        Group(
+            "bench",
+            "Measure a part of Doorbuster.",
+            (
+                Entry("ads", "bench.ads:main", "The ad server's selections, and its threads"),
+                Entry("cancel", "bench.cancel:main", "The time from a close to the query's end"),
+                Entry("class", "bench.classroom:main", "Thirty students at once (35 minutes)"),
+                Entry("console", "bench.console:main", "The console's pages during a rush"),
+                Entry("gateway", "bench.gateway:main", "The gateway next to nginx and HAProxy"),
+                Entry("handshakes", "bench.handshakes:main", "The CPU of TLS connections"),
+                Entry("policies", "bench.policies:main", "The CPU of a decision, every policy"),
+                Entry("sessions", "bench.sessions:main", "The cost of keeping sessions"),
+                Entry("simulator", "bench.simulator:main", "The simulator next to SimPy and Ciw"),
+                Entry("speeds", "bench.speeds:main", "Write the costs that estimates rest on"),
+            ),
+        ),
+    ),
+)
+
+OLDER = {
+    "new-policy": "policy new",
+    "check-policy": "policy check",
+    "test-own": "policy test",
+    "scoreboard": "policy score",
+    "policies": "policy list",
+    "report": "results draw",
+    "publish": "results publish",
+    "reference-results": "results reference",
+    "teacher": "class teacher",
+    "students": "class students",
+}
+"""The former name of a command, and its present one."""
+
+main = Program(
+    [_APPLIANCE, _EXPERIMENTS, _POLICIES, _CLASS, _OTHER],
+    OLDER,
+    name="doorbuster",
+    help="Overload control for a web shop: run experiments, compare policies, write your own.",
+)
+click.version_option(package_name="doorbuster", message="%(prog)s %(version)s")(main)

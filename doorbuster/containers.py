@@ -1,0 +1,21 @@
+"""Commands that run where the appliance runs: here, or in one of its containers."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+_IS_CHECKOUT = (Path(__file__).parents[1] / "docker-compose.yml").is_file()
+"""Only a clone of the repository can start containers."""
+
+
+def run_inside(arguments: Sequence[str]) -> int | None:
+    """Run `doorbuster ARGUMENTS` in a container of the appliance; return its exit status.
+
+    Returns None if the appliance does not run in containers: the caller runs the command itself.
+    """
+    if not _IS_CHECKOUT or not (os.environ.get("RUNTIME") or shutil.which("docker")):
+        return None  # without an import of the runtime, which takes a second
+    from runtime import commands
+
+    return commands.run_inside(("doorbuster", *arguments))

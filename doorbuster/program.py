@@ -1,0 +1,135 @@
+"""Groups of commands that are imported only when they are called.
+
+A group knows the names and summaries of its commands from a table, so its help and the completion
+of a shell import none of them.
+"""
+
+import importlib
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from runtime import early_signals
+from runtime.one_line import OneLineGroup
+
+HELP_OPTIONS = ["-h", "--help"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command of the table."""
+
+    name: str
+    place: str
+    """Where the code is: `module:object`."""
+    summary: str
+    """Its line in the help of the group."""
+    goes_inside: bool = False
+    """Whether the command runs where the appliance runs, also if that is in containers."""
+
+    def load(self) -> click.Command:
+        """Import the command. Ctrl-C ends the import in one line."""
+        module, _, name = self.place.partition(":")
+        with early_signals.ending_at_once():
+            command = getattr(importlib.import_module(module), name)
+        assert isinstance(command, click.Command), self.place
+        return command
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A command of the table with commands below it."""
+
+    name: str
+    summary: str
+    entries: tuple[Entry, ...]
+
+    def load(self) -> click.Command:
+        """Return the group; nothing is imported."""
+        section = Section("Commands", self.entries)
+        return TableGroup([section], name=self.name, help=self.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Commands under one heading of the help."""
+
+    title: str
+    entries: tuple[Entry | Group, ...]
+
+
+class TableGroup(OneLineGroup):
+    """A group whose commands are those of a table."""
+
+    def __init__(self, sections: Iterable[Section], **more: Any) -> None:
+        super().__init__(context_settings={"help_option_names": HELP_OPTIONS}, **more)
+        self.sections = tuple(sections)
+        self._entries = {one.name: one for each in self.sections for one in each.entries}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = self._entries.get(cmd_name)
+        return None if entry is None else entry.load()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        entry = self._entries.get(args[0])
+        if isinstance(entry, Entry) and entry.goes_inside and not {*HELP_OPTIONS} & {*args}:
+            from doorbuster import containers
+
+            _, *groups = ctx.command_path.split()
+            if (status := containers.run_inside([*groups, *args])) is not None:
+                ctx.exit(status)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section in self.sections:
+            with formatter.section(section.title):
+                formatter.write_dl([(one.name, one.summary) for one in section.entries])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [
+            CompletionItem(one.name, help=one.summary)
+            for one in self._entries.values()
+            if one.name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+class Program(TableGroup):
+    """The whole program: Ctrl-C and SIGTERM end it with status 130.
+
+    `older` maps the former name of a command to its present one.
+    """
+
+    def __init__(self, sections: Iterable[Section], older: Mapping[str, str], **more: Any) -> None:
+        super().__init__(sections, **more)
+        self.older = older
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in self.older:
+            raise click.UsageError(
+                f"{args[0]} has another name now: doorbuster {self.older[args[0]]}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # SIGTERM does what Ctrl-C does: the load ends, the folder stays.
+        # Background jobs of a shell ignore Ctrl-C by default; this one must not.
+        for sign in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(sign, signal.default_int_handler)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\nInterrupted.", err=True)
+            sys.exit(early_signals.INTERRUPTED)

@@ -1,0 +1,54 @@
+"""The classes of the lab's commands: a fault prints one line, never a traceback.
+
+Exit statuses: 0 done, 1 a run failed, 2 the request is invalid, 130 interrupted.
+"""
+
+import errno
+import sys
+from typing import Any
+
+import click
+
+from lab.errors import ExperimentError, SpecError
+from runtime.one_line import OneLineCommand
+
+_CANNOT_BE_WRITTEN = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+}
+"""A folder without write permission, or a full disk: faults that the user can fix."""
+
+
+class LabCommand(OneLineCommand):
+    """A command of the lab."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from runtime.settings import SettingsError
+
+        try:
+            return super().invoke(ctx)
+        except (ExperimentError, SettingsError) as fault:
+            click.echo(f"Error: {fault}", err=True)
+            sys.exit(2 if isinstance(fault, SpecError) else 1)
+        except OSError as fault:
+            if fault.errno not in _CANNOT_BE_WRITTEN:
+                raise
+            where = f"{fault.filename}: " if fault.filename else ""
+            click.echo(
+                f"Error: {where}{fault.strerror}; if it holds the results, choose another folder "
+                "with DOORBUSTER_RESULTS_DIR.",
+                err=True,
+            )
+            sys.exit(1)
+
+
+class TimedCommand(LabCommand):
+    """A command whose duration is measured, for the estimates of later ones."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from lab.runner.stopwatch import stopwatch
+
+        try:
+            return super().invoke(ctx)
+        finally:
+            stopwatch.forget()

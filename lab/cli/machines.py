@@ -1,0 +1,44 @@
+"""The commands about this machine: `capacity` and `worker`."""
+
+from typing import Any
+
+import click
+
+from lab.cli.experiment_options import PAGE_PROFILE, SEED, TIME_SCALE, with_options
+from lab.cli.faults import LabCommand
+from lab.executors.broker import checked
+from lab.spec.experiment import Spec
+from runtime import settings
+
+
+@click.command(cls=LabCommand)
+@TIME_SCALE
+@PAGE_PROFILE
+@SEED
+def capacity(**given: Any) -> None:
+    """Measure how many requests the shop can serve: closed loop, median of three."""
+    from lab.engines import capacity as capacities
+    from lab.machine.description import live_run_lock
+    from lab.report.terminal import console
+    from lab.runner.environment import surroundings
+    from lab.runner.live import measure_capacity, running_appliance
+
+    spec = with_options(Spec(), given)
+    lab = settings.load()
+    appliance = running_appliance(lab)
+    with live_run_lock(), surroundings(appliance, spec):
+        measured = measure_capacity(spec, lab, [appliance])
+    each = ", ".join(f"{rps:.3f}" for rps in measured.measurements_rps)
+    console.print(f"Capacity {measured.median_rps:.3f} requests per paper second (of {each})")
+    console.print(f"Live runs of the next {capacities.KEPT_FOR.days * 24} hours use it.")
+    console.print(f"Kept in {capacities.file_of(measured, lab)}")
+
+
+@click.command(cls=LabCommand)
+@click.option("--broker", help="redis://…; by default DOORBUSTER_GRID_BROKER.")
+@click.option("--processes", type=click.IntRange(1), help="Tasks at a time; as many as CPUs.")
+def worker(broker: str | None, processes: int | None) -> None:
+    """Run simulations for commands with `--celery`, on this machine or another."""
+    from lab.executors.celery import serve
+
+    serve(checked(broker or settings.load().simulations_broker, "--broker"), processes)

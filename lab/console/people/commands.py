@@ -1,0 +1,54 @@
+"""The commands `doorbuster class …`: accounts of the console, made at a terminal."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from lab.console.site.database import explained, make_database
+
+
+@click.command()
+@click.argument("name")
+def teacher(name: str) -> None:
+    """Make an account that may do everything, or give it a new password; prints it."""
+    _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=True))])
+
+
+@click.command()
+@click.argument("name")
+def student(name: str) -> None:
+    """Make an account that may launch and write notes, or give it a new password; prints it."""
+    _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=False))])
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+def students(file: Path) -> None:
+    """Make the accounts named in the first column of a CSV file; prints names and passwords.
+
+    FILE is its path, or - for what comes in.
+    """
+    _enrol(
+        lambda accounts: accounts.enrol_students(
+            accounts.names_in(accounts.text_of(file), str(file))
+        )
+    )
+
+
+def _enrol(make: Callable[[ModuleType], Iterable[tuple[str, str]]]) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")
+    with explained():
+        make_database()  # accounts may be made before the console was ever started
+        from lab.console.people import accounts
+        from lab.console.site.settings import LAB
+
+        try:
+            for name, password in make(accounts):
+                click.echo(f"{name},{password}")
+        except accounts.AccountError as fault:
+            raise click.ClickException(str(fault)) from None
+        if not LAB.lab_accounts:
+            click.echo("Accounts are off; they count with DOORBUSTER_LAB_ACCOUNTS=1.", err=True)
