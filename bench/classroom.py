@@ -220,7 +220,7 @@ def _runtime(command: str) -> None:
 def enrol(names: Sequence[str]) -> dict[str, str]:
     """Make students' accounts; return name → password."""
     done = subprocess.run(
-        [sys.executable, "-m", "lab.console", "students", "-"],
+        [sys.executable, "-m", "doorbuster", "class", "students", "-"],
         cwd=REPOSITORY,
         input="\n".join(names),
         capture_output=True,

@@ -14,7 +14,8 @@ def run_inside(arguments: Sequence[str]) -> int | None:
 
     Returns None if the appliance does not run in containers: the caller runs the command itself.
     """
-    if not _IS_CHECKOUT or not (os.environ.get("RUNTIME") or shutil.which("docker")):
+    wants_containers = os.environ.get("RUNTIME", "") not in ("", "native")
+    if not _IS_CHECKOUT or not (wants_containers or shutil.which("docker")):
         return None  # without an import of the runtime, which takes a second
     from runtime import commands
 

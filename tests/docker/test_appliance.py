@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(3600)
 
 PATIENCE_S = 240.0
 COMPARE = (
-    *("doorbuster", "compare", "--policies", "sq,8q-lifo-pri", "--rho", "1.4"),
+    *("compare", "--policies", "sq,8q-lifo-pri", "--rho", "1.4"),
     *("--sessions", "300", "--time-scale", "20"),
 )
 CPU_MANAGER = "doorbuster_cpu_manager_"
@@ -175,7 +175,7 @@ def test_a_comparison_runs_and_its_result_is_on_this_machine(containers: Contain
 
 
 def test_every_query_of_the_dashboards_has_data_under_load(containers: Containers) -> None:
-    observed = Observed(containers.settings, lambda *words: containers.start("doorbuster", *words))
+    observed = Observed(containers.settings, lambda *words: containers.start(*words))
     observed.under_load()
     # Hosting platforms are not scraped in containers (docs/monitoring.md).
     observed.wait(but=[CPU_MANAGER])
@@ -200,7 +200,7 @@ def test_an_interrupt_reaches_the_command_inside(containers: Containers) -> None
 
 def test_a_command_beside_the_appliance_is_not_on_the_shops_cpus(containers: Containers) -> None:
     code, printed = containers.run(
-        "run", "python", "-c", "import os; print(sorted(os.sched_getaffinity(0)))"
+        "exec", "python", "-c", "import os; print(sorted(os.sched_getaffinity(0)))"
     )
     assert code == 0, printed
     assert json.loads(printed) == list(containers.settings.other_cpus)
@@ -208,7 +208,7 @@ def test_a_command_beside_the_appliance_is_not_on_the_shops_cpus(containers: Con
 
 def test_accounts_are_made_inside(containers: Containers) -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "doorbuster", "run", "python", "-m", "lab.console", "students", "-"],
+        [sys.executable, "-m", "doorbuster", "class", "students", "-"],
         cwd=REPOSITORY,
         env=containers.environment,
         input="name\nada\ngrace\n",
@@ -229,7 +229,7 @@ def test_load_comes_from_several_processes(containers: Containers) -> None:
     file = "/tmp/attempts.parquet"
     options = ("--expect-workers", "2", "--sessions", "40", "--rho", "1", "--time-scale", "20")
     code, printed = containers.run(
-        *("run", "python", "-m", "loadgen", "run", "--master", *options, "--attempts-file", file),
+        *("exec", "python", "-m", "loadgen", "run", "--master", *options, "--attempts-file", file),
         *("--host", f"http://gateway:{containers.settings.gateway_port}"),
     )
     assert code == 0, printed

@@ -39,7 +39,7 @@ def test_a_student_logs_in_by_tls(class_server: Appliance) -> None:
     """An account that was made at a terminal opens the console, whose certificate is verified."""
     settings = class_server.settings
     made = subprocess.run(
-        [sys.executable, "-m", "lab.console", "student", "bert"],
+        [sys.executable, "-m", "doorbuster", "class", "student", "bert"],
         cwd=REPOSITORY,
         env={"PATH": "/usr/bin:/bin", **class_server.variables},
         capture_output=True,

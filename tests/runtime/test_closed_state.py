@@ -98,7 +98,7 @@ def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path
     try:
         for _ in range(2):
             made = subprocess.run(
-                [sys.executable, "-m", "lab.console", "teacher", "anna"],
+                [sys.executable, "-m", "doorbuster", "class", "teacher", "anna"],
                 cwd=REPOSITORY,
                 env={"PATH": "/usr/bin:/bin", "DOORBUSTER_STATE_DIR": str(tmp_path / "state")},
                 capture_output=True,

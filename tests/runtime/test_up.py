@@ -125,7 +125,7 @@ def test_a_command_beside_the_appliance_has_its_settings_and_not_its_cpu(
     appliance: Appliance,
 ) -> None:
     say = "import os; print(os.environ['DOORBUSTER_POSTGRES_PASSWORD'], os.sched_getaffinity(0))"
-    code, printed = appliance.run("run", sys.executable, "-c", say)
+    code, printed = appliance.run("exec", sys.executable, "-c", say)
     settings = appliance.settings
     assert code == 0, printed
     assert printed.strip() == f"{settings.postgres_password} {set(settings.other_cpus)}"
@@ -164,7 +164,7 @@ def test_down_leaves_nothing_even_when_the_supervisor_was_killed(appliance: Appl
     assert left_over(appliance.state) == []
     assert [one for one in running if lives(one)] == []
     assert "was down already" in appliance.run("down")[1]
-    code, printed = appliance.run("run", "true")
+    code, printed = appliance.run("exec", "true")
     assert code == 1
     assert "make up" in printed
 

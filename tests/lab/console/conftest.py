@@ -141,9 +141,10 @@ class Console:
 
 
 def run(console: Console, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    """A command of the console: `python -m lab.console …`; `given` comes in."""
+    """A command about accounts, `doorbuster class …`, or `prepare`; `given` comes in."""
+    program = ["lab.console"] if words == ("prepare",) else ["doorbuster", "class"]
     return subprocess.run(
-        [sys.executable, "-m", "lab.console", *words],
+        [sys.executable, "-m", *program, *words],
         cwd=REPOSITORY,
         env=console.environment,
         input=given,
