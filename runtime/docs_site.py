@@ -4,6 +4,7 @@
 warning is a fault, so that a site that was built has no broken link.
 """
 
+import argparse
 import hashlib
 import importlib.util
 import subprocess
@@ -82,16 +83,26 @@ def _version() -> str:
     return digest.hexdigest()
 
 
-def main(*, only_if_stale: bool) -> None:
+def main() -> None:
     """Build the site and print its first page; print nothing if there is nothing to do."""
-    if only_if_stale and is_current():
+    parser = argparse.ArgumentParser(
+        prog="python -m runtime.docs_site",
+        description=f"Build the documentation site into {SITE.relative_to(REPOSITORY)}.",
+    )
+    parser.add_argument(
+        "--if-stale", action="store_true", help="only if a source of the site has changed"
+    )
+    if parser.parse_args().if_stale and is_current():
         return
     try:
         build()
     except BuildError as fault:
         sys.exit(f"The documentation cannot be built:\n{fault}")
+    except KeyboardInterrupt:
+        print("\nInterrupted; the site is as it was.", file=sys.stderr)
+        sys.exit(130)
     print(f"The documentation begins at {SITE / 'index.html'}")
 
 
 if __name__ == "__main__":
-    main(only_if_stale=sys.argv[1:] == ["--if-stale"])
+    main()

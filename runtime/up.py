@@ -51,13 +51,14 @@ def up(settings: Settings, progress: Progress) -> None:
     with state.locked():
         credentials.make(state.folder)
         settings = load()  # now with the secrets
-        _build_documentation(progress)
         Start(settings, state, progress).run()
     watched = settings.monitoring and monitoring.find(monitoring.PROMETHEUS) is not None
     progress.box("Doorbuster is up", urls(settings, prometheus=watched))
+    _build_documentation(progress)
 
 
 def _build_documentation(progress: Progress) -> None:
+    """Build the site that the console serves; everything runs already, with or without it."""
     if docs_site.is_current() or not docs_site.can_build():
         return
     try:
@@ -65,6 +66,9 @@ def _build_documentation(progress: Progress) -> None:
             docs_site.build()
     except docs_site.BuildError as error:
         progress.say(f"  {error}\n  Everything else works without it; fix: make docs")
+    except KeyboardInterrupt:
+        progress.say("  Everything runs. The documentation is not built; later: make docs")
+        raise
 
 
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:

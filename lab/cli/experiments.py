@@ -56,7 +56,7 @@ def run(
     if spec.engine == "live" and (processes is not None or celery is not None):
         option = "--processes" if celery is None else "--celery"
         raise SpecError(
-            f"{option}: live runs run here, one at a time; allowed: with simulated runs"
+            f"{option}: live runs take turns on this machine; allowed: with simulated runs"
         )
     carry_out(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
 

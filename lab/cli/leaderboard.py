@@ -74,7 +74,7 @@ def leaderboard(
     if engine == "live" and (processes is not None or celery is not None):
         option = "--processes" if celery is None else "--celery"
         raise SpecError(
-            f"{option}: live runs run here, one at a time; allowed: with simulated runs"
+            f"{option}: live runs take turns on this machine; allowed: with simulated runs"
         )
     if part in (*SIMULATED_PARTS, TUNING_PART) and given["rho"] is not None:
         raise SpecError(f"--rho: {part} has fixed loads; allowed: with board or fairness")

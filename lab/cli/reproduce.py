@@ -94,8 +94,8 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
             raise SpecError(
-                f"--{option}: is for simulations; live runs run here one at a time and keep their "
-                f"logs; allowed: {otherwise}"
+                f"--{option}: is for simulations; live runs take turns on this machine and "
+                f"keep their logs; allowed: {otherwise}"
             )
     return study.live(given)
 

@@ -7,8 +7,8 @@ standard library alone. Times are paper seconds.
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from gateway.policies import ADMISSIONS, POLICIES, registry
@@ -74,10 +74,7 @@ def choices() -> dict[str, Any]:
         "policies": [_described(registry.sheet(name)) for name in POLICIES],
         "admissions": [_described(registry.admission_sheet(name)) for name in ADMISSIONS],
         "shapes": SHAPES,
-        "sliders": [
-            {field: getattr(slider, field) for field in Slider.__dataclass_fields__}
-            for slider in SLIDERS
-        ],
+        "sliders": [asdict(slider) for slider in SLIDERS],
         "pages": [str(page) for page in PAGES],
     }
 
@@ -210,7 +207,3 @@ def _response_times_s(attempts: list[Attempt]) -> Iterator[float]:
             yield _known(one.finished_s) - _known(one.started_s)
         elif one.attempt > 0:
             yield math.inf
-
-
-ANSWERS: Final[Mapping[str, Callable[..., Any]]] = {"choices": choices, "run": run}
-"""The functions that the page's worker may call."""

@@ -4,11 +4,13 @@
 environment. A visitor's browser never loads them from elsewhere.
 """
 
+import argparse
 import base64
 import gzip
 import hashlib
 import os
 import shutil
+import signal
 import sys
 import tarfile
 import tempfile
@@ -108,6 +110,12 @@ def _unpack(package: tarfile.TarFile) -> None:
 
 def main() -> None:
     """Fetch the files if they are not there, and print where they are."""
+    argparse.ArgumentParser(
+        prog="python -m lab.playground.pyodide",
+        description=f"Fetch Pyodide {VERSION} for the playground, if it is not here.",
+    ).parse_args()
+    # Ctrl-C ends the process by the signal itself, so that the shell that called it ends, too.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         if not is_there():
             fetch()

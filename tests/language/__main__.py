@@ -12,6 +12,8 @@ def main(arguments: list[str]) -> None:
         lower()
         return
     for root in arguments:
+        if not (REPOSITORY / root).exists():
+            sys.exit(f"PATH: {root} is not here; allowed: a file or folder of the repository")
         print(*findings_below(root), sep="\n")
 
 

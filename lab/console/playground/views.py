@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import condition, require_GET
 
-from gateway.policies.interface import PAGES
 from lab.console.site.permissions import readers
 from lab.console.site.security import POLICY
 from lab.playground import experiment, pyodide, sources
@@ -31,7 +30,6 @@ def playground(request: HttpRequest) -> HttpResponse:
             "modules": reverse("playground-modules"),
             "pyodide": reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/",
         },
-        "pages": [str(page) for page in PAGES],
     }
     response = render(request, "console/playground.html", context)
     response.headers["Content-Security-Policy"] = LETS_PYTHON_RUN
