@@ -82,7 +82,7 @@ bench-ads: environment ## selections/s of the ad server, the gain of its threads
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
 	@$(doorbuster) bench cancel $(ARGS)
 bench-class: environment ## thirty students at once during live runs, and again with three more who attack (35 minutes, starts an appliance for itself)
-	@$(doorbuster) bench classroom $(ARGS)
+	@$(doorbuster) bench class $(ARGS)
 bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run, a quarter of an hour)
 	@$(doorbuster) bench console $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway

@@ -4,6 +4,7 @@ The shop has separate CPUs, so that "server CPU" means the same as in the papers
 """
 
 import os
+import sys
 
 
 def usable() -> frozenset[int]:
@@ -12,18 +13,27 @@ def usable() -> frozenset[int]:
     The caller may already be limited to some CPUs (a load generator is), so the CPUs of the
     machine's first process count, too.
     """
-    return frozenset(os.sched_getaffinity(0) | os.sched_getaffinity(1))
+    if sys.platform == "linux":
+        return here() | os.sched_getaffinity(1)
+    return here()
+
+
+def here() -> frozenset[int]:
+    """Return the CPUs that this process may use: all of them where the system cannot say."""
+    if sys.platform == "linux":
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
 
 
 def for_shop() -> tuple[int, ...]:
     """Return the shop's default: the last CPU."""
-    return (max(os.sched_getaffinity(0)),)
+    return (max(here()),)
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
     """Return the default for everything else: the CPUs without the shop's, or a single
     shared one."""
-    left = os.sched_getaffinity(0) - set(shop_cpus)
+    left = here() - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus
 
 

@@ -4,11 +4,14 @@
 """
 
 import contextlib
-import fcntl
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
 
 
 def hold(handle: int, *, waits: bool = False) -> None:

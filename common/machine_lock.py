@@ -8,10 +8,10 @@ separate names, because names belong to a network namespace.
 
 import errno
 import os
-import pwd
 import signal
 import socket
 import struct
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+
+if sys.platform != "win32":
+    import pwd
 
 _PREFIX: Final = "doorbuster/"
 _DAY_S: Final = 86_400

@@ -5,6 +5,7 @@ of a shell import none of them.
 """
 
 import importlib
+import importlib.util
 import signal
 import sys
 from collections.abc import Iterable, Mapping
@@ -130,6 +131,15 @@ class Program(TableGroup):
             signal.signal(sign, signal.default_int_handler)
         try:
             return super().invoke(ctx)
+        except ModuleNotFoundError as fault:
+            if importlib.util.find_spec("django") is not None:
+                raise  # all is installed: this is no wish for more
+            click.echo(
+                f"Error: this command needs {fault.name}, which is not installed; fix: clone the "
+                "repository and run `make up`, or install Doorbuster with its extra `appliance`",
+                err=True,
+            )
+            sys.exit(2)
         except KeyboardInterrupt:
             click.echo("\nInterrupted.", err=True)
             sys.exit(early_signals.INTERRUPTED)

@@ -129,7 +129,7 @@ install_dependencies() {
   env -u VIRTUAL_ENV "${trust[@]}" \
     UV_PROJECT_ENVIRONMENT="$PWD/$ENVIRONMENT" UV_PYTHON="$PWD/$ENVIRONMENT/bin/python" \
     UV_PYTHON_DOWNLOADS=never \
-    runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact "${quiet[@]}" --reinstall-package doorbuster ||
+    runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact --extra appliance "${quiet[@]}" --reinstall-package doorbuster ||
     fail "the dependencies could not be installed" \
       "fix: see the message above; a broken download is tried again by the same command"
   # Without it only the playground is missing, and its page says how to fetch it.

@@ -1,7 +1,10 @@
 """Other people with accounts on this machine, who reach every service on its loopback."""
 
 import os
-import pwd
+import sys
+
+if sys.platform != "win32":
+    import pwd
 
 _HUMAN_UIDS = range(1000, 60_000)
 """The numbers that useradd gives to people. Services have lower numbers, containers and the user

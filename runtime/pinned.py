@@ -8,14 +8,16 @@ the program: the process id stays, so signals reach it.
 import argparse
 import contextlib
 import os
-import pwd
-import resource
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from common import cpus, processes
+
+if sys.platform != "win32":
+    import pwd
+    import resource
 
 OPEN_FILES = 65536
 KEPT_VARIABLES = ("DOORBUSTER_APPLIANCE",)  # by which `make down` knows its own

@@ -28,6 +28,10 @@ from common.shared_settings import CpuList, Folder, Names, Port, Switch
 from runtime import certificate_files, credentials, env_file, local_users
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
+"""Whether the code is in a clone of the repository, not installed as a package."""
+FOLDER = REPOSITORY if IS_CLONE else Path.cwd()
+"""The folder of `.env` and `results`: the clone; for an installed program the current folder."""
 
 __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
@@ -60,9 +64,9 @@ class Settings(SettingsModel):
     state_dir: shared_settings.StateDir
     results_dir: Folder = setting(
         "RESULTS_DIR",
-        REPOSITORY / "results",
+        FOLDER / "results",
         "result folders; no command empties it",
-        shown="`results/` in the repository",
+        shown="`results/` in the repository, or in the current folder of an installed program",
         example="results",
     )
     host: shared_settings.PublicHost
@@ -352,7 +356,7 @@ VARIABLES = {Settings.variable(field): field for field in Settings.model_fields}
 """The field of each setting, by its variable."""
 
 
-def load(environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY) -> Settings:
+def load(environ: Mapping[str, str] | None = None, repository: Path = FOLDER) -> Settings:
     """Read the settings; `environ` is by default the environment of this process.
 
     Raises `SettingsError` with every invalid variable and the allowed values.
@@ -364,7 +368,7 @@ def load(environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY
 
 
 def load_leniently(
-    environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY
+    environ: Mapping[str, str] | None = None, repository: Path = FOLDER
 ) -> tuple[Settings, list[str]]:
     """Read the settings as `load` does, with defaults for invalid variables; also return the
     faults.
@@ -448,8 +452,13 @@ def redis_address(host: str, port: int, password: str) -> str:
     return f"redis://{secret}{hosts.authority(host, port)}"
 
 
-def default_state_dir(repository: Path = REPOSITORY) -> Path:
-    """Return `state/` in the repository; for root a folder that PostgreSQL's user can reach."""
+def default_state_dir(repository: Path = FOLDER) -> Path:
+    """Return `state/` in the repository; for root a folder that PostgreSQL's user can reach.
+
+    An installed program has no appliance. It keeps what it measures in the user's home.
+    """
+    if not IS_CLONE:
+        return Path.home() / ".doorbuster"
     if os.geteuid() != 0:
         return repository / "state"
     name = hashlib.sha256(str(repository).encode()).hexdigest()[:12]

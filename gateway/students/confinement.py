@@ -11,13 +11,16 @@ files. This runs in the child, once, before the child reads a line of the policy
 import contextlib
 import ctypes
 import os
-import pwd
-import resource
 import signal
+import sys
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from gateway.students import landlock, seccomp
+
+if sys.platform != "win32":
+    import pwd
+    import resource
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _NOBODY: Final = 65_534

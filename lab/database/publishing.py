@@ -1,21 +1,25 @@
 """The publication of experiments in progress, and of results that are imported or deleted.
 
-A missing database causes only a warning.
+A missing database causes only a warning. Without the driver of PostgreSQL, where only the simulator
+is installed, nothing is published: so the driver is imported only by functions.
 """
 
+import importlib.util
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from common.waiting import retry
-from lab.database.database import DAMAGED, ResultsDatabase, Say
 from lab.database.rows import Rows, rows_of
-from lab.database.schema import ResultsDatabaseError, ServerAwayError
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun
 from lab.results.comparison import ComparisonResult
 from runtime import settings
+
+if TYPE_CHECKING:
+    from lab.database.database import ResultsDatabase, Say
 
 _LOOK_EVERY_S = 1.0
 
@@ -23,7 +27,7 @@ _LOOK_EVERY_S = 1.0
 class Publishing:
     """The publication of one experiment; it stops at the first fault of the database."""
 
-    def __init__(self, database: ResultsDatabase | None, say: Say) -> None:
+    def __init__(self, database: "ResultsDatabase | None", say: "Say") -> None:
         self._database, self._say = database, say
         self._lock = threading.Lock()  # runs at the same time write at the same time
 
@@ -39,7 +43,7 @@ class Publishing:
         """Return a function that publishes this run after each event."""
         return partial(self.run, folder, planned)
 
-    def _try(self, write: Callable[[ResultsDatabase], None]) -> None:
+    def _try(self, write: "Callable[[ResultsDatabase], None]") -> None:
         with self._lock:
             if self._database is None:
                 return
@@ -51,8 +55,14 @@ class Publishing:
 
 
 @contextmanager
-def publishing(lab: settings.Settings, say: Say) -> Iterator[Publishing]:
+def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
     """Publish while an experiment runs; report a missing database in one line."""
+    if importlib.util.find_spec("psycopg") is None:
+        yield Publishing(None, say)
+        return
+    from lab.database.database import ResultsDatabase
+    from lab.database.schema import ResultsDatabaseError
+
     try:
         database = ResultsDatabase(lab)
     except ResultsDatabaseError as fault:
@@ -63,7 +73,7 @@ def publishing(lab: settings.Settings, say: Say) -> Iterator[Publishing]:
         yield Publishing(database, say)
 
 
-def prepare(lab: settings.Settings, say: Say, wait_s: float = 0.0) -> None:
+def prepare(lab: settings.Settings, say: "Say", wait_s: float = 0.0) -> None:
     """Create the tables and the role before the first query; fill a new database with all results.
 
     The function waits for the server. Raises ResultsDatabaseError with a fix.
@@ -74,7 +84,10 @@ def prepare(lab: settings.Settings, say: Say, wait_s: float = 0.0) -> None:
             database.publish(lab.results_dir, say)
 
 
-def _within(lab: settings.Settings, say: Say, wait_s: float) -> ResultsDatabase:
+def _within(lab: settings.Settings, say: "Say", wait_s: float) -> "ResultsDatabase":
+    from lab.database.database import ResultsDatabase
+    from lab.database.schema import ResultsDatabaseError, ServerAwayError
+
     try:
         try:
             return ResultsDatabase(lab)
@@ -93,13 +106,15 @@ def _within(lab: settings.Settings, say: Say, wait_s: float) -> ResultsDatabase:
 def keep_in_step(
     lab: settings.Settings,
     results: Iterable[str],
-    say: Say,
+    say: "Say",
     rows_of: Callable[[str], Rows] = rows_of,
 ) -> None:
     """Publish manually imported or deleted results; report a fault in one line.
 
     `rows_of` reads the rows of a folder; the console reads them in a process with limits.
     """
+    from lab.database.database import DAMAGED, ResultsDatabase
+
     try:
         with ResultsDatabase(lab) as database:
             for name in results:

@@ -5,10 +5,10 @@ next call omits the tasks whose results exist.
 """
 
 import json
-import os
 from collections.abc import Sequence
 from typing import Any
 
+from common import cpus
 from lab.errors import ExperimentError
 from lab.executors.tasks import Failure, Json, OnCost, OnDone, OnProgress, Worker
 
@@ -56,7 +56,7 @@ def run_tasks(
 
         failures = run_on_workers(texts, name, celery_broker, on_done, progress)
     else:
-        count = min(processes or len(os.sched_getaffinity(0)), len(texts))
+        count = min(processes or len(cpus.here()), len(texts))
         cost = on_cost or (lambda index, cpu_s: None)
         from lab.executors.local import run_on_cores
 

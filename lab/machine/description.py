@@ -114,7 +114,12 @@ def _measured_software() -> dict[str, str]:
 
 
 def _libraries() -> dict[str, str]:
-    return {name: metadata.version(name) for name in _PACKAGES}
+    """Return the versions of the libraries that are installed: the simulator needs only some."""
+    found = {}
+    for name in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
@@ -191,6 +196,8 @@ def commit() -> str:
     process already runs the code in the folder, so it may also ask git about it.
     """
     try:
+        if not (ROOT / ".git").exists():
+            raise FileNotFoundError  # an installed package, perhaps below another repository
         described = _git("describe", "--always", "--abbrev=12")
         # Reference results are no code: those made later are of the same commit.
         edited = _git("status", "--porcelain", "--untracked-files=no", "--", ".", _NOT_CODE)

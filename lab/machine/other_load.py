@@ -1,9 +1,10 @@
 """The load of other programs during a measurement: their share of the CPUs."""
 
-import os
 import time
 
 import psutil
+
+from common import cpus
 
 
 class Neighbours:
@@ -14,7 +15,7 @@ class Neighbours:
     """
 
     def __init__(self) -> None:
-        self._cpus = len(os.sched_getaffinity(0))
+        self._cpus = len(cpus.here())
         self._before = self._look()
 
     def share(self) -> float:

@@ -3,11 +3,11 @@
 The console and the command line use the same estimates.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from common import cpus
 from lab.durations import duration
 from lab.engines import capacity
 from lab.engines.capacity import Capacity
@@ -73,7 +73,7 @@ class Estimate:
 
 def cpus_here() -> int:
     """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0))
+    return len(cpus.here())
 
 
 def of_spec(

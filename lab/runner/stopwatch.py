@@ -8,7 +8,7 @@ and the CPU time, which is about the same on a busy machine.
 """
 
 import contextlib
-import resource
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -19,6 +19,9 @@ from lab.files.documents import write_json
 from lab.machine import speeds
 from lab.runner.estimates import Estimate
 from runtime.settings import Settings
+
+if sys.platform != "win32":
+    import resource
 
 FILE = "time.json"
 LEAST_REQUESTS = 2000

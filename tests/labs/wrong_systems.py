@@ -106,8 +106,7 @@ WRONG_SYSTEMS = (
         sheet=5,
         step=2,
         what="all banners are expected equally often, whatever their weights",
-        command=".venv/bin/doorbuster exec .venv/bin/python -m shop.ads draws "
-        "--against equal",
+        command=".venv/bin/doorbuster exec .venv/bin/python -m shop.ads draws --against equal",
     ),
     WrongSystem(
         sheet=6,
