@@ -50,8 +50,20 @@ _EXPERIMENTS = Section(
         ),
         Group(
             "results",
-            "Draw, publish and make results.",
+            "List, show, draw and publish results.",
             (
+                Entry(
+                    "list",
+                    "lab.cli.results:listed",
+                    "List the results here, and the included ones",
+                    goes_inside=True,
+                ),
+                Entry(
+                    "show",
+                    "lab.cli.results:show",
+                    "Print the tables of a result",
+                    goes_inside=True,
+                ),
                 Entry(
                     "draw",
                     "lab.cli.results:draw",
@@ -152,6 +164,7 @@ _OTHER = Section(
         Entry("token", "runtime.commands:token", "Print the header for calls of the admin API"),
         Entry("exec", "runtime.commands:execute", "Run a program with the appliance's settings"),
         Entry("compose", "runtime.commands:compose_command", "Run docker compose on containers"),
+        Entry("schema", "lab.cli.schema:schema", "Print the JSON schema of specs"),
         Group(
             "bench",
             "Measure a part of Doorbuster.",

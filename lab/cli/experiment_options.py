@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import click
+from click.shell_completion import CompletionItem
 from pydantic import ValidationError
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, is_path
 from lab.baselines.sheets import PROXIES
 from lab.errors import SpecError
-from lab.spec.experiment import Spec, changed, explain
+from lab.spec.experiment import SPECS, Spec, changed, explain
 from lab.spec.sections import PolicyChoice
 
 
@@ -25,6 +26,13 @@ def _floats(_: click.Context, option: click.Parameter, text: str | None) -> list
 
 def _names(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def complete_spec(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the included specs that begin so, for the completion of a shell, then files."""
+    names = (path.stem for path in sorted(SPECS.glob("*.toml")))
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [*found, CompletionItem(incomplete, type="file")]
 
 
 PAGE_PROFILE = click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lab.cli.executor_options import FRESH, broker_of, spread
-from lab.cli.experiment_options import overridable, with_options
+from lab.cli.experiment_options import complete_spec, overridable, with_options
 from lab.cli.faults import TimedCommand
 from lab.errors import ExperimentError, SpecError
 from lab.machine.progress_file import progress_file
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=TimedCommand)
-@click.argument("spec_name", metavar="[SPEC]", required=False)
+@click.argument("spec_name", metavar="[SPEC]", required=False, shell_complete=complete_spec)
 @click.option("--full", is_flag=True, help="The acceptance run: three loads, three repetitions.")
 @click.option("--spec", "spec_option", metavar="SPEC", help="The same as SPEC.")
 @FRESH
@@ -44,7 +44,7 @@ def compare(
 
 
 @click.command(cls=TimedCommand)
-@click.argument("spec_name", metavar="SPEC")
+@click.argument("spec_name", metavar="SPEC", shell_complete=complete_spec)
 @FRESH
 @spread
 @overridable
@@ -62,7 +62,12 @@ def run(
 
 
 @click.command(cls=TimedCommand)
-@click.argument("spec_name", metavar="[SPEC]", default="lifo-pri-simulated")
+@click.argument(
+    "spec_name",
+    metavar="[SPEC]",
+    default="lifo-pri-simulated",
+    shell_complete=complete_spec,
+)
 @FRESH
 @spread
 @overridable

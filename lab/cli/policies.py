@@ -1,7 +1,9 @@
 """The commands `doorbuster policy …`: the included policies, and your own."""
 
+import json
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -60,7 +62,8 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
 
 @click.command(cls=LabCommand)
 @_FILE
-def check(path: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+def check(path: Path, as_json: bool) -> None:
     """Check your policy: a line for each rule, and how to fix what fails.
 
     The policy runs in a separate process without files and network, as in the gateway.
@@ -68,6 +71,8 @@ def check(path: Path) -> None:
     from lab.students import validator
 
     def show(finding: validator.Finding) -> None:
+        if as_json:
+            return
         first, *more = finding.says.splitlines()
         click.echo(f"{'✓' if finding.holds else '✗'} {finding.check + ':':15} {first}")
         for line in more:
@@ -77,6 +82,11 @@ def check(path: Path) -> None:
         checked = validator.check(path, show)
     except PolicyError as fault:
         raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
+    if as_json:
+        answer = {"file": str(path), "valid": checked.is_valid}
+        findings = [asdict(finding) for finding in checked.findings]
+        click.echo(json.dumps(answer | {"findings": findings}, indent=1, ensure_ascii=False))
+        click.get_current_context().exit(0 if checked.is_valid else 1)
     if not checked.is_valid:
         raise ExperimentError(f"{path} is not ready yet. Fix the lines marked ✗ and check again.")
     click.echo(f"{path} is ready: {_called()} policy score {path}")

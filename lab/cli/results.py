@@ -1,18 +1,110 @@
 """The commands `doorbuster results …`: what was made here, and what is included."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from lab.cli.faults import LabCommand
-from lab.errors import SpecError
+from lab.errors import ExperimentError, SpecError
+from lab.files.documents import read_json
+from lab.results import reference as references
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import is_reference
+from lab.results.result import is_imported
 from runtime import settings
+
+_REPRODUCTION = "reproduction.json"
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+
+
+def _folders() -> list[Path]:
+    """Return the folders of all results: those of this machine, newest first, then the included."""
+    here = settings.load().results_dir
+    found = {
+        path.parent for name in ("plan.json", _REPRODUCTION) for path in here.glob(f"*/{name}")
+    }
+    shown = [path for path in sorted(found, reverse=True) if not path.name.startswith(".")]
+    return [*shown, *references.folders()]
+
+
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    names = (path.name for path in _folders())
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _named(name: str) -> Path:
+    """Return the folder with this name or path; raises SpecError."""
+    for path in _folders():
+        if name in (path.name, str(path)):
+            return path
+    if (Path(name) / "plan.json").is_file() or (Path(name) / _REPRODUCTION).is_file():
+        return Path(name)
+    raise SpecError(f"NAME: no result {name!r}; allowed: a name of `doorbuster results list`")
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """Return the facts of a result in the list."""
+    origin = "included" if is_reference(path) else "imported" if is_imported(path) else "here"
+    facts = {"name": path.name, "path": str(path), "origin": origin}
+    try:
+        if (path / _REPRODUCTION).is_file():
+            made = read_json(path / _REPRODUCTION)
+            told = {"kind": "reproduction", "engine": made["engine"], "title": made["title"]}
+        else:
+            spec = ComparisonResult(path).spec()
+            told = {"kind": "comparison", "engine": spec.engine, "title": spec.title}
+    except (ExperimentError, KeyError, TypeError) as fault:
+        told = {"kind": "damaged", "engine": "", "title": str(fault)}
+    return facts | told
+
+
+@click.command("list", cls=LabCommand)
+@_AS_JSON
+def listed(as_json: bool) -> None:
+    """List the results of this machine, newest first, and those that Doorbuster includes."""
+    rows = [_described(path) for path in _folders()]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    width = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        click.echo(f"{row['name']:{width}}  {row['origin']:8}  {row['engine']:9}  {row['title']}")
 
 
 @click.command(cls=LabCommand)
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.argument("name", shell_complete=_complete)
+@_AS_JSON
+def show(name: str, as_json: bool) -> None:
+    """Print the tables of a comparison, or the claims of a reproduction.
+
+    NAME is a name of `doorbuster results list`, or the path of a result folder. JSON has the facts
+    of the list, the spec, and the tables or claims.
+    """
+    path = _named(name)
+    facts = _described(path)
+    is_comparison = facts["kind"] == "comparison"
+    content = path / ("tables.json" if is_comparison else "claims.json")
+    if not content.is_file():
+        raise ExperimentError(
+            f"{path} has no {content.name} yet; `doorbuster results draw` makes it."
+        )
+    if as_json:
+        facts[content.stem] = read_json(content)
+        if is_comparison:
+            facts["spec"] = ComparisonResult(path).spec().model_dump(mode="json")
+        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+    elif is_comparison:
+        click.echo((path / "tables.md").read_text(encoding="utf-8"), nl=False)
+    else:
+        for row in read_json(content):
+            click.echo(f"{row['Holds']}: {row['Claim']}: {row['Found']}")
+
+
+@click.command(cls=LabCommand)
+@click.argument("folder", type=click.Path(path_type=Path), required=False, shell_complete=_complete)
 def draw(folder: Path | None) -> None:
     """Draw the tables and figures of a result folder again (by default the newest)."""
     lab = settings.load()

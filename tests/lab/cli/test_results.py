@@ -1,0 +1,87 @@
+"""The commands about results and specs that print JSON for programs."""
+
+import json
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from doorbuster.commands import main
+from lab.cli.experiment_options import complete_spec
+from lab.spec.experiment import SPECS, load_spec
+from lab.students.template import write_policy
+
+SMALL = ("--policies", "sq", "--rho", "1.4", "--sessions", "100", "--repetitions", "1")
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """An empty folder of results."""
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path))
+    return tmp_path
+
+
+def printed(*words, status=0):
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == status, done.output
+    return done.stdout
+
+
+def test_a_made_result_is_listed_before_the_included_ones(results):
+    """The list has its origin and engine; `show` prints its tables by its name."""
+    printed("simulate", *SMALL)
+    (path,) = results.iterdir()
+    first, *others = json.loads(printed("results", "list", "--json"))
+    assert (first["name"], first["origin"], first["engine"]) == (path.name, "here", "simulated")
+    assert {one["origin"] for one in others} == {"included"}
+    assert printed("results", "list").startswith(path.name)
+    assert "Who sells" in printed("results", "show", path.name)
+    shown = json.loads(printed("results", "show", str(path), "--json"))
+    assert shown["spec"]["load"]["sessions"] == 100
+    assert "Who sells" in {table["title"] for table in shown["tables"]}
+
+
+def test_a_reproduction_shows_its_claims(results):
+    """The claims of an included reproduction are read from its folder."""
+    assert printed("results", "show", "reference-sbac").startswith("yes: ")
+    shown = json.loads(printed("results", "show", "reference-sbac", "--json"))
+    assert shown["kind"] == "reproduction"
+    assert shown["claims"]
+
+
+def test_an_unknown_and_a_damaged_result_are_named(results):
+    """Neither gives a traceback."""
+    done = CliRunner().invoke(main, ["results", "show", "nope"])
+    assert done.exit_code == 2
+    assert "no result 'nope'" in done.stderr
+    (results / "20260101T000000Z-odd").mkdir()
+    (results / "20260101T000000Z-odd" / "plan.json").write_text("[]")
+    (first, *_) = json.loads(printed("results", "list", "--json"))
+    assert first["kind"] == "damaged"
+
+
+def test_the_schema_accepts_every_included_spec():
+    """An editor that checks specs with the schema reports nothing in those that ship."""
+    schema = json.loads(printed("schema"))
+    for path in SPECS.glob("*.toml"):
+        content = load_spec(path.stem).model_dump(mode="json", exclude_none=True)
+        jsonschema.validate(content, schema)
+
+
+def test_a_check_prints_its_findings_for_a_program(tmp_path, monkeypatch):
+    """A valid policy has status 0, another one 1."""
+    monkeypatch.chdir(tmp_path)
+    file, _ = write_policy("quiet-door", tmp_path / "own")
+    checked = json.loads(printed("policy", "check", str(file), "--json"))
+    assert checked["valid"] is True
+    assert {one["holds"] for one in checked["findings"]} == {True}
+    file.write_text("import os\n")
+    checked = json.loads(printed("policy", "check", str(file), "--json", status=1))
+    assert checked["valid"] is False
+
+
+def test_a_shell_completes_included_specs():
+    """Names that begin so come first; files follow."""
+    found = complete_spec(None, None, "lifo-pri-s")
+    assert [one.value for one in found] == ["lifo-pri-simulated", "lifo-pri-s"]
+    assert found[-1].type == "file"
