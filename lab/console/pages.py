@@ -30,7 +30,7 @@ class Page:
 
 
 PAGES = (
-    Page("gallery", "/", "Gallery", also=("/launch/", "/upload/")),
+    Page("gallery", "/", "Experiments", also=("/launch/", "/upload/")),
     Page("watch", "/watch/", "Watch"),
     Page("launches", "/launches/", "Queue"),
     Page("limits", "/limits/", marks="/launches/"),
@@ -38,7 +38,7 @@ PAGES = (
     Page("race", "/race/", "Race"),
     Page("playground", "/playground/", "Playground"),
     Page("leaderboard", "/leaderboard/", "Leaderboard"),
-    Page("scoreboard", "/scoreboard/", marks="/leaderboard/"),
+    Page("scoreboard", "/scoreboard/", "Scoreboard"),
     Page("documentation", "/docs/", "Docs"),
     Page(
         "people",

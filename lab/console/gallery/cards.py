@@ -20,7 +20,9 @@ class Card:
     """One experiment of the gallery."""
 
     name: str
+    question: str
     paper: str
+    """The paper that the experiment is from, or TODAY."""
     title: str
     sentence: str
     """A sentence that describes what the experiment shows."""
@@ -42,6 +44,11 @@ class Card:
         return None if self.arguments else _shipped(self.name)
 
     @property
+    def origin(self) -> str:
+        """The paper's short name, for a label."""
+        return self.paper.partition(" (")[0]
+
+    @property
     def real_s(self) -> float:
         """The approximate duration on this machine without other load."""
         spec = self.spec
@@ -49,11 +56,17 @@ class Card:
 
 
 LIFO_PRI, SBAC, SENTRY, AD_SERVER, EDRAGON = PAPERS.values()
-TODAY = "What would you use today?"
+TODAY = "Policies of today"
+WHO_IS_NEXT = "Who should be served first?"
+WHO_MAY_ENTER = "Who should be let in?"
+WHO_HAS_LEFT = "What happens to the work for customers who have left?"
+WHO_GETS_CPUS = "Who should get the processors?"
+WHAT_TODAY = "What would you use today?"
 
 _SHIPPED: tuple[Card, ...] = (
     Card(
         "first-look",
+        WHO_IS_NEXT,
         LIFO_PRI,
         "First look: one queue against eight, live",
         "Twice as many customers as the shop can serve: watch the queue fill, and who still buys.",
@@ -65,6 +78,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "lifo-pri",
+        WHO_IS_NEXT,
         LIFO_PRI,
         "Three policies in the same rush, live",
         "One queue sells next to nothing at ρ = 1.4; eight queues with LIFO and priorities "
@@ -74,6 +88,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "lifo-pri-simulated",
+        WHO_IS_NEXT,
         LIFO_PRI,
         "The same at the paper's size, simulated",
         "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and who gets "
@@ -82,6 +97,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "lifo-pri-full",
+        WHO_IS_NEXT,
         LIFO_PRI,
         "Acceptance: three loads with repetitions, live",
         "From below capacity to twice of it, with confidence intervals.",
@@ -90,6 +106,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "sbac",
+        WHO_MAY_ENTER,
         SBAC,
         "Admission of whole sessions, simulated",
         "Without admission at three times the capacity hardly any long session gets to its end; "
@@ -98,6 +115,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "sbac-live",
+        WHO_MAY_ENTER,
         SBAC,
         "Admission of whole sessions, live",
         "Who is turned away at the door, and what those inside gain from it.",
@@ -106,6 +124,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "connection-sentry",
+        WHO_HAS_LEFT,
         SENTRY,
         "Work for customers who have left, live",
         "At twice the capacity more than half of the shop's work is for nobody; with the sentry "
@@ -115,6 +134,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "reproduce-lifo-pri",
+        WHO_IS_NEXT,
         LIFO_PRI,
         "Reproduce every figure and table (quick grid)",
         "Published beside simulated, with a verdict on every claim of the paper.",
@@ -123,6 +143,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "reproduce-sbac",
+        WHO_MAY_ENTER,
         SBAC,
         "Reproduce every figure and Table 2 (quick grid)",
         "Published beside simulated, with a verdict on every claim of the paper.",
@@ -131,6 +152,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "reproduce-connection-sentry",
+        WHO_HAS_LEFT,
         SENTRY,
         "Reproduce Tables 1 to 4, live (quick grid)",
         "Clients who never leave are served sooner when the work of those who did is stopped.",
@@ -140,6 +162,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "reproduce-ad-server",
+        WHO_GETS_CPUS,
         AD_SERVER,
         "Priority by threads, live (quick grid)",
         "Requests with more search threads are answered sooner, as long as there are processors.",
@@ -149,6 +172,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "reproduce-edragon",
+        WHO_GETS_CPUS,
         EDRAGON,
         "Processors between two shops, simulated (quick grid)",
         "Admission by TLS connections and a CPU manager keep two overloaded shops at full "
@@ -158,6 +182,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "leaderboard",
+        WHAT_TODAY,
         TODAY,
         "Leaderboard: the papers' policies, today's and DOOR, simulated",
         "The same customers for all of them: who sells most, and who answers in time.",
@@ -166,6 +191,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "live-leaderboard",
+        WHAT_TODAY,
         TODAY,
         "Leaderboard: DOOR beside HAProxy, nginx and the papers' best, live",
         "In front of the same shop, one after the other: who sells how much of what can be sold.",
@@ -175,6 +201,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "leaderboard-robustness",
+        WHAT_TODAY,
         TODAY,
         "Robustness: other customers, another server, bursts, simulated",
         "The same policies where nothing is as they were set for.",
@@ -184,6 +211,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "leaderboard-hysteresis",
+        WHAT_TODAY,
         TODAY,
         "Hysteresis: the collapse that stays, simulated",
         "A rush of one minute is over; some policies go on failing as if it were not.",
@@ -194,6 +222,7 @@ _SHIPPED: tuple[Card, ...] = (
     ),
     Card(
         "door-ablation",
+        WHAT_TODAY,
         TODAY,
         "DOOR, one rule at a time, simulated",
         "From 8Q-LIFO-Pri to DOOR: what each of its rules gains by itself.",
@@ -204,7 +233,7 @@ _SHIPPED: tuple[Card, ...] = (
 
 CARDS = tuple(one for one in _SHIPPED if is_offered(one.arguments))
 """The cards whose command exists."""
-TODAY_CARDS = tuple(one for one in CARDS if one.paper == TODAY)
+TODAY_CARDS = tuple(one for one in CARDS if one.question == WHAT_TODAY)
 
 
 def card(name: str) -> Card | None:

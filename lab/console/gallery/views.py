@@ -18,11 +18,11 @@ from lab.spec.experiment import Spec
 @readers
 @require_GET
 def gallery(request: HttpRequest) -> HttpResponse:
-    """Show every experiment that comes with Doorbuster, by paper."""
-    by_paper: dict[str, list[Card]] = {}
+    """Show what Doorbuster is, where to begin, and every experiment by the question it answers."""
+    by_question: dict[str, list[Card]] = {}
     for one in CARDS:
-        by_paper.setdefault(one.paper, []).append(one)
-    return render(request, "console/gallery.html", {"papers": by_paper})
+        by_question.setdefault(one.question, []).append(one)
+    return render(request, "console/gallery.html", {"questions": by_question})
 
 
 @students

@@ -20,6 +20,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
     """Return the navigation and the live run."""
     if LAB.lab_accounts and not request.user.is_authenticated:  # the login page itself
         return {"navigation": (), "here": ""}
+    host = urlsplit(f"//{request.get_host()}").hostname or ""
     has_people = LAB.lab_accounts and is_teacher(request)
     return {
         "person": name_of(request),
@@ -28,9 +29,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "here": pages.page_of(request.path),
         "live_now": under_way(),
         "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
-        "shop_port": LAB.gateway_port,
+        "shop_address": f"http://{hosts.authority(host, LAB.gateway_port)}/",
         "scrapes_lanes": monitoring.scrapes_loopback(LAB),
-        "watchers": links(
-            _watchers.there(), urlsplit(f"//{request.get_host()}").hostname or "", LAB.inner_host
-        ),
+        "watchers": links(_watchers.there(), host, LAB.inner_host),
     }

@@ -21,7 +21,7 @@ BELONGS = {
     "race": "/race/",
     "playground": "/playground/",
     "leaderboard": "/leaderboard/",
-    "scoreboard": "/leaderboard/",
+    "scoreboard": "/scoreboard/",
     "docs": "/docs/",
     "people": "/people/",
     "health": "",

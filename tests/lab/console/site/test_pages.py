@@ -3,6 +3,7 @@
 import hashlib
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,8 +26,9 @@ def test_a_page_is_whole_and_loads_nothing_from_outside(console, path):
     assert marked == [(page, "page" if path == page else "true")]
     assert 'lang="en"' in answer.text
     assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+    shop = f"http://{urlsplit(console.url('/')).hostname}:"  # which one may visit
     for address in re.findall(r'(?:src|href)="([^"]+)"', answer.text):
-        assert address.startswith(("/", "#")), address
+        assert address.startswith(("/", "#", shop)), address
         if address.startswith("/static/"):
             assert console.get(address).status_code == 200, address
 
@@ -44,6 +46,29 @@ def test_the_libraries_that_come_along_are_the_published_ones():
     for line in (VENDOR / "SHA256SUMS").read_text().splitlines():
         digest, name = line.split()
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest
+
+
+def test_the_first_page_says_where_to_begin(console):
+    """It leads to lesson 1 and to four places, each of which answers."""
+    text = console.get("/").text
+    start = text[: text.index('id="experiments"')]
+    assert "Start lesson 1" in start
+    for door in ("Lessons", "Experiments", "Own policies", "Results"):
+        assert f"<strong>{door}</strong>" in start
+    leads_to = re.findall(r'href="(/(?!static)[^"]*)"', start[start.index('class="start"') :])
+    assert len(leads_to) >= 8
+    for address in leads_to:
+        assert console.get(address).status_code == 200, address
+
+
+def test_experiments_are_listed_by_question(console):
+    """Each question of the cards is a heading, and the paper is a label."""
+    text = console.get("/").text
+    headings = re.findall(r'<h3 id="question-\d+">([^<]+)</h3>', text)
+    assert headings[:2] == ["Who should be served first?", "Who should be let in?"]
+    assert len(set(headings)) == len(headings)
+    assert all(heading.endswith("?") for heading in headings)
+    assert "· LIFO-Pri</p>" in text
 
 
 def test_every_spec_that_comes_along_is_in_the_gallery(console):
