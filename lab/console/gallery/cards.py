@@ -90,7 +90,7 @@ _SHIPPED: tuple[Card, ...] = (
         "lifo-pri-simulated",
         WHO_IS_NEXT,
         LIFO_PRI,
-        "The same at the paper's size, simulated",
+        "Three policies at the paper's size, simulated",
         "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and who gets "
         "to the confirm.",
         "lifo-pri-fates",

@@ -14,6 +14,9 @@ from lab.console.site.permissions import readers, students
 from lab.console.site.rates import spend
 from lab.spec.experiment import Spec
 
+LONG_S = 15 * 60
+"""A launch that takes longer than this is asked about before it joins the queue."""
+
 
 @readers
 @require_GET
@@ -35,9 +38,10 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
     base = card.spec
     allowance = permissions.allowance_of(request)
     if base is None:  # a reproduction has no fields
-        if request.method == "POST":
-            return submit(request, lambda: cards.launch_of(card, allowance))
-        return render(request, "console/launch.html", {"card": card})
+        if request.method == "GET" or _is_unsure(request, card.real_s):
+            asks_s = card.real_s if request.method == "POST" else None
+            return render(request, "console/launch.html", {"card": card, "asks_s": asks_s})
+        return submit(request, lambda: cards.launch_of(card, allowance))
     form = LaunchForm(request.POST or None, initial=initial(base))
     if request.method == "POST":
         spec = form.spec(base, allowance)
@@ -46,13 +50,27 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
                 return _toml(spec)
             try:
                 wanted = launch_of_spec(spec, allowance)
+                if _is_unsure(request, wanted.expected_s):
+                    return _form(request, card, form, asks_s=wanted.expected_s)
                 return submit(request, lambda: wanted)
             except AllowanceError as fault:
                 form.add_error(None, str(fault))
+    return _form(request, card, form)
+
+
+def _is_unsure(request: HttpRequest, expected_s: float) -> bool:
+    """Return whether the page must ask, as the launch takes long and nobody has said yes."""
+    return expected_s > LONG_S and "sure" not in request.POST
+
+
+def _form(
+    request: HttpRequest, card: Card, form: LaunchForm, asks_s: float | None = None
+) -> HttpResponse:
+    """Show the form; with `asks_s` it asks whether so long a launch is meant."""
     return render(
         request,
         "console/launch.html",
-        {"card": card, "form": form, "expected_s": card.real_s},
+        {"card": card, "form": form, "expected_s": asks_s or card.real_s, "asks_s": asks_s},
         status=400 if form.errors else 200,
     )
 

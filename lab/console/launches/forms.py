@@ -49,6 +49,12 @@ _FIELD_OF = {
 }
 """Key of the spec → field that shows its fault; other keys have the name of their field."""
 
+_ESSENTIAL = ("policies", "rho", "sessions", "repetitions", "engine")
+_COMPARED = ("gateway", "admission", "abandonment")
+"""Fields that are essential where an experiment compares several of their values."""
+_DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
+"""A single number as most of Europe writes it, or two loads."""
+
 
 class LaunchForm(forms.Form):
     """Fields over a base spec, which supplies the values without a field."""
@@ -125,9 +131,37 @@ class LaunchForm(forms.Form):
         if not hosts.is_loopback(LAB.shop_host):  # proxies run natively, next to the shop
             del self.fields["gateway"]
 
+    @property
+    def essential(self) -> list[forms.BoundField]:
+        """The fields that every launch needs, and those in which this experiment's runs differ."""
+        names = (*_ESSENTIAL, *_COMPARED)
+        return [self[name] for name in names if name in self.fields and self._is_essential(name)]
+
+    @property
+    def further(self) -> list[forms.BoundField]:
+        """The other fields, which the page folds."""
+        return [self[name] for name in self.fields if not self._is_essential(name)]
+
+    @property
+    def has_further_errors(self) -> bool:
+        """Whether a folded field has an error, so that the page must show it."""
+        return any(field.errors for field in self.further)
+
+    def _is_essential(self, name: str) -> bool:
+        if name not in _COMPARED:
+            return name in _ESSENTIAL
+        return len(self[name].initial or ()) > 1
+
     def clean_rho(self) -> list[float]:
+        given = self.cleaned_data["rho"].strip()
+        if decimal := _DECIMAL_COMMA.fullmatch(given):
+            point = ".".join(decimal.groups())
+            raise forms.ValidationError(
+                f"Did you mean {point}? For the two loads, write a space after the comma: "
+                f"{', '.join(decimal.groups())}."
+            )
         try:
-            return [float(one) for one in self.cleaned_data["rho"].replace(";", ",").split(",")]
+            return [float(one) for one in given.replace(";", ",").split(",")]
         except ValueError:
             raise forms.ValidationError(
                 "Numbers with commas between them, e.g. 0.85, 1.4, 2."
@@ -139,6 +173,10 @@ class LaunchForm(forms.Form):
         if not self.is_valid():
             return None
         given = self.cleaned_data
+        has_end = base.load.sessions is not None or base.load.duration_s is not None
+        if has_end and given["sessions"] is None and given["duration_s"] is None:
+            self.add_error("sessions", "Give a number of sessions, or a duration.")
+            return None
         try:
             own = sum(map(is_path, given["policies"]))
             require(allowance, "own_policies_per_launch", own)
@@ -169,7 +207,10 @@ class LaunchForm(forms.Form):
             named = re.match(r"(-{0,2}[a-z_.\-0-9]+): ", text)
             key = named[1] if named else ""
             field = _FIELD_OF.get(re.sub(r"\.\d+.*", "", key), key)
-            self.add_error(field if field in self.fields else None, text)
+            if field in self.fields:
+                self.add_error(field, text.removeprefix(f"{key}: "))
+            else:
+                self.add_error(None, text)
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:

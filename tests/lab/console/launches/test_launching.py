@@ -66,9 +66,11 @@ def test_the_file_of_a_form_launches_the_same(console):
     [
         ("rho", "much", "Numbers with commas"),
         ("rho", "-1", "greater than or equal to 0.01"),
+        ("rho", "1,4", "Did you mean 1.4? For the two loads, write a space after the comma: 1, 4."),
         ("rho", "1e-307", "greater than or equal to 0.01"),
         ("sessions", "-5", "greater than or equal to 1"),
         ("sessions", "many", "whole number"),
+        ("sessions", "", "Give a number of sessions, or a duration."),
         ("repetitions", "0", "greater than or equal to 1"),
         ("policies", ["lifo"], "lifo is not one of the available choices"),
         ("engine", "dreamt", "not one of the available choices"),
@@ -84,6 +86,43 @@ def test_what_is_wrong_is_said_at_its_field(console, field, value, said):
     faults = answer.text.split('class="fault"')[1:]
     assert any(said in fault.split("</p>")[0] for fault in faults), faults
     assert launches(console) == before
+
+
+def test_two_loads_with_a_space_between_them_are_two(console):
+    """`1, 4` is a list, although `1,4` is asked about."""
+    spec = read_spec(
+        console.post("/launch/lifo-pri/", {**FORM, "rho": "1, 4", "download": ""}).text,
+        "downloaded",
+    )
+    assert spec.load.rhos == (1.0, 4.0)
+
+
+def test_a_long_launch_is_asked_about(console):
+    """It joins the queue only with the box that the page shows then."""
+    before = launches(console)
+    long = {**FORM, "sessions": "1000000", "repetitions": "2"}
+    answer = console.post("/launch/lifo-pri-simulated/", long)
+    assert 'name="sure"' in answer.text
+    assert "This launch takes about" in answer.text
+    assert launches(console) == before
+    launched = console.post("/launch/lifo-pri-simulated/", {**long, "sure": "1"})
+    (launch,) = launches(console) - before
+    assert launch in launched.url
+    console.post(f"/launches/{launch}/cancel", {})
+    console.wait_until(launch, "cancelled")
+
+
+def test_what_experiments_compare_is_not_folded(console):
+    """The essential fields stand before the folded ones; admission does where it is compared."""
+    folded = {
+        name: console.get(f"/launch/{name}/").text.partition("<details")[2]
+        for name in ("lifo-pri", "sbac")
+    }
+    for name in ("policies", "rho", "sessions", "engine"):
+        assert f'name="{name}"' not in folded["lifo-pri"], name
+    assert 'name="seed"' in folded["lifo-pri"]
+    assert 'name="admission"' in folded["lifo-pri"]
+    assert 'name="admission"' not in folded["sbac"]
 
 
 def test_all_that_is_wrong_is_said_at_once(console):
