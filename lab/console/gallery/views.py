@@ -15,7 +15,7 @@ from lab.console.site.rates import spend
 from lab.spec.experiment import Spec
 
 LONG_S = 15 * 60
-"""A launch that takes longer than this is asked about before it joins the queue."""
+"""Before a launch that takes longer than this, the page asks for a confirmation."""
 
 
 @readers
@@ -59,14 +59,14 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _is_unsure(request: HttpRequest, expected_s: float) -> bool:
-    """Return whether the page must ask, as the launch takes long and nobody has said yes."""
+    """Return whether the page must ask, as the launch takes long and is not confirmed."""
     return expected_s > LONG_S and "sure" not in request.POST
 
 
 def _form(
     request: HttpRequest, card: Card, form: LaunchForm, asks_s: float | None = None
 ) -> HttpResponse:
-    """Show the form; with `asks_s` it asks whether so long a launch is meant."""
+    """Show the form; with `asks_s` it asks for a confirmation."""
     return render(
         request,
         "console/launch.html",
