@@ -100,7 +100,7 @@ def test_two_loads_with_a_space_between_them_are_two(console):
 def test_a_long_launch_is_asked_about(console):
     """It joins the queue only with the box that the page shows then."""
     before = launches(console)
-    long = {**FORM, "sessions": "1000000", "repetitions": "2"}
+    long = {**FORM, "sessions": "1000000", "repetitions": "20"}
     answer = console.post("/launch/lifo-pri-simulated/", long)
     assert 'name="sure"' in answer.text
     assert "This launch takes about" in answer.text
