@@ -2,9 +2,12 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -110,3 +113,31 @@ def test_both_ends_of_every_slider_can_be_simulated(slider):
     for value in (slider.low, slider.high):
         choice = {"policy": "door-lifo", "sessions": 100, "rho": 1.2, slider.name: value}
         assert experiment.run(choice)["metrics"]["sessions"] > 0
+
+
+LABS = Path(__file__).parents[3] / "docs" / "labs"
+LINKS = [
+    (path.stem, query)
+    for path in sorted(LABS.glob("0*.md"))
+    for query in re.findall(r"/playground/\?([^)\s]+)\)", path.read_text(encoding="utf-8"))
+]
+
+
+def test_six_lab_sheets_link_to_the_playground():
+    """The sheets on simulated shops have a link; the others are live or of other systems."""
+    assert [sheet[:2] for sheet, _ in LINKS] == ["01", "02", "03", "07", "08", "09"]
+
+
+@pytest.mark.parametrize(("sheet", "query"), LINKS)
+def test_every_setting_in_a_link_of_a_lab_sheet_is_valid(sheet, query):
+    """The page drops a setting that it does not know, so a wrong one would show another shop."""
+    settings = dict(parse_qsl(query, strict_parsing=True))
+    common = {slider.name: slider.default for slider in SLIDERS} | {"shape": "steady"}
+    sides = {f"{field}-{side}" for field in ("policy", "admission") for side in "ab"}
+    assert settings.keys() <= common.keys() | sides
+    for name in settings.keys() & common.keys():
+        common[name] = settings[name] if name == "shape" else float(settings[name])
+    for side in "ab":
+        admission = settings.get(f"admission-{side}", "none")
+        chosen = {"policy": settings[f"policy-{side}"], "admission": admission}
+        assert experiment.scenario_of({**common, **chosen})
