@@ -21,8 +21,7 @@ def lower() -> None:
     """Write the present number of findings of each root that has fewer than its ceiling."""
     lines = ["# Findings that a root may still have. A number may only fall."]
     for root, most in CEILINGS.items():
-        if found := min(most, len(findings_below(root))):
-            lines.append(f'"{root}" = {found}')
+        lines.append(f'"{root}" = {min(most, len(findings_below(root)))}')
     CEILINGS_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"wrote {CEILINGS_FILE.relative_to(REPOSITORY)}")
 

@@ -25,7 +25,7 @@ from lab.titles import title_of
 
 ABANDONMENTS = {
     "ignore": "ignored: orphan requests are executed in full",
-    "drop-queued": "what still waits is taken out of its queue",
+    "drop-queued": "its waiting requests are taken out of their queue",
     "cancel": "cancelled: also what is being served, down to the database",
 }
 PROFILES = {
@@ -74,7 +74,7 @@ class LaunchForm(forms.Form):
         choices=[(name, title_of(name)) for name in PROXIES],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label="Beside them, in the gateway's place (live)",
+        label="Baseline proxies in place of the gateway (live)",
     )
     admission = forms.MultipleChoiceField(
         choices=[(name, name) for name in ADMISSIONS],
@@ -253,7 +253,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise SpecError(f"{name}: is no text; allowed: a spec in TOML, UTF-8") from None
+        raise SpecError(f"{name}: is not a text; allowed: a spec in TOML, UTF-8") from None
     plain = _parsed(text, name)
     _check_own(plain, name, allowance)
     spec = spec_of(plain, name)
@@ -282,7 +282,7 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
         if path not in offered:
             raise SpecError(
                 f"{name}: policy: {path!r:.80} is not offered here; "
-                f"allowed: {', '.join(offered) or 'what lies in own/'}, and names of policies"
+                f"allowed: {', '.join(offered) or 'the files in own/'}, and names of policies"
             )
     require(allowance, "own_policies_per_launch", len(named))
 
