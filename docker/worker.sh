@@ -29,7 +29,7 @@ end_commands() {
 # Process ids of experiments, whoever started them in this container.
 commands() {
   local file
-  grep -lsaE 'lab\.cli\.command_lin[e]|/bin/doorbuste[r]' /proc/[0-9]*/cmdline | while read -r file; do
+  grep -lsaE '(/bin/|-m.)doorbuste[r]' /proc/[0-9]*/cmdline | while read -r file; do
     file=${file#/proc/}
     echo "${file%/cmdline}"
   done

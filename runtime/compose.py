@@ -35,11 +35,6 @@ PAGE_WITHIN_S = 120.0
 BUILD_S = 3600.0
 COMMAND_S = 900.0
 LOG_LINES = 20
-_CONTEXT = (
-    *("common", "docker", "gateway", "shop", "hosting"),
-    *("loadgen", "simulator", "lab", "dashboards"),
-)
-_CONTEXT_FILES = ("pyproject.toml", "uv.lock", "runtime")
 _OFFLINE = "fix: make images-offline, or RUNTIME=native"
 
 
@@ -321,9 +316,15 @@ def _words(one: Container) -> str:
     return f"is {one.health or one.state}"
 
 
+def in_the_image() -> list[str]:
+    """Return the files and folders that the image is made of, as .dockerignore lists them."""
+    lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
+    return [line[1:] for line in lines if line.startswith("!")]
+
+
 def _code_version() -> str:
     digest = hashlib.sha256()
-    for part in (*_CONTEXT, *_CONTEXT_FILES):
+    for part in ("docker/Dockerfile", *in_the_image()):
         root = REPOSITORY / part
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

@@ -1,5 +1,6 @@
-"""Messages about containers where no engine answers any more."""
+"""What the image is made of, and messages where no engine answers any more."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     made.write([])
     made.mark.touch()
     return made
+
+
+def test_the_image_has_every_package():
+    """What a wheel is made of is in the image, which is made from the same project."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert "doorbuster" in packages
+    assert set(packages) <= set(compose.in_the_image())
+    for part in compose.in_the_image():
+        assert (REPOSITORY / part).exists(), part
 
 
 @pytest.mark.parametrize("script", [None, STOPPED])

@@ -124,7 +124,7 @@ def test_failures_are_told_as_on_cores(busy):
     ]
 
 
-@pytest.mark.parametrize("name", ["os:system", "lab.cli.command_line:main"])
+@pytest.mark.parametrize("name", ["os:system", "doorbuster.__main__:main"])
 def test_a_worker_calls_the_functions_that_simulate_only(busy, name):
     with pytest.raises(TasksError, match="not one of the functions"):
         run_tasks([1], name, celery_broker=busy, on_done=pytest.fail)
