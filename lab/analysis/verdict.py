@@ -33,7 +33,9 @@ class _Aim:
     best: str
     """`{policy} sold the most: {number}{limit}`."""
     alike: str
-    """`{policies} sold as much as chance can tell apart: {number}{limit}`."""
+    """`chance can explain the differences between {policies}: {number}{limit}`."""
+    equal: str
+    """`{policies} sold the same: {number}{limit}`."""
     digits: int = 0
 
     def text(self, number: float) -> str:
@@ -55,6 +57,7 @@ _SALES: Final = _Aim(
     best="{policy} sold the most: {number} confirms{limit}",
     alike="chance can explain the differences between {policies}: they sold {number} "
     "confirms{limit}",
+    equal="{policies} sold the same: {number} confirms{limit}",
 )
 _USEFUL_WORK: Final = _Aim(
     of=_mean_useful_rps,
@@ -63,6 +66,7 @@ _USEFUL_WORK: Final = _Aim(
     "second",
     alike="chance can explain the differences between {policies}: {number} requests of "
     "completed sessions per paper second",
+    equal="{policies} did the same: {number} requests of completed sessions per paper second",
     digits=2,
 )
 
@@ -107,7 +111,8 @@ def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
     nearly_all = aim is _SALES and all(
         cell.bound and cell.confirms >= _NEARLY_ALL_RATIO * cell.bound for cell in alike
     )
-    words = (_SOLD_OUT if nearly_all else aim.alike).format(
+    words_alike = aim.equal if low == high else aim.alike
+    words = (_SOLD_OUT if nearly_all else words_alike).format(
         policies=_and(alike), number=number, limit=limit
     )
     if last in alike:

@@ -45,6 +45,10 @@ def sold(policy, rho, *confirms, planned=100):
             ],
         ),
         (
+            [sold("sq", 1.0, 80, 90), sold("8q-af", 1.0, 90, 80)],
+            ["At ρ = 1, SQ and 8Q-AF sold the same: 170 confirms of at most 200."],
+        ),
+        (
             [
                 sold("sq", 1.0, 10, 11, 12),
                 sold("8q-af", 1.0, 81, 88, 73),
@@ -78,6 +82,7 @@ def sold(policy, rho, *confirms, planned=100):
         "beyond-chance",
         "close",
         "alike",
+        "equal",
         "two-alike",
         "sold-out",
         "one-seed",
