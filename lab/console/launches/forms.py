@@ -49,7 +49,7 @@ _FIELD_OF = {
 }
 """Key of the spec → field that shows its fault; other keys have the name of their field."""
 
-_ESSENTIAL = ("policies", "rho", "sessions", "repetitions", "engine")
+_ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
 """Fields that are essential where an experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
@@ -148,9 +148,12 @@ class LaunchForm(forms.Form):
         return any(field.errors for field in self.further)
 
     def _is_essential(self, name: str) -> bool:
-        if name not in _COMPARED:
-            return name in _ESSENTIAL
-        return len(self[name].initial or ()) > 1
+        initially = self[name].initial
+        if name in _COMPARED:
+            return len(initially or ()) > 1
+        if name == "duration_s":  # nearly all experiments have a number of sessions instead
+            return initially is not None
+        return name in _ESSENTIAL
 
     def clean_rho(self) -> list[float]:
         given = self.cleaned_data["rho"].strip()

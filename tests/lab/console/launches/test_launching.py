@@ -123,6 +123,8 @@ def test_what_experiments_compare_is_not_folded(console):
     assert 'name="seed"' in folded["lifo-pri"]
     assert 'name="admission"' in folded["lifo-pri"]
     assert 'name="admission"' not in folded["sbac"]
+    assert 'name="duration_s"' in folded["lifo-pri"]
+    assert 'name="duration_s"' not in folded["sbac"]
 
 
 def test_all_that_is_wrong_is_said_at_once(console):
