@@ -15,6 +15,30 @@ _APPLIANCE = Section(
         Entry("reset", "runtime.commands:reset", "Stop everything, empty the state; results stay"),
     ),
 )
+_LIVE = Group(
+    "live",
+    "Change the running shop and the live run in progress.",
+    (
+        Entry(
+            "policy",
+            "lab.cli.live:policy",
+            "Let the gateway use another policy from now on",
+            goes_inside=True,
+        ),
+        Entry(
+            "load",
+            "lab.cli.live:load",
+            "Let more or fewer customers arrive from now on",
+            goes_inside=True,
+        ),
+        Entry(
+            "abandonment",
+            "lab.cli.live:abandonment",
+            "Change what happens when a customer leaves",
+            goes_inside=True,
+        ),
+    ),
+)
 _EXPERIMENTS = Section(
     "Experiments",
     (
@@ -48,6 +72,7 @@ _EXPERIMENTS = Section(
             "Rank the policies by how near each comes to the bound",
             goes_inside=True,
         ),
+        _LIVE,
         Group(
             "results",
             "List, show, draw and publish results.",

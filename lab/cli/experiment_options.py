@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import click
-from click.shell_completion import CompletionItem
 from pydantic import ValidationError
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, is_path
 from lab.baselines.sheets import PROXIES
+from lab.cli.completion import complete_policies
 from lab.errors import SpecError
-from lab.spec.experiment import SPECS, Spec, changed, explain
+from lab.spec.experiment import Spec, changed, explain
 from lab.spec.sections import PolicyChoice
 
 
@@ -28,13 +28,6 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> list[
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
-def complete_spec(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the included specs that begin so, for the completion of a shell, then files."""
-    names = (path.stem for path in sorted(SPECS.glob("*.toml")))
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return [*found, CompletionItem(incomplete, type="file")]
-
-
 PAGE_PROFILE = click.option(
     "--page-profile", type=click.Choice(["paper", "cpu", "real"]), help="Page work."
 )
@@ -43,7 +36,10 @@ TIME_SCALE = click.option("--time-scale", type=float, help="Paper seconds per re
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
-        "--policies", callback=_names, help="Policies, e.g. sq,8q-lifo-pri; also labels of a spec."
+        "--policies",
+        callback=_names,
+        shell_complete=complete_policies,
+        help="Policies, e.g. sq,8q-lifo-pri; also labels of a spec.",
     ),
     click.option(
         "--gateway",

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lab.cli.completion import complete_spec
 from lab.cli.executor_options import FRESH, broker_of, spread
-from lab.cli.experiment_options import complete_spec, overridable, with_options
+from lab.cli.experiment_options import overridable, with_options
 from lab.cli.faults import TimedCommand
 from lab.errors import ExperimentError, SpecError
 from lab.machine.progress_file import progress_file

@@ -115,7 +115,7 @@ def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResp
     going = under_way()
     context: dict[str, Any] = {
         "form": form,
-        "live_race": going.launch if going and going.beside else None,
+        "live_race": going.launch if going and going.runs and going.runs.beside else None,
         "results": [
             *islice(filter(race_forms.fields_of, result_list.entries()), LISTED),
             *filter(race_forms.fields_of, result_list.references()),

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 from lab.engines.live.appliance import Appliance
 
+WITHOUT_RUN = "No run is under way: it sees only visitors, and ends when a run begins."
+
 
 def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:
     """Add a shadow; `policy` has the form of `PUT /policy`. Raises ExperimentError."""

@@ -8,7 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from lab.console.site.permissions import is_logged_in, readers
-from lab.console.watch import changes, shadows
+from lab.console.site.settings import LAB
+from lab.console.watch import shadows
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
     AbandonmentForm,
@@ -19,6 +20,7 @@ from lab.console.watch.forms import (
 from lab.console.watch.owners import run_owners
 from lab.console.watch.shared import watch as broadcast
 from lab.errors import ExperimentError
+from lab.runner import under_way
 
 ASK_EVERY_S = 2.0
 """Interval at which a stream checks its viewer's login, real seconds."""
@@ -55,8 +57,8 @@ def switch(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"policy_form": form, "policy_said": ""}
     if (call := form.call()) is not None:
         try:
-            context["policy_said"] = changes.change(
-                lambda appliance: appliance.gateway.call("PUT", "/policy", call)
+            context["policy_said"] = under_way.change(
+                LAB, lambda appliance: appliance.gateway.call("PUT", "/policy", call)
             )
         except ExperimentError as fault:
             form.add_error(None, str(fault))
@@ -81,9 +83,10 @@ def shadow(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
     if (call := form.call()) is not None:
         try:
-            context["shadow_said"] = changes.change(
+            context["shadow_said"] = under_way.change(
+                LAB,
                 lambda appliance: shadows.add(appliance, call),
-                without_run=changes.SHADOW_WITHOUT_RUN,
+                without_run=shadows.WITHOUT_RUN,
             )
         except ExperimentError as fault:
             form.add_error(None, str(fault))
@@ -98,8 +101,11 @@ def shadow_away(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
     name = request.POST.get("name", "")
     try:
-        context["shadow_said"] = changes.change(
-            lambda appliance: shadows.take_away(appliance, name), done="Removed", without_run=""
+        context["shadow_said"] = under_way.change(
+            LAB,
+            lambda appliance: shadows.take_away(appliance, name),
+            done="Removed",
+            without_run="",
         )
     except ExperimentError as fault:
         form.add_error(None, str(fault))
@@ -115,8 +121,8 @@ def abandonment(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         mode = form.cleaned_data["abandonment"]
         try:
-            context["abandonment_said"] = changes.change(
-                lambda appliance: appliance.set_abandonment(mode)
+            context["abandonment_said"] = under_way.change(
+                LAB, lambda appliance: appliance.set_abandonment(mode)
             )
         except ExperimentError as fault:
             form.add_error(None, str(fault))
@@ -131,7 +137,7 @@ def load(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"load_form": form, "load_said": ""}
     if form.is_valid():
         try:
-            context["load_said"] = changes.change_load(form.cleaned_data["load_factor"])
+            context["load_said"] = under_way.change_load(LAB, form.cleaned_data["load_factor"])
         except ExperimentError as fault:
             form.add_error(None, str(fault))
     return part_or_page(request, "console/watch_load.html", context)

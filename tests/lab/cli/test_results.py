@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorbuster.commands import main
-from lab.cli.experiment_options import complete_spec
+from lab.cli.completion import complete_policies, complete_spec
 from lab.spec.experiment import SPECS, load_spec
 from lab.students.template import write_policy
 
@@ -85,3 +85,9 @@ def test_a_shell_completes_included_specs():
     found = complete_spec(None, None, "lifo-pri-s")
     assert [one.value for one in found] == ["lifo-pri-simulated", "lifo-pri-s"]
     assert found[-1].type == "file"
+
+
+def test_a_shell_completes_the_next_policy_of_a_list():
+    """The names before the last comma stay."""
+    found = complete_policies(None, None, "sq,8q-l")
+    assert [one.value for one in found] == ["sq,8q-lifo-pri"]

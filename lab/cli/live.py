@@ -1,0 +1,97 @@
+"""The commands `doorbuster live …`: change the running shop, and the live run in progress."""
+
+import json
+from collections.abc import Callable
+from typing import Any, get_args
+
+import click
+from click.shell_completion import CompletionItem
+from pydantic import ValidationError
+
+from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
+from lab.cli.completion import beginning, complete_policy
+from lab.cli.faults import LabCommand
+from lab.errors import SpecError
+from lab.files.run_folder import HIGHEST_LOAD_FACTOR
+from lab.spec.experiment import explain
+from lab.spec.sections import PolicyChoice
+from runtime import settings
+
+
+def _parameters(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
+    """Return the parameters of `NAME=VALUE` words; a value is JSON."""
+    found: dict[str, Any] = {}
+    for word in given:
+        name, equals, text = word.partition("=")
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(
+                f'{word!r}: allowed: NAME=VALUE with a number, or {{"Br-1": 3}} for each page type'
+            )
+    return found
+
+
+def _complete_admission(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    return beginning(ADMISSIONS, begun)
+
+
+@click.command(cls=LabCommand)
+@click.argument("name", metavar="POLICY", shell_complete=complete_policy)
+@click.option(
+    "--set", "parameters", metavar="NAME=VALUE", multiple=True, callback=_parameters,
+    help="A parameter of the policy, e.g. capacity=50. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--admission", default=NO_ADMISSION, show_default=True, shell_complete=_complete_admission,
+    help="The admission policy in front of it.",
+)  # fmt: skip
+@click.option(
+    "--admission-set", "admission_parameters", metavar="NAME=VALUE", multiple=True,
+    callback=_parameters, help="A parameter of the admission policy. May be repeated.",
+)  # fmt: skip
+def policy(name: str, **given: Any) -> None:
+    """Let the gateway use another policy from now on; no waiting request is lost.
+
+    POLICY is a name of `doorbuster policy list`, or the path of your own. Other parameters get
+    their defaults. The result of a run in progress keeps the change.
+    """
+    from lab.engines.live.run import policy_call
+
+    try:
+        choice = PolicyChoice(name=name, **given)
+    except ValidationError as faults:
+        raise SpecError(explain(faults, "POLICY")) from None
+    call = policy_call(choice)
+    _change(lambda appliance: appliance.gateway.call("PUT", "/policy", call))
+
+
+@click.command(cls=LabCommand)
+@click.argument("factor", type=click.FloatRange(0, HIGHEST_LOAD_FACTOR))
+def load(factor: float) -> None:
+    """Multiply the rate of arriving customers by FACTOR until the run in progress ends.
+
+    FACTOR is 0 to 10; 1 is the rate with which the run began. The result of the run keeps the
+    change.
+    """
+    from lab.runner import under_way
+
+    click.echo(under_way.change_load(settings.load(), factor))
+
+
+@click.command(cls=LabCommand)
+@click.argument("mode", type=click.Choice(get_args(Abandonment)))
+def abandonment(mode: Abandonment) -> None:
+    """Change what happens to a request whose customer leaves, from now on.
+
+    The result of a run in progress keeps the change.
+    """
+    _change(lambda appliance: appliance.set_abandonment(mode))
+
+
+def _change(action: Callable[[Any], object]) -> None:
+    from lab.runner import under_way
+
+    click.echo(under_way.change(settings.load(), action))

@@ -1,0 +1,180 @@
+"""The live run in progress on this machine, and changes of the running shop."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from common.waiting import wait_until
+from lab.engines.live import announcement
+from lab.engines.live.appliance import Appliance
+from lab.errors import ExperimentError
+from lab.files.run_folder import PlannedRun, RunFolder
+from lab.results.comparison import ComparisonResult
+from lab.spec.experiment import Spec
+from runtime.settings import Settings
+
+CHANGE_WITHOUT_RUN = "No run is under way: the next run sets its own."
+_TAKEN_OVER_WITHIN_S = 5.0
+"""Real seconds; customers read the factor five times a second and report it once a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsUnderWay:
+    """A live experiment in progress, and its runs whose customers arrive now."""
+
+    experiment: str
+    """The name of its result folder."""
+    title: str = ""
+    """Empty if its result folder is not in this results folder."""
+    planned: PlannedRun | None = None
+    run: RunFolder | None = None
+    of: int = 0
+    """The number of planned runs."""
+    beside: tuple[tuple[PlannedRun, RunFolder], ...] = ()
+    """The runs at the same time as `run`, including it; otherwise empty."""
+    customers: Mapping[str, Any] = field(default_factory=dict)
+    """The counts of the customers of `run` so far (`loadgen.tally`); empty at first."""
+
+
+def runs_under_way(lab: Settings) -> RunsUnderWay | None:
+    """Return the live runs in progress, whichever process began them; None if there are none."""
+    told = announcement.under_way(lab.state_dir)
+    if not told:
+        return None
+    experiment = told[0]["experiment"]
+    folder = ComparisonResult(lab.results_dir / experiment)
+    try:
+        plan, spec = folder.plan(), _spec(folder.path)
+    except ExperimentError:  # its results are kept elsewhere
+        return RunsUnderWay(experiment)
+    going = {one["run"] for one in told if one["experiment"] == experiment}
+    begun = [
+        (planned, run)
+        for planned, run in ((planned, folder.run(planned)) for planned in plan)
+        if run.path.name in going
+    ]
+    if spec.at_once:
+        order = [choice.key for choice in spec.policy]
+        begun = [one for one in begun if one[1].live_shop_file.is_file()]
+        begun.sort(key=lambda one: order.index(one[0].policy))
+    planned, run = begun[0] if begun else (None, None)
+    return RunsUnderWay(
+        experiment,
+        spec.title,
+        planned,
+        run,
+        of=len(plan),
+        beside=tuple(begun) if spec.at_once else (),
+        customers=_customers_of(told, run),
+    )
+
+
+def change(
+    lab: Settings,
+    action: Callable[[Appliance], object],
+    *,
+    done: str = "Applied",
+    without_run: str = CHANGE_WITHOUT_RUN,
+) -> str:
+    """Change the appliance; return the time, and `without_run` if no run is in progress.
+
+    Raises ExperimentError with the reason if the change is not possible.
+    """
+    going = runs_under_way(lab)
+    if going is not None and going.beside:
+        raise ExperimentError("Several shops run at once: each keeps what it is there to show.")
+    has_run = going is not None and going.run is not None
+    if going is not None and going.run is not None and going.run.proxy_file.is_file():
+        raise ExperimentError(
+            "A baseline proxy stands in the gateway's place: it keeps what it began with."
+        )
+    appliance = Appliance(lab)
+    try:
+        action(appliance)
+    finally:
+        appliance.close()
+    words = _at(done)
+    return words if has_run or not without_run else f"{words} {without_run}"
+
+
+def change_load(lab: Settings, factor: float) -> str:
+    """Change the rate of arriving customers from now on, in all runs at the same time.
+
+    Returns the time, once the customers have adopted the change. Raises ExperimentError with the
+    reason if the change is not possible.
+    """
+    going = runs_under_way(lab)
+    if going is None or going.run is None or going.planned is None:
+        raise ExperimentError("No run is under way: nobody arrives.")
+    if going.planned.rho is None:
+        raise ExperimentError("This run is a closed loop: it has no arrivals to change.")
+    runs = [run for _, run in going.beside] or [going.run]
+    try:
+        for run in runs:
+            run.set_load_factor(factor)
+    except OSError as fault:
+        raise ExperimentError(
+            f"The load cannot be changed: {fault.filename}: {fault.strerror}."
+        ) from None
+    if not wait_until(
+        lambda: _have_taken_over(lab, runs, factor), _TAKEN_OVER_WITHIN_S, every_s=0.1
+    ):
+        raise ExperimentError(
+            f"The customers have not adopted the change within {_TAKEN_OVER_WITHIN_S:g} s (real "
+            "time). The console's page Watch shows the load that they have."
+        )
+    return _at("Applied")
+
+
+def load_factor_of(customers: Mapping[str, Any]) -> float:
+    """Return the present factor on the rate of customers, from their counts."""
+    changes = customers.get("load_changes") or [{"factor": 1.0}]
+    return float(changes[-1]["factor"])
+
+
+def experiment_of(run: RunFolder) -> str:
+    """Return the name of the result folder of a run."""
+    return run.path.parents[1].name
+
+
+def _have_taken_over(lab: Settings, runs: Sequence[RunFolder], factor: float) -> bool:
+    told = announcement.under_way(lab.state_dir)
+    of_runs = [next((one for one in told if _is_of(one, run)), None) for run in runs]
+    if None in of_runs:
+        raise ExperimentError("The run ended before the load changed.")
+    if all(one and load_factor_of(one["customers"]) == factor for one in of_runs):
+        return True
+    if any(one and _all_have_come(one["customers"]) for one in of_runs):
+        raise ExperimentError(
+            "All customers of this run have come: there are no arrivals left to change."
+        )
+    return False
+
+
+def _customers_of(told: Sequence[Mapping[str, Any]], run: RunFolder | None) -> Mapping[str, Any]:
+    """Return the counts of the customers of `run` so far."""
+    found = (one["customers"] for one in told if run is not None and _is_of(one, run))
+    return next(found, {})
+
+
+def _all_have_come(customers: Mapping[str, Any]) -> bool:
+    planned: int = customers.get("planned", 0)
+    started: int = customers.get("started", 0)
+    return 0 < planned <= started
+
+
+def _is_of(told: Mapping[str, Any], run: RunFolder) -> bool:
+    return (told["experiment"], told["run"]) == (experiment_of(run), run.path.name)
+
+
+def _at(done: str) -> str:
+    return f"{done} at {datetime.now(UTC):%H:%M:%S} UTC."
+
+
+@cache
+def _spec(folder: Path) -> Spec:
+    """Return the spec of a result, which never changes."""
+    return ComparisonResult(folder).spec()
