@@ -32,10 +32,10 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
+from common.one_line import OneLineCommand
 from lab.intervals import Estimate, estimate
 from lab.machine.other_load import Neighbours
-from runtime import own_ad_server
-from runtime.one_line import OneLineCommand
+from runtime.native import own_ad_server
 from shop.ads import candidates, inventory, selection
 from shop.ads.fan_out import FanOut
 from shop.ads.ledger import Ledger

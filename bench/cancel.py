@@ -26,10 +26,11 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from common import ports, processes
+from common import pinned, ports, processes
+from common.one_line import OneLineCommand
 from common.waiting import wait_until
-from runtime import account, pinned, postgres
-from runtime.one_line import OneLineCommand
+from runtime import accounts
+from runtime.native import postgres
 
 REPOSITORY = Path(__file__).parents[1]
 THREADS, QUEUED = 30, 20
@@ -177,7 +178,7 @@ def database(
     folder: Path, cpus: tuple[int, ...], configuration: tuple[tuple[str, str], ...] = ()
 ) -> Iterator[postgres.Cluster]:
     """Run a separate PostgreSQL on these CPUs."""
-    run_as = account.for_database()
+    run_as = accounts.for_database()
     (port,) = ports.free(1)
     cluster = postgres.Cluster(
         installation=postgres.find(None, folder / "postgres", run_as),

@@ -39,6 +39,7 @@ from bench import classroom_attacks, console_watched
 from bench.browser import PATIENCE_S, Person, Records
 from bench.cancel import percentile
 from common import ports
+from common.one_line import OneLineCommand
 from common.waiting import wait_while
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
@@ -48,10 +49,9 @@ from lab.runner.live import make_run
 from lab.spec.experiment import read_spec
 from lab.spec.runs import ShopRun
 from lab.students.template import write_policy
-from runtime.one_line import OneLineCommand
+from runtime.native.supervision import Supervisor
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
-from runtime.supervision import Supervisor
 
 PLAIN, HOSTILE = "a class", "a class and three who attack"
 LESSONS = (PLAIN, HOSTILE)

@@ -22,10 +22,10 @@ from bench import console_pages, console_watched, console_watching
 from bench.cancel import percentile
 from bench.console_class import watching
 from common import hosts
+from common.one_line import OneLineGroup
 from lab.engines.live.appliance import Appliance
 from lab.errors import ExperimentError
 from lab.runner.live import running_appliance
-from runtime.one_line import OneLineGroup
 from runtime.settings import Settings, load
 
 AIM_P95_MS = 300.0

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from common import ports, processes
-from runtime.one_line import OneLineCommand
+from common.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
 PACKAGES = {"nginx": "nginx-light", "haproxy": "haproxy", "wrk": "wrk", "taskset": "util-linux"}

@@ -26,9 +26,9 @@ from rich.table import Table
 
 from common import hosts, ports, processes
 from common.http_json import JsonClient
+from common.one_line import OneLineCommand
 from runtime import certificates
 from runtime.certificate_files import CertificateError, CertificateFiles
-from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}

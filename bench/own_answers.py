@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
+from common.one_line import OneLineCommand
 from gateway.plain_json import Most
 from gateway.students import wire
-from runtime.one_line import OneLineCommand
 
 REQUESTS: Final = (1, 100, 1_000, 5_000, 20_000)
 _SHAPES: Final = {

@@ -23,6 +23,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from common.one_line import OneLineCommand
 from gateway.policies import POLICIES, PolicyError
 from gateway.policies.interface import (
     PAGES,
@@ -37,7 +38,6 @@ from gateway.policies.interface import (
 from gateway.policies.registry import create, sheet
 from gateway.queues.dispatcher import Dispatcher
 from gateway.shadow.shadows import Shadows
-from runtime.one_line import OneLineCommand
 
 LENGTHS: Final = (100, 10_000, 100_000)
 EVENTS: Final = 3_000

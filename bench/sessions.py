@@ -24,10 +24,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.cancel import accepts, database, running
-from common import ports
+from common import pinned, ports
+from common.one_line import OneLineCommand
 from common.page_types import NAMES as PAGES
-from runtime import account, pinned, redis_server
-from runtime.one_line import OneLineCommand
+from runtime import accounts
+from runtime.native import redis_server
 
 IN_MEMORY, IN_FILE = "memory", "file"
 STORES = {
@@ -70,7 +71,7 @@ def cpu_s(process: psutil.Process) -> float:
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
     """Run the shops; yield them and the processes of PostgreSQL and Redis."""
-    run_as = account.for_database()
+    run_as = accounts.for_database()
     redis_ports = ports.free(2)
     cpus = tuple(os.sched_getaffinity(0))
     with ExitStack() as stack:

@@ -25,11 +25,11 @@ import simpy
 from rich.console import Console
 from rich.table import Table
 
+from common.one_line import OneLineCommand
 from gateway.policies import registry
 from gateway.policies.interface import Outcome, Page, Request
 from loadgen.draws import address, exponential, stream_key, uniform
 from loadgen.sessions import Chain, Customers, SessionLengths, SessionModel
-from runtime.one_line import OneLineCommand
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import simulate
 

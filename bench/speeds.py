@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import click
 
+from common.one_line import OneLineCommand
 from lab.cli.estimates import COMMANDS
 from lab.cli.leaderboard import SPECS
 from lab.files.documents import write_text
@@ -22,7 +23,6 @@ from lab.runner.study import work_of
 from lab.spec.experiment import load_spec
 from lab.studies.registry import PAPERS
 from runtime import settings
-from runtime.one_line import OneLineCommand
 
 
 def work() -> dict[str, dict[str, float]]:

@@ -1,4 +1,8 @@
-"""Processes: ending one that was started here, and ending with the parent process."""
+"""Processes: ending one that was started here, ending with the parent, and a note of one.
+
+A note has the id and the start time of a process, so that another program sees later whether that
+process still runs.
+"""
 
 import contextlib
 import ctypes
@@ -9,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import psutil
 
 from common.waiting import wait_until
 
@@ -60,6 +66,29 @@ def become_expendable() -> None:
     """Let the kernel end this process before all others where the machine's memory is short."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def note_of(process: int | None = None) -> str:
+    """Return the note of that process, by default of this one, for `is_alive`."""
+    pid = os.getpid() if process is None else process
+    return f"{pid} {psutil.Process(pid).create_time()}"
+
+
+def is_alive(noted: str) -> bool:
+    """Return whether the process of a `note` still runs. Raises ValueError for an invalid note."""
+    process, began = noted.split()
+    return lives(int(process), float(began))
+
+
+def lives(process: int, began: float | None) -> bool:
+    """Return whether that process, which began then (Unix time), still runs."""
+    try:
+        found = psutil.Process(process)
+        if found.status() == psutil.STATUS_ZOMBIE:  # dead, its status unread
+            return False
+        return began is None or abs(found.create_time() - began) < 1.0
+    except psutil.Error:
+        return False
 
 
 def _await_end(process: AnyProcess, patience_s: float, with_group: bool = False) -> None:

@@ -1,6 +1,6 @@
 """The entry point of `doorbuster`, which can be interrupted while its modules are imported."""
 
-from runtime import early_signals
+from common import early_signals
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from runtime import early_signals
-from runtime.one_line import OneLineGroup
+from common import early_signals
+from common.one_line import OneLineGroup
 
 HELP_OPTIONS = ["-h", "--help"]
 

@@ -1,6 +1,6 @@
 """`python -m hosting`: its commands, which can be interrupted while they are imported."""
 
-from runtime import early_signals
+from common import early_signals
 
 
 def main() -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from hosting.processes import threads
+from runtime.native.supervision import left_over
 from runtime.settings import Settings
 from runtime.state import State
-from runtime.supervision import left_over
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import psycopg
 from common import hosts, log_tail
 from hosting.errors import HostingError
 from hosting.options import MOST_THREADS
-from runtime import redis_server
+from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3

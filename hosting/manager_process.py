@@ -12,7 +12,7 @@ from hosting import starting
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from runtime import monitoring
-from runtime.service import APPLIANCE_VARIABLE
+from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0

@@ -8,8 +8,7 @@ from typing import Literal, get_args
 from common import cpus
 from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
-from runtime.certificate_files import CertificateError
-from runtime.certificate_keys import rsa_bits
+from runtime.certificate_files import CertificateError, rsa_bits
 
 Provisioning = Literal["ecm", "static", "linux"]
 Admission = Literal["eac", "none"]

@@ -23,7 +23,7 @@ from hosting import affinity, database, starting
 from hosting.errors import HostingError
 from hosting.started import Started
 from runtime import monitoring
-from runtime.service import APPLIANCE_VARIABLE
+from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0

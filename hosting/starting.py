@@ -7,9 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from common import log_tail
+from common import log_tail, pinned
 from hosting.errors import HostingError
-from runtime import pinned
 from runtime.settings import REPOSITORY
 
 SEEDING_PATIENCE_S = 300.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from common import hosts
 from hosting.options import K_APL_S, PERSISTENCE_S, PlatformOptions
-from runtime.service import APPLIANCE_VARIABLE
+from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000

@@ -1,11 +1,21 @@
-"""The files of an appliance's certificates.
+"""The files of an appliance's certificates, and the kinds of key that they can have.
 
 runtime/certificates.py has their content; it takes a while to import, and most commands do not need
 it.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+CHEAP_KEY: Final = "ec-p256"
+LEAST_RSA_BITS: Final = 2048
+MOST_RSA_BITS: Final = 16384
+KEYS: Final = (
+    f"{CHEAP_KEY}, or rsa-N with N from {LEAST_RSA_BITS} to {MOST_RSA_BITS} in steps of 8 "
+    "(rsa-2048, rsa-7680, …)"
+)
 
 
 class CertificateError(ValueError):
@@ -37,3 +47,23 @@ class CertificateFiles:
 def of(state_dir: Path) -> CertificateFiles:
     """Return the certificate files of the appliance with this state folder."""
     return CertificateFiles(state_dir / "certificates")
+
+
+def rsa_bits(kind: str) -> int | None:
+    """Return the size of an RSA key of this kind; None for `ec-p256`. Raises CertificateError.
+
+    OpenSSL at security level 2, which Python's TLS and distributions use, accepts no RSA key below
+    2048 bits. The paper's 1024 bits are therefore impossible for server and customers.
+    """
+    if kind == CHEAP_KEY:
+        return None
+    wanted = re.fullmatch(r"rsa-([1-9][0-9]{0,5})", kind)
+    bits = int(wanted[1]) if wanted else 0
+    if 0 < bits < LEAST_RSA_BITS:
+        raise CertificateError(
+            f"key {kind}: too short, OpenSSL takes no RSA key below {LEAST_RSA_BITS} bits (its "
+            f"security level 2, in gateway and customers); allowed: {KEYS}"
+        )
+    if not 0 < bits <= MOST_RSA_BITS or bits % 8:
+        raise CertificateError(f"key {kind}: no such key; allowed: {KEYS}")
+    return bits

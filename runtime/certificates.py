@@ -26,8 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from common import private_file
-from runtime.certificate_files import CertificateError, CertificateFiles
-from runtime.certificate_keys import CHEAP_KEY, rsa_bits
+from runtime.certificate_files import CHEAP_KEY, CertificateError, CertificateFiles, rsa_bits
 
 VALID_DAYS: Final = 397  # the most days that browsers accept
 RENEWED_BEFORE_DAYS: Final = 7

@@ -5,11 +5,11 @@ import shutil
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
 
-from runtime import compose_engine
-from runtime.compose_settings import Project
+from runtime.compose import engine
+from runtime.compose.settings import Project
+from runtime.native.supervision import Supervisor
 from runtime.settings import Settings
 from runtime.state import State
-from runtime.supervision import Supervisor
 
 VARIABLE = "RUNTIME"
 Runtime = Literal["native", "docker"]
@@ -45,8 +45,8 @@ def running(settings: Settings) -> Runtime | None:
     state = State(settings.state_dir)
     if Supervisor(state).is_running():
         return "native"
-    if compose_engine.problem() is None:
-        there = compose_engine.containers(Project(settings, state).name)
+    if engine.problem() is None:
+        there = engine.containers(Project(settings, state).name)
         if any(one.runs for one in there):
             return "docker"
     return None
@@ -72,7 +72,7 @@ def choose(settings: Settings) -> Choice:
         return Choice(wanted, f"{VARIABLE}={wanted}")
     if now is not None:
         return Choice(now, "it runs already")
-    if compose_engine.problem() is None:
+    if engine.problem() is None:
         return Choice("docker", "a Docker engine answers")
     return Choice("native", "no Docker engine can be used")
 
@@ -80,7 +80,7 @@ def choose(settings: Settings) -> Choice:
 def why_native() -> str | None:
     """Return why `to_start` does not use an installed Docker; None if RUNTIME= is set
     or it does."""
-    return compose_engine.problem() if asked() is None and shutil.which("docker") else None
+    return engine.problem() if asked() is None and shutil.which("docker") else None
 
 
 def to_use(settings: Settings) -> Runtime:

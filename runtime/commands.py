@@ -10,33 +10,26 @@ from pathlib import Path
 
 import click
 
-from runtime import (
-    certificate_files,
-    certificate_keys,
-    choice,
-    compose,
-    compose_engine,
-    compose_exec,
-    compose_settings,
-    compose_status,
-    own_certificate,
-    pinned,
-)
+from common import pinned
+from runtime import certificate_files, choice, own_certificate
 from runtime import doctor as doctor_module
-from runtime import down as down_module
-from runtime import status as status_module
-from runtime import up as up_module
-from runtime.postgres import PostgresError
+from runtime.compose import appliance, engine, execution
+from runtime.compose import settings as compose_settings
+from runtime.compose import status as compose_status
+from runtime.native import down as down_module
+from runtime.native import status as native_status
+from runtime.native import up as up_module
+from runtime.native.postgres import PostgresError
+from runtime.native.redis_server import RedisError
+from runtime.native.supervision import Supervisor, SupervisorError
 from runtime.progress import Progress
-from runtime.redis_server import RedisError
 from runtime.settings import Settings, SettingsError, load, load_leniently
 from runtime.state import State, StateError, said
-from runtime.supervision import Supervisor, SupervisorError
 
 EXPLAINED = (
     certificate_files.CertificateError,
     choice.RuntimeChoiceError,
-    compose_engine.EngineError,
+    engine.EngineError,
     LookupError,
     PostgresError,
     RedisError,
@@ -58,9 +51,9 @@ def _up(settings: Settings, progress: Progress) -> None:
     why = choice.why_native()
     if choice.to_start(settings) == "docker":
         try:
-            compose.start(settings, progress)
+            appliance.start(settings, progress)
             return
-        except compose_engine.EngineError as error:
+        except engine.EngineError as error:
             # Containers were not requested: a shop can run natively without the image.
             if choice.asked() or choice.running(settings):
                 raise
@@ -83,14 +76,14 @@ def _down(settings: Settings, progress: Progress) -> None:
 
 def _refuse_unseen(settings: Settings) -> None:
     # "Is down" would be a guess, and a second appliance would share the results of the first.
-    unseen = compose.unseen(settings) if choice.asked() is None else None
+    unseen = appliance.unseen(settings) if choice.asked() is None else None
     if unseen and choice.running(settings) is None:
-        raise compose_engine.EngineError(unseen)
+        raise engine.EngineError(unseen)
 
 
 def _stop(settings: Settings, progress: Progress) -> None:
     if choice.to_use(settings) == "docker":
-        compose.down(settings, progress)
+        appliance.down(settings, progress)
     else:
         down_module.down(settings, progress)
 
@@ -103,7 +96,7 @@ def reset() -> None:
 
 def _reset(settings: Settings, progress: Progress) -> None:
     # In both runtimes: a container's data belongs to the state folder with its passwords.
-    down_module.reset(settings, progress, _stop, lambda: compose.forget(settings, progress))
+    down_module.reset(settings, progress, _stop, lambda: appliance.forget(settings, progress))
 
 
 @click.command()
@@ -117,7 +110,7 @@ def _status(settings: Settings, progress: Progress) -> None:
     if choice.to_use(settings) == "docker":
         compose_status.show(_project(settings), progress)
     else:
-        status_module.status(settings, progress)
+        native_status.status(settings, progress)
 
 
 @click.command()
@@ -147,9 +140,9 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     with state.locked():
         if replace:
             why = "asked for"
-            certificates.make(there.folder, key or certificate_keys.CHEAP_KEY, names)
+            certificates.make(there.folder, key or certificate_files.CHEAP_KEY, names)
         else:
-            _, why = certificates.keep(there.folder, key or certificate_keys.CHEAP_KEY, names)
+            _, why = certificates.keep(there.folder, key or certificate_files.CHEAP_KEY, names)
     if not why and key not in (None, certificates.key_name(there)):
         raise certificate_files.CertificateError(
             f"KEY={key}: there is a good certificate with {certificates.key_name(there)} already; "
@@ -254,9 +247,9 @@ def run_inside(command: Sequence[str]) -> int | None:
 
 def _inside(settings: Settings, command: Sequence[str]) -> int:
     project = _project(settings)
-    if not compose_exec.runs(project):
+    if not execution.runs(project):
         raise StateError("this needs the running appliance; fix: make up")
-    return compose_exec.run(project, command)
+    return execution.run(project, command)
 
 
 @click.command("compose", context_settings={"ignore_unknown_options": True})
@@ -271,7 +264,7 @@ def compose_command(arguments: tuple[str, ...]) -> None:
 
 
 def _compose(settings: Settings, arguments: tuple[str, ...]) -> None:
-    compose_engine.check()
+    engine.check()
     project = _project(settings)
     command = project.command(*arguments)
     os.execvpe(command[0], command, project.environment())

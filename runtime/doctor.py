@@ -6,32 +6,24 @@ import resource
 import shutil
 import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple, Self
 
 import psutil
 from rich.markup import escape
 
 from common import cpus, hosts
-from runtime import (
-    account,
-    certificate_files,
-    compose_certificate,
-    docker_findings,
-    local_users,
-    monitoring,
-    own_certificate,
-    postgres,
-    redis_server,
-    services,
-    up,
-)
-from runtime.account import Account
-from runtime.findings import Finding, Verdict
-from runtime.monitoring_services import watchers
+from runtime import accounts, certificate_files, choice, monitoring, own_certificate
+from runtime.accounts import Account
+from runtime.compose import appliance, certificate, engine
+from runtime.compose.settings import Project
+from runtime.native import postgres, redis_server, services, up
+from runtime.native.services import watchers
+from runtime.native.supervision import Supervisor, SupervisorError, left_over
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
 from runtime.state import LEAST_DISK_BYTES, State, said
-from runtime.supervision import Supervisor, SupervisorError, left_over
 
 GOOD_DISK_BYTES = 2 * 1024**3
 LEAST_MEMORY_BYTES = 1024**3
@@ -48,6 +40,29 @@ OPTIONAL_PROGRAMS = {
     "nginx": "make bench-gateway",
     "haproxy": "make bench-gateway",
 }
+
+
+class Verdict(StrEnum):
+    """The result of a check."""
+
+    GOOD = "[green]✓[/]"
+    BEWARE = "[yellow]![/]"
+    BAD = "[red]✗[/]"
+
+
+class Finding(NamedTuple):
+    """One line: the subject of the check, the result, and the fix if there is one."""
+
+    verdict: Verdict
+    subject: str
+    found: str
+    fix: str = ""
+
+    @classmethod
+    def of(cls, verdict: Verdict, subject: str, words: object) -> Self:
+        """Make a finding of the words of an error, which may end with `; fix: …`."""
+        found, _, fix = str(words).partition("; fix: ")
+        return cls(verdict, subject, found, fix)
 
 
 def doctor(progress: Progress) -> int:
@@ -94,10 +109,10 @@ def _examine() -> Iterator[Finding]:
     yield _load()
     yield from _certificates(settings)
     yield _inner_host(settings)
-    runtime, findings = docker_findings.runtime(settings)
+    runtime, findings = chosen_runtime(settings)
     yield from findings
     if runtime == "docker":
-        yield from docker_findings.containers(settings)
+        yield from containers(settings)
     elif runtime == "native":
         yield _postgres(settings, state)
         yield _redis(settings, state)
@@ -208,7 +223,7 @@ def _load() -> Finding:
 
 def _postgres(settings: Settings, state: State) -> Finding:
     try:
-        run_as = account.for_database(state.postgres / "data")
+        run_as = accounts.for_database(state.postgres / "data")
         needed = postgres.cluster_major(state.postgres) if _readable(state.postgres) else None
         installation = postgres.find(settings.postgres_bin, state.postgres, _copying(run_as, state))
     except (LookupError, postgres.PostgresError) as error:
@@ -230,7 +245,7 @@ def _copying(run_as: Account | None, state: State) -> Account | None:
 
 def _redis(settings: Settings, state: State) -> Finding:
     try:
-        run_as = account.for_database()
+        run_as = accounts.for_database()
         installation = redis_server.find(settings.redis_bin, state.redis, _copying(run_as, state))
     except (LookupError, redis_server.RedisError) as error:
         return Finding.of(Verdict.BAD, "Redis", error)
@@ -242,13 +257,13 @@ def _redis(settings: Settings, state: State) -> Finding:
 def _certificates(settings: Settings) -> Iterator[Finding]:
     """Yield findings on the gateway's certificate and, with accounts, on a separate one of the
     console."""
-    for pair in compose_certificate.pairs(settings):
+    for pair in certificate.pairs(settings):
         title = "Certificate" if pair.setting == GATEWAY else "Console's TLS"
         if pair.setting == GATEWAY or not pair.is_own:
             yield _certificate(settings, title, pair)
 
 
-def _certificate(settings: Settings, title: str, pair: compose_certificate.Pair) -> Finding:
+def _certificate(settings: Settings, title: str, pair: certificate.Pair) -> Finding:
     from runtime import certificates  # takes a while
 
     own = certificate_files.of(settings.state_dir)
@@ -272,7 +287,7 @@ def _certificate(settings: Settings, title: str, pair: compose_certificate.Pair)
 
 
 def _inner_host(settings: Settings) -> Finding:
-    subject, people = "Inner host", local_users.others()
+    subject, people = "Inner host", accounts.others()
     named = ", ".join(people[:_MOST_NAMED]) + (" …" if len(people) > _MOST_NAMED else "")
     where = f"admin API and controller on {settings.inner_host}"
     if settings.inner_token_required:
@@ -306,7 +321,7 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
             for line in up.unknown_hosts(settings):
                 yield Finding.of(Verdict.BAD, "Hosts", line)
             wanted = up.ports_of(settings, watchers(settings))
-            yield from docker_findings.ports(settings, wanted)
+            yield from _ports(settings, wanted)
         return
     try:
         states = supervisor.states()
@@ -325,6 +340,61 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
                 yield Finding(Verdict.GOOD, service.title, found)
     except (LookupError, SupervisorError, postgres.PostgresError, redis_server.RedisError) as error:
         yield Finding(Verdict.BAD, "Running", str(error), "make down, then make up")
+
+
+def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
+    """Return the runtime that `make up` would start, or None if it would refuse, and
+    the findings."""
+    try:
+        chosen = choice.choose(settings)
+    except choice.RuntimeChoiceError as error:
+        return None, [Finding.of(Verdict.BAD, "Runtime", error)]
+    where = "in containers" if chosen.runtime == "docker" else "natively"
+    said = Finding(Verdict.GOOD, "Runtime", f"{where}: {chosen.why}")
+    return chosen.runtime, [_engine(is_needed=chosen.runtime == "docker"), said]
+
+
+def _engine(*, is_needed: bool) -> Finding:
+    if why := engine.problem():
+        if is_needed:
+            return Finding.of(Verdict.BAD, "Docker", why)
+        if choice.why_native():  # a person may expect it
+            return Finding.of(Verdict.BEWARE, "Docker", why)
+        words = "not used" if shutil.which("docker") else "not there; only for containers"
+        return Finding(Verdict.GOOD, "Docker", words)
+    versions = f"engine {engine.version()}, Compose {engine.compose_version()}"
+    return Finding(Verdict.GOOD, "Docker", versions)
+
+
+def containers(settings: Settings) -> Iterator[Finding]:
+    """Yield findings about this appliance's containers, or about their ports where none runs."""
+    if engine.problem():
+        return  # `chosen_runtime` has reported it
+    try:
+        there = engine.containers(Project(settings, State(settings.state_dir)).name)
+    except engine.EngineError as error:
+        yield Finding.of(Verdict.BAD, "Running", error)
+        return
+    if not any(one.runs for one in there):
+        yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
+        yield from _ports(settings, appliance.published_ports(settings))
+        return
+    for one in sorted(there, key=lambda each: each.service):
+        if one.serves:
+            yield Finding(Verdict.GOOD, one.service, f"healthy, CPUs {one.cpus}")
+        elif not one.has_ended_well:
+            fix = f"make logs ARGS={one.service}; make up starts it again"
+            yield Finding(Verdict.BAD, one.service, one.health or one.state, fix)
+
+
+def _ports(settings: Settings, wanted: dict[str, int]) -> Iterator[Finding]:
+    """Yield findings about these ports, by their variables: whether they are free."""
+    taken = up.taken_ports(settings, wanted)
+    for line in taken:
+        yield Finding.of(Verdict.BAD, "Ports", line)
+    if not taken:
+        numbers = ", ".join(map(str, sorted(wanted.values())))
+        yield Finding(Verdict.GOOD, "Ports", f"{numbers} are free")
 
 
 def _monitoring(settings: Settings) -> Finding:

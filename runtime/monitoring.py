@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import hosts, private_file
-from runtime import living
+from common import hosts, private_file, processes
 from runtime.settings import REPOSITORY, Settings
 
 SOURCE = REPOSITORY / "dashboards" / "prometheus"
@@ -211,7 +210,7 @@ def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iter
     path = folder_of(settings.state_dir) / "targets" / f"{name}.json"
     forget_dead(settings.state_dir)
     owner = path.with_suffix(_OWNER)
-    owner.write_text(living.note(), encoding="utf-8")
+    owner.write_text(processes.note_of(), encoding="utf-8")
     write_targets(path, groups)
     try:
         yield
@@ -224,7 +223,7 @@ def forget_dead(state_dir: Path) -> None:
     """Remove the targets of processes that were killed before they could do it."""
     for owner in (folder_of(state_dir) / "targets").glob(f"*{_OWNER}"):
         with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
-            if not living.is_alive(owner.read_text(encoding="utf-8")):
+            if not processes.is_alive(owner.read_text(encoding="utf-8")):
                 owner.with_suffix(".json").unlink(missing_ok=True)
                 owner.unlink(missing_ok=True)
 

@@ -25,7 +25,7 @@ from common.settings import (
     written,
 )
 from common.shared_settings import CpuList, Folder, Names, Port, Switch
-from runtime import certificate_files, credentials, env_file, local_users
+from runtime import accounts, certificate_files, credentials, env_file
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
@@ -431,7 +431,7 @@ def _defaults(
         "shop_host": here,
         "ads_host": here,
         "celery_broker": redis_address(first.redis_host, first.broker_port, password) + "/1",
-        "inner_token_required": bool(local_users.others()),
+        "inner_token_required": bool(accounts.others()),
         "shop_cpus": cpus.for_shop(),
         "other_cpus": cpus.for_others(first.shop_cpus),
     }

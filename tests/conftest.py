@@ -22,8 +22,9 @@ from typing import Any
 import hypothesis
 import pytest
 
-from common import log_tail, ports, processes
-from runtime import account, pinned, postgres, redis_server
+from common import log_tail, pinned, ports, processes
+from runtime import accounts
+from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, load
 from tests import skips
 
@@ -107,7 +108,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def appliance_database() -> Iterator[Settings]:
     """PostgreSQL with an empty database, and Redis; yields the settings to reach them."""
     settings = load()
-    run_as = account.for_database()
+    run_as = accounts.for_database()
     folder = settings.state_dir / "postgres"
     cluster = postgres.Cluster(
         installation=postgres.find(settings.postgres_bin, folder, run_as),

@@ -14,6 +14,9 @@ PACKAGES = (
     "dashboards/grafana/boards",
     "doorbuster",
     "hosting",
+    "runtime",
+    "runtime/compose",
+    "runtime/native",
     "simulator",
 )
 HEADERS = re.compile(r"\bOwns:|\bMust\s+not\s+know:")

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from common.settings import bounds, written
-from runtime import compose_settings
+from runtime.compose import settings as compose_settings
 from runtime.settings import REPOSITORY, Settings
 from tests import settings_pages
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import click
 
+from common.one_line import OneLineCommand
 from dashboards.grafana.committed import Asked, Json, committed, promql
-from runtime.one_line import OneLineCommand
 
 _TIMEOUT_S = 30.0
 

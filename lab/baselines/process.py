@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from common import hosts, log_tail, ports, processes
+from common import hosts, log_tail, pinned, ports, processes
 from gateway.http.pages import Rule
 from lab.baselines import haproxy, nginx
 from lab.baselines.requests import Ended, Place, Queue
@@ -21,7 +21,7 @@ from lab.baselines.rules import page_rules
 from lab.baselines.sheets import PROXIES, Proxy
 from lab.errors import ExperimentError
 from lab.titles import title_of
-from runtime import pinned, settings
+from runtime import settings
 
 
 class Dialect(Protocol):

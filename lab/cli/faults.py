@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from common.one_line import OneLineCommand
 from lab.errors import ExperimentError, SpecError
-from runtime.one_line import OneLineCommand
 
 _CANNOT_BE_WRITTEN = {
     *(errno.EACCES, errno.EPERM, errno.EROFS),

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from common import log_tail, processes
+from common import log_tail, pinned, processes
 from lab.errors import ExperimentError
 from lab.spec.runs import ShopRun
 from loadgen.options import ENVIRONMENT_PREFIX
 from loadgen.plan import ClientLoop, LoadPlan, PlanError, Sessions
-from runtime import pinned
 from runtime.settings import Settings
 
 Progress = Callable[[Mapping[str, Any]], None]

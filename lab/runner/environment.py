@@ -8,7 +8,7 @@ from lab.engines.live.appliance import Appliance
 from lab.errors import ExperimentError
 from lab.report.terminal import console
 from lab.spec.experiment import Spec
-from runtime import postgres_cpus
+from runtime.native import postgres_cpus
 
 
 @contextmanager

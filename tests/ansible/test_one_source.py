@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from runtime import compose_settings, postgres, redis_server
+from runtime.compose import settings as compose_settings
+from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, load
 from tests.ansible.playing import ANSIBLE
 

@@ -14,7 +14,7 @@ from django.core.cache.backends.redis import RedisCache
 from kombu.transport.redis import Mutex
 
 from common import ports
-from runtime import redis_server
+from runtime.native import redis_server
 from tests.ansible.playing import ANSIBLE
 from tests.conftest import serving
 

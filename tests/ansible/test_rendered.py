@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runtime.compose_settings import SECRETS
+from runtime.compose.settings import SECRETS
 from tests.ansible.playing import ANSIBLE, played, with_tools
 
 pytestmark = [
@@ -97,7 +97,7 @@ def test_students_are_let_in_to_the_queues_alone(classroom: Path) -> None:
 
 
 def test_each_tier_has_the_secrets_of_its_part(sentry: Path) -> None:
-    """The secrets are those of the containers in tests/runtime/test_compose_settings.py."""
+    """The secrets are those of the containers in tests/runtime/compose/test_settings.py."""
     had = {host.name: settings_of(host).keys() & SECRETS for host in sentry.iterdir()}
     assert had["web"] == {"DOORBUSTER_GATEWAY_COOKIE_KEY"}
     assert had["application"] == {

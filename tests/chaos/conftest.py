@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtime import choice, compose_engine
+from runtime import choice
+from runtime.compose import engine
 from runtime.settings import load
 from tests.chaos import table
 from tests.chaos.runtimes import Docker, Native, Runtime, own_environment
@@ -29,7 +30,7 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
     except choice.RuntimeChoiceError as error:
         pytest.exit(str(error), 2)
     if asked == "docker":
-        why = compose_engine.problem()
+        why = engine.problem()
         if why is None and choice.running(load(own_environment())) != "docker":
             why = "the appliance does not run in containers; fix: make up RUNTIME=docker"
         if why is not None:

@@ -21,9 +21,9 @@ import psycopg
 import pytest
 import requests
 
+from runtime.native.supervision import Supervisor, SupervisorError
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
-from runtime.supervision import Supervisor, SupervisorError
 from tests.lab.console.conftest import Console
 from tests.waiting import until
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from common import ports
-from runtime import up
-from runtime.service import Service
+from runtime.native import up
+from runtime.native.services import Service
 from runtime.settings import OPTIONAL_PORTS, load
 
 

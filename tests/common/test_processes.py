@@ -92,3 +92,27 @@ def test_a_process_becomes_ready_in_time(within_s: float, is_ready: bool) -> Non
         assert processes.becomes_ready(process, lambda: next(answers), within_s) is is_ready
     finally:
         processes.end(process, PATIENCE_S)
+
+
+def test_a_process_lives_until_it_has_ended() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
+        noted = processes.note_of(process.pid)
+        assert processes.is_alive(noted)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # a zombie from here on
+        assert not processes.is_alive(noted)
+    assert not processes.is_alive(noted)
+
+
+def test_another_process_with_its_number_is_not_it() -> None:
+    process, began = processes.note_of().split()
+    assert processes.is_alive(f"{process} {began}")
+    assert not processes.is_alive(f"{process} {float(began) - 60}")
+
+
+def test_a_text_that_is_no_note_raises() -> None:
+    """A note has an id and a time."""
+    with pytest.raises(ValueError, match="unpack"):
+        processes.is_alive("")

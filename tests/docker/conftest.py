@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from common import ports
-from runtime import compose_engine, compose_settings
-from runtime.compose_engine import Container
-from runtime.compose_settings import Project
+from runtime.compose import engine
+from runtime.compose import settings as compose_settings
+from runtime.compose.engine import Container
+from runtime.compose.settings import Project
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
 
@@ -33,8 +34,8 @@ _KEPT = ("DOORBUSTER_BUILD_NETWORK",)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave these tests out of other runs: they take minutes and need an engine."""
     if os.environ.get(ASKED_FOR) == "1":
-        if why := compose_engine.problem():
-            pytest.exit(f"make test-docker: {why.removesuffix(compose_engine.OR_NATIVE)}", 2)
+        if why := engine.problem():
+            pytest.exit(f"make test-docker: {why.removesuffix(engine.OR_NATIVE)}", 2)
     else:
         for item in items:
             if Path(__file__).parent in item.path.parents:
@@ -71,7 +72,7 @@ class Containers:
         return Project(self.settings, State(self.settings.state_dir))
 
     def all(self) -> dict[str, Container]:
-        return {one.service: one for one in compose_engine.containers(self.project.name)}
+        return {one.service: one for one in engine.containers(self.project.name)}
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -115,7 +116,7 @@ def inspected(identity: str) -> dict[str, Any]:
 def base_images() -> None:
     """Provide every base image, except Grafana's where it is not available."""
     for variable, name in compose_settings.images().items():
-        if compose_engine.image_id(name) or compose_engine.pull(name) is None:
+        if engine.image_id(name) or engine.pull(name) is None:
             continue
         if variable != NO_PACKAGE:
             subprocess.run(

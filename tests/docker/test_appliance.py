@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 from common import answering, cpus
-from runtime import certificate_files, compose_engine, compose_settings
+from runtime import certificate_files
+from runtime.compose import engine
+from runtime.compose import settings as compose_settings
 from runtime.settings import REPOSITORY
 from tests import waiting
 from tests.docker.conftest import Containers, docker, inspected
@@ -53,7 +55,7 @@ def test_up_makes_a_page_come_through_the_gateway(containers: Containers) -> Non
     there = containers.all()
     assert {name for name, one in there.items() if one.has_ended_well} == STEPS
     assert all(one.serves for name, one in there.items() if name not in STEPS)
-    has_grafana = compose_engine.image_id(compose_settings.images()["GRAFANA_IMAGE"]) is not None
+    has_grafana = engine.image_id(compose_settings.images()["GRAFANA_IMAGE"]) is not None
     assert ("grafana" in there) == has_grafana
     if not has_grafana:
         assert re.search(r"Grafana +left out", printed), printed

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from common import ports
+from runtime.native.supervision import end, left_over
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
-from runtime.supervision import end, left_over
 
 
 class Appliance:

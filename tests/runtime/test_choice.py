@@ -8,7 +8,7 @@ import pytest
 from runtime import choice
 from runtime.settings import REPOSITORY, Settings, load
 from tests.runtime import docker_program
-from tests.runtime.test_compose_engine import told
+from tests.runtime.compose.test_engine import told
 
 
 @pytest.fixture

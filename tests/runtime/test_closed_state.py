@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from runtime import doctor
-from runtime.findings import Verdict
-from runtime.service import Service
+from runtime.doctor import Verdict
+from runtime.native.services import Service
+from runtime.native.supervision import Supervisor
 from runtime.settings import REPOSITORY, load
 from runtime.state import State
-from runtime.supervision import Supervisor
 from tests.runtime.conftest import Appliance
 from tests.waiting import until
 

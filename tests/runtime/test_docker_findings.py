@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from common import ports
-from runtime import docker_findings
-from runtime.findings import Finding, Verdict
+from runtime import doctor
+from runtime.doctor import Finding, Verdict
 from runtime.settings import REPOSITORY, Settings, load
 from tests.runtime import docker_program
-from tests.runtime.test_compose_engine import told
+from tests.runtime.compose.test_engine import told
 
 DOWN = "echo 'Cannot connect to the Docker daemon at unix:///x.' >&2; exit 1"
 DENIED = "echo 'permission denied while trying to connect' >&2; exit 1"
@@ -101,7 +101,7 @@ def test_engine_compose_permission_and_what_make_up_would_choose(
     docker_program.install(monkeypatch, tmp_path / "bin", script)
     if asked:
         monkeypatch.setenv("RUNTIME", asked)
-    chosen, findings = docker_findings.runtime(settings)
+    chosen, findings = doctor.chosen_runtime(settings)
     assert findings == [docker, Finding(Verdict.GOOD, "Runtime", runtime)]
     assert chosen == ("docker" if runtime.startswith("in containers") else "native")
 
@@ -110,7 +110,7 @@ def test_a_runtime_that_is_unknown_is_the_diagnosis(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUNTIME", "podman")
-    chosen, (finding,) = docker_findings.runtime(settings)
+    chosen, (finding,) = doctor.chosen_runtime(settings)
     assert chosen is None
     assert finding.verdict is Verdict.BAD
     assert finding.found == "RUNTIME=podman is unknown; allowed are native and docker"
@@ -129,13 +129,13 @@ def test_containers_that_run_are_looked_at_one_by_one(
     (tmp_path / "inspected").write_text(json.dumps(there))
     monkeypatch.setenv("INSPECTED", str(tmp_path / "inspected"))
     monkeypatch.setenv("CONTAINERS", "shop gateway lab-prepare")
-    assert list(docker_findings.containers(settings)) == [
+    assert list(doctor.containers(settings)) == [
         Finding(
             Verdict.BAD, "gateway", "unhealthy", "make logs ARGS=gateway; make up starts it again"
         ),
         Finding(Verdict.GOOD, "shop", "healthy, CPUs 0"),
     ]
     monkeypatch.setenv("CONTAINERS", "")
-    running, ports_free = docker_findings.containers(settings)
+    running, ports_free = doctor.containers(settings)
     assert running.found == "no; `make up` starts it"
     assert str(settings.gateway_port) in ports_free.found

@@ -26,7 +26,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (docs / "index.md").write_text("# A site\n\n```{toctree}\ntutorials\n```\n")
     (docs / "tutorials.md").write_text("# Tutorials\n\n```{toctree}\nfirst\n```\n")
     (docs / "first.md").write_text(
-        "# First\n\n[Code](../runtime/up.py), [later](#later)\n\n## Later\n"
+        "# First\n\n[Code](../runtime/native/up.py), [later](#later)\n\n## Later\n"
     )
     monkeypatch.setattr(docs_site, "REPOSITORY", tmp_path)
     monkeypatch.setattr(docs_site, "SITE", tmp_path / "build/docs")
@@ -39,7 +39,7 @@ def test_it_is_built_once_for_the_same_sources(small: Path) -> None:
     docs_site.build()
     assert docs_site.is_current()
     page = (small / "build/docs/first.html").read_text(encoding="utf-8")
-    assert "runtime/up.py" in page
+    assert "runtime/native/up.py" in page
     assert 'href="#later"' in page
     (small / "docs/first.md").write_text("# Another first page\n")
     assert not docs_site.is_current()

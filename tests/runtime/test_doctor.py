@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime import certificate_files, certificates, local_users
+from runtime import accounts, certificate_files, certificates
 from tests.runtime.conftest import Appliance
 
 
@@ -85,7 +85,7 @@ def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Ap
     assert "✓ Inner host         admin API and controller on 127.0.0.1 ask for a token" in printed
     code, printed = appliance.run("doctor", DOORBUSTER_INNER_TOKEN_REQUIRED="0")
     assert code == 0
-    if people := local_users.others():
+    if people := accounts.others():
         assert (
             "! Inner host         admin API and controller on 127.0.0.1 obey other people"
             in printed

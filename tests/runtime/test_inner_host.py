@@ -4,7 +4,7 @@ import psutil
 import pytest
 
 from common import answering
-from runtime.supervision import left_over
+from runtime.native.supervision import left_over
 from tests.runtime.conftest import Appliance
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]

@@ -10,7 +10,7 @@ import pytest
 
 from common import ports
 from runtime import commands as command_line
-from runtime.compose_engine import EngineError
+from runtime.compose.engine import EngineError
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, load
 from tests.runtime import docker_program

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runtime import certificates, monitoring, services
+from runtime import certificates, monitoring
+from runtime.native import services
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, load
 from runtime.state import State
 

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from bench import classroom, console, own_answers, policies, sessions
+from common.one_line import OneLineGroup
 from doorbuster.commands import main
-from runtime import compose_engine
-from runtime.one_line import OneLineGroup
+from runtime.compose import engine
 from runtime.settings import REPOSITORY
 from tests.runtime import docker_program
-from tests.runtime.test_compose_engine import told
+from tests.runtime.compose.test_engine import told
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_the_log_of_a_container_that_there_is_not(
 ) -> None:
     monkeypatch.delenv("RUNTIME", raising=False)
     monkeypatch.setattr(
-        compose_engine,
+        engine,
         "containers",
-        lambda project: [compose_engine._container(told(name)) for name in ("shop", "ads")],
+        lambda project: [engine._container(told(name)) for name in ("shop", "ads")],
     )
-    monkeypatch.setattr(compose_engine, "problem", lambda: None)
+    monkeypatch.setattr(engine, "problem", lambda: None)
     done = CliRunner().invoke(main, ["logs", "shoop"])
     assert done.exit_code == 2
     assert done.stderr == "Error: no log of shoop; allowed: ads, shop\n"

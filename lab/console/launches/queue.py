@@ -18,9 +18,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from common import processes
 from lab.console.models import Launch, State
 from lab.console.site.allowances import QUEUED_LAUNCHES, TEACHER, Allowance, require
-from runtime import living
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
@@ -193,7 +193,7 @@ def move_first(launch: Launch) -> None:
 def reap() -> None:
     """Mark the running launches whose worker process has died."""
     for launch in Launch.objects.filter(state=State.RUNNING):
-        if launch.process is None or not living.lives(launch.process, launch.process_began):
+        if launch.process is None or not processes.lives(launch.process, launch.process_began):
             end(
                 launch,
                 State.INTERRUPTED,

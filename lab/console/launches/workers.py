@@ -22,7 +22,7 @@ from celery.exceptions import SecurityWarning
 from celery.signals import heartbeat_sent, worker_process_init
 from django.utils import timezone
 
-from common import log_tail, processes
+from common import log_tail, pinned, processes
 from lab.console.launches import queue
 from lab.console.launches.job_limits import JobLimits
 from lab.console.models import Launch, State
@@ -31,7 +31,6 @@ from lab.console.site import permissions
 from lab.console.site.settings import FOLDER, LAB
 from lab.machine.description import GIVES_WAY, WAITS
 from lab.machine.progress_file import VARIABLE
-from runtime import living, pinned
 
 QUEUE = "doorbuster-console"
 TASK = "doorbuster.console.next"
@@ -113,7 +112,7 @@ def _remove_marks() -> None:
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
     """A worker that ends at once at SIGQUIT; Celery's own way may wait for its pool for ever.
 
-    Commands end with the process that carries them out (`runtime.pinned`), by SIGTERM.
+    Commands end with the process that carries them out (`common.pinned`), by SIGTERM.
     """
 
     def install_platform_tweaks(self, worker: object) -> None:
@@ -241,7 +240,7 @@ def _run(launch: Launch, folder: Path) -> tuple[int, str]:
             start_new_session=True,
         )
     mark = folder / _COMMAND
-    mark.write_text(living.note(child.pid), encoding="utf-8")
+    mark.write_text(processes.note_of(child.pid), encoding="utf-8")
     stop_by_s: float | None = None
     try:
         while child.poll() is None:
@@ -292,7 +291,7 @@ def end_left_overs() -> None:
             over = launch.ended_at + timedelta(seconds=STOP_WITHIN_S)
         with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
             noted = mark.read_text(encoding="utf-8")
-            if not living.is_alive(noted):
+            if not processes.is_alive(noted):
                 mark.unlink(missing_ok=True)
             elif timezone.now() >= over:
                 _end_all(int(noted.split()[0]))

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common import hosts, log_tail, processes
+from common import hosts, log_tail, pinned, processes
 from common.http_json import JsonClient, NoAnswerError, RefusedError
 from lab.errors import ExperimentError
 from lab.machine.description import ROOT
 from lab.studies.ad_server.cases import SERVER_THREADS
 from loadgen.ad_clients import AdOrder
-from runtime import own_ad_server, pinned
+from runtime.native import own_ad_server
 from runtime.settings import Settings
 
 LEVELS = {level: level + 1 for level in range(8)}

@@ -17,7 +17,7 @@ from lab.errors import ExperimentError, SpecError
 from lab.executors import celery as celery_executor
 from lab.executors.executor import TasksError, run_tasks
 from lab.files.run_folder import RunFolder
-from runtime import redis_server
+from runtime.native import redis_server
 from runtime.settings import REPOSITORY, load
 from tests.conftest import serving
 from tests.lab.executors import tasks as functions

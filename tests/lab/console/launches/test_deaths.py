@@ -7,8 +7,8 @@ import pytest
 
 from common import answering
 from lab.results.comparison import ComparisonResult
+from runtime.native.supervision import Supervisor
 from runtime.state import State
-from runtime.supervision import Supervisor
 from tests.lab.console.launches.test_launching import commands_of
 from tests.lab.console.streaming import first, looks, stream
 from tests.waiting import until

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from common import pinned
 from lab.console.launches.job_limits import IDLE_TIMES, JobLimits
 from lab.console.site.allowances import MIB, STUDENT
-from runtime import pinned
 from runtime.settings import REPOSITORY
 from tests.lab.console import programs
 

@@ -8,7 +8,7 @@ from lab.errors import ExperimentError
 from lab.runner.environment import surroundings
 from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
-from runtime import postgres_cpus
+from runtime.native import postgres_cpus
 from runtime.settings import load
 from tests.fake_shop.server import FakeServer, Reply, Request, fake_server
 

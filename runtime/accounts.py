@@ -1,0 +1,112 @@
+"""Accounts of this machine: the one that runs PostgreSQL, and other people's.
+
+PostgreSQL refuses to run as root.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+if sys.platform != "win32":
+    import pwd
+
+ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
+_HUMAN_UIDS = range(1000, 60_000)
+"""The numbers that useradd gives to people. Services have lower numbers, containers and the user
+`nobody` higher ones."""
+_NO_LOGIN = ("nologin", "false", "sync")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Another user of this machine that root may become."""
+
+    name: str
+    uid: int
+    gid: int
+
+    def own(self, path: Path) -> None:
+        """Hand `path` over to this account."""
+        os.chown(path, self.uid, self.gid)
+
+
+def for_database(cluster: Path | None = None) -> Account | None:
+    """Return the account for PostgreSQL when this process is root; None for an ordinary user.
+
+    An ordinary user runs PostgreSQL directly. For an existing `cluster` the account is its owner: a
+    user `postgres` may have been added since.
+    """
+    if os.geteuid() != 0:
+        return None
+    if cluster is not None and (owner := _owner(cluster)):
+        return owner
+    for name in ACCOUNTS_FOR_ROOT:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(name, entry.pw_uid, entry.pw_gid)
+    raise LookupError(
+        "PostgreSQL refuses to run as root and there is neither a user postgres nor nobody; "
+        "fix: run `make up` as an ordinary user, or `useradd --system postgres`"
+    )
+
+
+def _owner(path: Path) -> Account | None:
+    try:
+        entry = pwd.getpwuid(path.stat().st_uid)
+    except (OSError, KeyError):  # missing, or its user has gone
+        return None
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid) if entry.pw_uid else None
+
+
+def can_start(program: Path, account: Account | None) -> bool:
+    """Return whether `account` can reach and start this program, which must know --version."""
+    try:
+        return run([program, "--version"], account, Path("/")).returncode == 0
+    except OSError:
+        return False
+
+
+def run(
+    command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run a command under `account` in a plain environment; output and errors are in `stdout`.
+
+    Raises `OSError` when that account cannot reach or start the program.
+    """
+    # A plain environment: the caller's locale and PG* variables must not reach a server.
+    environment = {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=directory,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=timeout_s,
+        check=False,
+        user=account.uid if account else None,
+        group=account.gid if account else None,
+        extra_groups=[] if account else None,
+    )
+
+
+def others() -> tuple[str, ...]:
+    """Return the names of people who may log in here, except the user of this process.
+
+    They reach every service on the loopback. Accounts of a directory service that does not list its
+    users are missing.
+    """
+    return tuple(
+        entry.pw_name
+        for entry in pwd.getpwall()
+        if entry.pw_uid in _HUMAN_UIDS
+        and entry.pw_uid != os.geteuid()
+        and entry.pw_shell.rpartition("/")[2] not in _NO_LOGIN
+    )

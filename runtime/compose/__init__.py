@@ -1,0 +1,1 @@
+"""The appliance in containers: settings, certificates and services of docker-compose.yml."""

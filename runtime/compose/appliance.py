@@ -1,0 +1,349 @@
+"""`make up`, `down` and `reset` in containers: from a clone to a healthy appliance, and back."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TextIO
+
+from common import hosts, log_tail
+from common.answering import get_refusal
+from common.waiting import wait_while
+from runtime import certificate_files, credentials, monitoring, own_certificate
+from runtime.compose import certificate, engine, services
+from runtime.compose import settings as compose_settings
+from runtime.compose.engine import Container, EngineError
+from runtime.compose.services import GRAFANA, KEPT, Part
+from runtime.compose.settings import Project
+from runtime.native import up
+from runtime.progress import Progress
+from runtime.settings import REPOSITORY, Settings, load
+from runtime.state import State
+
+LOOK_EVERY_S = 0.5
+PAGE_WITHIN_S = 120.0
+BUILD_S = 3600.0
+COMMAND_S = 900.0
+LOG_LINES = 20
+_OFFLINE = "fix: make images-offline, or RUNTIME=native"
+
+
+def start(settings: Settings, progress: Progress) -> None:
+    """Start every container that is missing or has changed, and wait until all are healthy."""
+    with progress.step("Docker") as step:
+        engine.check()
+        step.detail = f"{engine.version()}, Compose {engine.compose_version()}"
+    state = State(settings.state_dir)
+    with progress.step("State folder") as step:
+        state.make()
+        state.close_to_others(settings.results_dir)
+        step.detail = str(state.folder)
+    with state.locked():
+        credentials.make(state.folder)
+        project = Project(load(), state)  # now with the secrets
+        with_grafana = _Start(project, progress).run()
+    progress.box("Doorbuster is up", urls(project, with_grafana=with_grafana))
+
+
+def down(settings: Settings, progress: Progress) -> None:
+    """Remove containers and networks; their volumes stay."""
+    engine.check()
+    project = Project(settings, State(settings.state_dir))
+    with project.state.locked(), progress.step("Doorbuster") as step:
+        step.detail = "is down" if stop(project) else "was down already"
+
+
+def unseen(settings: Settings) -> str | None:
+    """Return in one line why containers of this appliance may exist unseen.
+
+    Return None if the engine would show them, and if all that were started have been removed.
+    """
+    if not Project(settings, State(settings.state_dir)).mark.exists():
+        return None
+    if (why := engine.problem()) is None:
+        return None
+    return f"the appliance was started in containers and cannot be seen now: {why}"
+
+
+def forget(settings: Settings, progress: Progress) -> None:
+    """Remove the containers' volumes, if containers were ever started.
+
+    Raises EngineError where no engine can do that; FORCE=1 leaves the volumes where there is no
+    Docker.
+    """
+    project = Project(settings, State(settings.state_dir))
+    if not project.compose_env.exists():
+        return
+    if shutil.which("docker") is None:
+        if os.environ.get("FORCE") != "1":
+            raise EngineError(
+                f"the volumes of containers (project {project.name}) cannot be removed, there is "
+                "no program docker; fix: install it, or make reset FORCE=1, which leaves them"
+            )
+        progress.say(
+            f"Left, for there is no program docker: the volumes of project {project.name}. With "
+            f"it: docker volume ls --filter label=com.docker.compose.project={project.name}"
+        )
+        return
+    if why := engine.problem():
+        raise EngineError(
+            "the volumes of containers cannot be removed: "
+            f"{why.removesuffix(engine.OR_NATIVE)}; "
+            f"if they are gone for good: rm {project.compose_env}, then make reset"
+        )
+    with progress.step("Volumes of containers"):
+        stop(project, volumes=True)
+
+
+def urls(project: Project, *, with_grafana: bool) -> dict[str, str]:
+    """Return the addresses to open and the commands to type next."""
+    rows = up.urls(project.settings, prometheus=project.settings.monitoring)
+    rows["Containers"] = f"{project.name} (make ps)"
+    if with_grafana:
+        inner = hosts.from_here(project.settings.inner_host)
+        rows["Grafana"] = f"http://{hosts.authority(inner, project.settings.grafana_port)}/"
+    elif project.settings.monitoring:
+        rows["Grafana"] = "left out: its image cannot be had here"
+    return rows
+
+
+def published_ports(settings: Settings) -> dict[str, int]:
+    """Return the ports that containers publish on this machine, by their variables."""
+    return {
+        name: port
+        for name, port in settings.ports().items()
+        if "EXPORTER" not in name  # exporters stay within the containers' network
+    }
+
+
+def stop(project: Project, *, volumes: bool = False) -> bool:
+    """Remove every container and network of the project; return True if there was one.
+
+    `volumes` also removes the containers' data. Raises EngineError.
+    """
+    there = bool(engine.containers(project.name))
+    if there or volumes:
+        more = ["--volumes"] if volumes else []
+        _compose(project, "--profile", "*", "down", "--remove-orphans", *more)
+    project.mark.unlink(missing_ok=True)
+    return there
+
+
+@dataclass(slots=True)
+class _Start:
+    """One `make up`."""
+
+    project: Project
+    progress: Progress
+
+    def run(self) -> bool:
+        """Carry out all steps; return whether Grafana is among the running services.
+
+        After an interrupted or failed first start, its containers are removed again; volumes are
+        not.
+        """
+        there = engine.containers(self.project.name)
+        if not any(one.runs for one in there):
+            self._check_ports()
+        with self.progress.step("Images") as step:
+            with_grafana = self._fetch_images()
+            step.detail = "" if with_grafana else "without Grafana's"
+        self._certificate()
+        self._configure(with_grafana)
+        self._build()
+        self.project.mark.touch()
+        try:
+            for part in services.table(self.project.settings, with_grafana=with_grafana):
+                self._bring_up(part)
+            self._check_page()
+        except BaseException:
+            if not there:
+                with self.progress.step("Removing what was started"):
+                    stop(self.project)
+            raise
+        return with_grafana
+
+    def _check_ports(self) -> None:
+        with self.progress.step("Ports") as step:
+            wanted = published_ports(self.project.settings)
+            if taken := up.taken_ports(self.project.settings, wanted):
+                raise up.StartError("\n".join(taken))
+            step.detail = ", ".join(map(str, sorted(wanted.values())))
+
+    def _fetch_images(self) -> bool:
+        observed = self.project.settings.monitoring
+        for variable, name in compose_settings.images().items():
+            if not observed and variable.startswith(("PROMETHEUS", "GRAFANA")):
+                continue
+            if engine.image_id(name) is None and (why := engine.pull(name)):
+                if variable == "GRAFANA_IMAGE":
+                    return False
+                raise EngineError(f"the image {name} cannot be fetched ({why}); {_OFFLINE}")
+        return observed
+
+    def _certificate(self) -> None:
+        settings = self.project.settings
+        own = certificate_files.of(self.project.state.folder)
+        own.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it is mounted in any case
+        if any(pair.is_own for pair in certificate.pairs(settings)):
+            from runtime import certificates  # takes a while
+
+            # Customers and Prometheus use the services' names.
+            certificates.keep(own.folder, names=own_certificate.names(settings, "gateway", "lab"))
+        for path in (own.folder, *own.folder.glob("*")):
+            self.project.own(path)
+
+    def _configure(self, with_grafana: bool) -> None:
+        monitoring.configure(
+            self.project.prometheus,
+            "compose",
+            monitoring.targets(self.project.settings, monitoring.COMPOSE),
+            monitoring.trust(self.project.settings),
+        )
+        self.project.write([GRAFANA] if with_grafana else [])
+
+    def _build(self) -> None:
+        state, image = self.project.state, self.project.image
+        version = _code_version()
+        if state.stamped("image", version) and engine.image_id(image):
+            return
+        with self.progress.step("Image of the appliance") as step:
+            log = state.log("build")
+            with log.open("w") as output:
+                code = _compose_code(
+                    self.project, "--progress", "plain", "build", "shop", output=output
+                )
+            if code != 0:
+                raise up.StartError("the image cannot be built\n" + up.last_words(state, "build"))
+            step.detail = image
+            state.write_stamp("image", version)
+
+    def _bring_up(self, part: Part) -> None:
+        if part.ends and self._is_done(part):
+            return
+        with self.progress.step(part.title) as step:
+            before = {one.id for one in self._of(part) if one.serves}
+            up_alone = ("up", "--detach", "--no-deps", "--no-build")
+            if KEPT in part.services:
+                _compose(self.project, *up_alone, "--no-recreate", KEPT)
+            _compose(self.project, *up_alone, *(one for one in part.services if one != KEPT))
+            self._wait(part)
+            if part.ends:
+                self.project.state.write_stamp(self._stamp(part), self._wanted(part))
+            elif before and before == {one.id for one in self._of(part)}:
+                step.detail = "runs already"
+
+    def _is_done(self, part: Part) -> bool:
+        # By the stamp, and by the container, which is removed together with its volumes.
+        done = any(one.has_ended_well for one in self._of(part))
+        return done and self.project.state.stamped(self._stamp(part), self._wanted(part))
+
+    def _stamp(self, part: Part) -> str:
+        return f"container-{part.services[0]}"
+
+    def _wanted(self, part: Part) -> str:
+        return f"{part.wanted} {engine.image_id(self.project.image)}"
+
+    def _of(self, part: Part) -> Iterator[Container]:
+        there = engine.containers(self.project.name)
+        return (one for one in there if one.service in part.services)
+
+    def _wait(self, part: Part) -> None:
+        def culprit() -> tuple[str, str] | None:
+            found = list(self._of(part))
+            if lost := [one for one in found if _is_lost(one, part)]:
+                raise self._not_started(part, lost[0].service, _words(lost[0]))
+            late = [one for one in found if not (one.has_ended_well if part.ends else one.serves)]
+            if late:
+                return late[0].service, _words(late[0])
+            missing = set(part.services) - {one.service for one in found}
+            return (min(missing), "is missing") if missing else None
+
+        if (found := wait_while(culprit, part.within_s, every_s=LOOK_EVERY_S)) is not None:
+            raise self._not_started(part, *found)
+
+    def _not_started(self, part: Part, service: str, words: str) -> up.StartError:
+        return up.StartError(
+            f"{part.title}: the container {service} {words}\n" + last_words(self.project, service)
+        )
+
+    def _check_page(self) -> None:
+        settings = self.project.settings
+        host = hosts.from_here(settings.host)
+        refusal = partial(get_refusal, host, settings.gateway_port, "/")
+        if (why := wait_while(refusal, PAGE_WITHIN_S, every_s=LOOK_EVERY_S)) is not None:
+            raise up.StartError(
+                f"no page comes through the gateway: {why}\n" + last_words(self.project, "gateway")
+            )
+
+
+def last_words(project: Project, service: str) -> str:
+    """Return the end of a container's log."""
+    shown = subprocess.run(
+        project.command("logs", "--no-color", "--no-log-prefix", f"--tail={LOG_LINES}", service),
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    ).stdout
+    lines = "\n".join(f"    {line}" for line in shown.splitlines()) or "    (it printed nothing)"
+    return f'  last lines:\n{lines}\n  fix: make logs ARGS="{service}" shows more'
+
+
+def _is_lost(one: Container, part: Part) -> bool:
+    """Return whether waiting for the container is useless."""
+    if part.ends:
+        return one.state == "exited" and one.exit_code != 0
+    return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5
+
+
+def _words(one: Container) -> str:
+    if one.state == "exited":
+        return f"ended with status {one.exit_code}"
+    if one.restarts:
+        return f"ended {one.restarts} times right after its start"
+    return f"is {one.health or one.state}"
+
+
+def in_the_image() -> list[str]:
+    """Return the files and folders that the image is made of, as .dockerignore lists them."""
+    lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
+    return [line[1:] for line in lines if line.startswith("!")]
+
+
+def _code_version() -> str:
+    digest = hashlib.sha256()
+    for part in ("docker/Dockerfile", *in_the_image()):
+        root = REPOSITORY / part
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(REPOSITORY)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _compose(project: Project, *arguments: str) -> None:
+    """Run `docker compose …` quietly. Raises EngineError with the last words of its output."""
+    log = project.state.log("compose")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as output:
+        code = _compose_code(project, "--progress", "quiet", *arguments, output=output)
+    if code != 0:
+        said = log_tail.last_line(log_tail.read(log))
+        raise EngineError(f"docker compose {' '.join(arguments)} failed: {said}; fix: see {log}")
+
+
+def _compose_code(project: Project, *arguments: str, output: TextIO) -> int:
+    return subprocess.run(
+        project.command(*arguments),
+        cwd=REPOSITORY,
+        env=project.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        timeout=BUILD_S,
+        check=False,
+    ).returncode

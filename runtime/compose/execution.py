@@ -1,0 +1,86 @@
+"""Commands such as `doorbuster` in the container of the console's workers.
+
+There they share the machine's lock, the process namespace and the network with what they measure. A
+signal that ends the caller is passed on to the command.
+"""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from common import cpus
+from runtime.compose import engine
+from runtime.compose.services import WORKER
+from runtime.compose.settings import Project
+
+_PASSED_ON = {
+    signal.SIGINT: "INT",
+    signal.SIGTERM: "TERM",
+    # A closed terminal counts as TERM, at which commands end what they have started.
+    signal.SIGHUP: "TERM",
+}
+_HANDED_ON = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
+# The shell writes its id before it becomes the command: `docker compose exec` passes no signal.
+_NOTED = 'echo $$ >"$0"; exec "$@"'
+
+
+def runs(project: Project) -> bool:
+    """Return whether there is a running container for commands."""
+    return any(one.service == WORKER and one.runs for one in engine.containers(project.name))
+
+
+def run(project: Project, command: Sequence[str]) -> int:
+    """Run `command` to its end, on the CPUs that are not the shop's; return its exit code."""
+    mark = f"/tmp/command-{secrets.token_hex(8)}"
+    wrapped = ["python", "-m", "common.pinned", cpus.written(project.settings.other_cpus), "--"]
+    options = [] if sys.stdin.isatty() and sys.stdout.isatty() else ["-T"]
+    for name in _HANDED_ON:
+        if name in os.environ:
+            options += ["--env", f"{name}={os.environ[name]}"]
+    inside = ["bash", "-c", _NOTED, mark, *wrapped, *command]
+    telling: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        say = f'kill -{_PASSED_ON[signal.Signals(number)]} "$(cat {mark})"'
+        telling.append(
+            subprocess.Popen(
+                project.command("exec", "-T", WORKER, "bash", "-c", say),
+                env=project.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        )
+
+    before = {
+        one: signal.signal(one, pass_on)
+        for one in _PASSED_ON
+        # Only nohup's setting counts. Every shell ignores SIGINT in the background, where it may
+        # still be sent on purpose.
+        if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN
+    }
+    try:
+        # In a separate session unless it has the terminal: Ctrl-C is for the command alone.
+        process = subprocess.Popen(
+            project.command("exec", *options, WORKER, *inside),
+            env=project.environment(),
+            start_new_session=bool(options) and "-T" in options,
+        )
+        return process.wait()
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        for teller in telling:  # it reads the mark
+            teller.wait()
+        subprocess.run(
+            project.command("exec", "-T", WORKER, "rm", "-f", mark),
+            env=project.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )

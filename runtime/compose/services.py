@@ -1,0 +1,69 @@
+"""The services of docker-compose.yml in the order they start, with titles and time limits."""
+
+from dataclasses import dataclass
+
+from runtime.native.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW, wanted_by_lab
+from runtime.settings import Settings
+
+WORKER = "lab-worker"
+"""The service in which commands run that measure the appliance."""
+OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
+GRAFANA = "grafana"
+KEPT = "lab-processes"
+"""Services whose containers outlive a new image. The console and its workers are processes in it;
+if Compose replaced it, they would end, which Compose takes for a fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Services that start together and have one line on the screen.
+
+    A step (`ends`) must end without an error; when `wanted` changes, it runs again.
+    """
+
+    title: str
+    services: tuple[str, ...]
+    within_s: float
+    ends: bool = False
+    wanted: str = ""
+
+
+def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
+    """Return the parts in the order they start; without DOORBUSTER_MONITORING it has no
+    observers."""
+    books, banners = settings.catalogue_books, settings.ads_banners
+    parts = [
+        Part("PostgreSQL", ("postgres",), 300),
+        Part("Redis", ("redis", "broker"), 120),
+        Part(
+            f"Tables and {books:,} books",
+            ("shop-prepare",),
+            SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * books,
+            ends=True,
+            wanted=f"{settings.postgres_db} {books}",
+        ),
+        Part("Shop", ("shop",), 240),
+        Part(
+            f"Contracts of {banners:,} banners",
+            ("ads-prepare",),
+            SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * banners,
+            ends=True,
+            wanted=f"{settings.postgres_db} {banners}",
+        ),
+        Part("Ad server", ("ads",), 360),
+        Part("Gateway", ("gateway",), 240),
+        Part(
+            "The console's own database",
+            ("lab-prepare",),
+            SEEDING_TIMEOUT_S,
+            ends=True,
+            wanted=wanted_by_lab(settings),
+        ),
+        Part("Workers of the console", (KEPT, WORKER), 120),
+        Part("Lab console", ("lab",), 240),
+    ]
+    if settings.monitoring:
+        parts.append(Part("Prometheus and exporters", OBSERVERS, 240))
+    if with_grafana:
+        parts.append(Part("Grafana", (GRAFANA,), 240))
+    return parts

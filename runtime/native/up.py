@@ -1,0 +1,325 @@
+"""`make up`: from any state of the machine to a healthy appliance."""
+
+import hashlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from common import cpus, hosts, log_tail, ports
+from runtime import certificate_files, credentials, docs_site, monitoring, own_certificate
+from runtime.native import down, services
+from runtime.native.services import Service, Tables
+from runtime.native.supervision import Supervisor, left_over
+from runtime.progress import Progress
+from runtime.settings import OPTIONAL_PORTS, REPOSITORY, Settings, load, used_twice
+from runtime.state import State
+
+SUPERVISED = "supervised"
+LOG_LINES = 20
+RETRY_PATIENCE_S = 15.0
+"""Real seconds for which the start of a service that ended at once is repeated."""
+FIRST_SPARE_PORT = 8095  # the defaults end before it
+LOOPBACK_PORTS = tuple(  # with `make up`
+    f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
+)
+PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT")
+# As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
+# Two rows: one would not fit the box of a terminal of 80 columns.
+SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster-2005"}
+
+
+class StartError(RuntimeError):
+    """A step failed; the message has the service's last words and the fix."""
+
+
+def up(settings: Settings, progress: Progress) -> None:
+    """Start what does not run, restart what has changed, and wait until everything is healthy."""
+    state = State(settings.state_dir)
+    with progress.step("State folder") as step:
+        state.make()
+        state.close_to_others(settings.results_dir)
+        step.detail = str(state.folder)
+    with state.locked():
+        credentials.make(state.folder)
+        settings = load()  # now with the secrets
+        Start(settings, state, progress).run()
+    watched = settings.monitoring and monitoring.find(monitoring.PROMETHEUS) is not None
+    progress.box("Doorbuster is up", urls(settings, prometheus=watched))
+    _build_documentation(progress)
+
+
+def _build_documentation(progress: Progress) -> None:
+    """Build the site that the console serves; everything runs already, with or without it."""
+    if docs_site.is_current() or not docs_site.can_build():
+        return
+    try:
+        with progress.step("Documentation"):
+            docs_site.build()
+    except docs_site.BuildError as error:
+        progress.say(f"  {error}\n  Everything else works without it; fix: make docs")
+    except KeyboardInterrupt:
+        progress.say("  Everything runs. The documentation is not built; later: make docs")
+        raise
+
+
+def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
+    """Return the addresses to open and the commands to type next.
+
+    `prometheus` is True if Prometheus runs, too.
+    """
+    host = hosts.from_here(settings.host)
+    inner = hosts.from_here(settings.inner_host)
+    admin = hosts.authority(inner, settings.gateway_admin_port)
+    figures = hosts.authority(inner, settings.prometheus_port)
+    return {
+        "Shop": f"http://{hosts.authority(host, settings.gateway_port)}/",
+        "Shop by TLS": f"https://{hosts.authority(host, settings.gateway_tls_port)}/ (make certs)",
+        **SIGN_IN,
+        "Lab console": f"{settings.lab_url}/"
+        + (" (this machine; DOORBUSTER_LAB_ACCOUNTS=1)" if settings.lab_is_hidden else ""),
+        **trusted_by_browsers(settings),
+        "Gateway's admin API": f"http://{admin}/snapshot"
+        + (" (make token)" if settings.inner_token_required else ""),
+        **({"Prometheus": f"http://{figures}/"} if prometheus else {}),
+        "First comparison": "make compare",
+        "Everything else": "make help",
+        "Stop": "make down",
+    }
+
+
+def trusted_by_browsers(settings: Settings) -> dict[str, str]:
+    """Return the authority that a browser must import; nothing without TLS or with a trusted one.
+
+    The path has a separate row because state folders of root have long names.
+    """
+    tls = (settings.lab_tls_certificate, settings.lab_tls_key)
+    if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
+        return {}
+    return {
+        "Browsers trust it": "after they have imported this authority:",
+        "Authority": str(certificate_files.of(settings.state_dir).authority),
+    }
+
+
+@dataclass(slots=True)
+class Start:
+    """One `make up`."""
+
+    settings: Settings
+    state: State
+    progress: Progress
+
+    def run(self) -> None:
+        """Carry out all steps. After an interrupted or failed start, its services are stopped
+        again."""
+        supervisor = Supervisor(self.state)
+        with self.progress.step("Programs") as step:
+            table = services.table(self.settings, self.state)
+            step.detail = ", ".join(one.title for one in table[:2])
+        version = self._supervised_version(supervisor, table)
+        if supervisor.is_running() and not self.state.stamped(SUPERVISED, version):
+            with self.progress.step("Stopping, for the settings have changed"):
+                down.stop(self.state)
+        ran_before = supervisor.is_running()
+        try:
+            if not ran_before:
+                self._start_supervisor(supervisor, table, version)
+            for service in table:
+                if service.is_optional:
+                    self._try(supervisor, service)
+                else:
+                    self._bring_up(supervisor, service)
+        except BaseException:
+            if not ran_before:
+                with self.progress.step("Stopping what was started"):
+                    down.stop(self.state)
+            raise
+
+    def _supervised_version(self, supervisor: Supervisor, table: Sequence[Service]) -> str:
+        # Everything a running service got at its start, without its code, which restarts it alone,
+        # and without the settings that only a console's very first start reads.
+        variables = {**self.settings.environment(), "DOORBUSTER_FIRST_LOOK": ""}.items()
+        parts = [
+            supervisor.configuration(table),
+            repr(sorted(item for item in variables if item[0].startswith("DOORBUSTER_"))),
+            services.locked_dependencies().read_text(),
+        ]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def _start_supervisor(
+        self, supervisor: Supervisor, table: Sequence[Service], version: str
+    ) -> None:
+        if left_over(self.state):
+            with self.progress.step("Ending what an earlier start left behind"):
+                down.stop(self.state)
+        with self.progress.step("Ports") as step:
+            wanted = ports_of(self.settings, table)
+            if faults := [*unknown_hosts(self.settings), *taken_ports(self.settings, wanted)]:
+                raise StartError("\n".join(faults))
+            step.detail = ", ".join(map(str, sorted(wanted.values())))
+        with self.progress.step("Supervisor"):
+            supervisor.start(table, self.settings)
+        self.state.write_stamp(SUPERVISED, version)
+
+    def _try(self, supervisor: Supervisor, service: Service) -> None:
+        try:
+            self._bring_up(supervisor, service)
+        except StartError as error:
+            supervisor.stop_service(service.name)
+            self.progress.say(f"{error}\n  Everything else works without it.")
+
+    def _bring_up(self, supervisor: Supervisor, service: Service) -> None:
+        version = service.code_version()
+        if service.tables is not None:
+            self._migrate_and_seed(service.tables, version)
+        runs = supervisor.states()[service.name].runs
+        if runs and self.state.stamped(service.name, version) and service.refusal() is None:
+            with self.progress.step(service.title) as step:
+                step.detail = "runs already"
+            return
+        with self.progress.step(service.title) as step:
+            step.detail = "restarted" if runs else ""
+            supervisor.stop_service(service.name)
+            service.prepare()
+            version = service.code_version()  # `prepare` may have changed the files that count
+            supervisor.start_service(service.name)
+            self._wait(supervisor, service, service.refusal)
+            self._wait(supervisor, service, service.page_refusal)
+            service.started()
+            self.state.write_stamp(service.name, version)
+
+    def _wait(
+        self, supervisor: Supervisor, service: Service, refusal: Callable[[], str | None]
+    ) -> None:
+        # Not `wait_while`: the patience changes once the service has ended.
+        began_s = time.monotonic()
+        ended_s: float | None = None  # when it was first seen to have ended
+        while (why := refusal()) is not None:
+            state, now_s = supervisor.states()[service.name].state, time.monotonic()
+            patience_s = began_s + service.ready_within_s - now_s
+            if state in ("BACKOFF", "EXITED", "FATAL"):
+                why = f"it ended right after its start ({state})"
+                if ended_s is None:
+                    ended_s = now_s
+                    self.progress.say(
+                        f"    {service.title} ended right after its start; "
+                        f"it is started again for up to {RETRY_PATIENCE_S:.0f} s"
+                    )
+            if ended_s is not None:
+                # The supervisor starts it again; a killed predecessor soon frees its resources.
+                patience_s = min(patience_s, ended_s + RETRY_PATIENCE_S - now_s)
+            if patience_s > 0 and state != "FATAL":
+                time.sleep(0.05)
+                continue
+            raise StartError(
+                "\n".join(
+                    [
+                        f"{service.title} did not become healthy: {why}",
+                        *filter(None, [busy_machine()]),
+                        last_words(self.state, service.name),
+                    ]
+                )
+            )
+
+    def _migrate_and_seed(self, tables: Tables, code_version: str) -> None:
+        version = f"{tables.wanted} {code_version}"
+        if self.state.stamped(tables.log, version):
+            return
+        with self.progress.step(tables.title), self.state.log(tables.log).open("w") as log:
+            # Not through the supervisor: the command ends by itself, and an interrupt must end it
+            # at once.
+            try:
+                done = subprocess.run(
+                    tables.command,
+                    cwd=REPOSITORY,
+                    env=self.settings.environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    umask=0o077,
+                    timeout=tables.timeout_s,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                raise StartError(
+                    f"this took more than {tables.timeout_s:.0f} s\n"
+                    + last_words(self.state, tables.log)
+                ) from None
+            if done.returncode != 0:
+                raise StartError(
+                    f"the tables could not be made (exit {done.returncode})\n"
+                    + last_words(self.state, tables.log)
+                )
+        self.state.write_stamp(tables.log, version)
+
+
+def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
+    """Return the ports that these services and the appliance need, by their variables."""
+    optional = {service.port_variable for service in table}
+    return {
+        variable: port
+        for variable, port in settings.ports().items()
+        if variable not in OPTIONAL_PORTS or variable in optional
+    }
+
+
+def unknown_hosts(settings: Settings) -> list[str]:
+    """Return a line for each configured host of a part that this machine cannot resolve."""
+    return [
+        f"{variable}={host}: no such host ({why}); fix: the name or the address of one"
+        for variable, host in settings.reached_hosts().items()
+        if (why := hosts.unknown(host))
+    ]
+
+
+def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
+    """Return a line for each of these ports that is taken: by which process, and the fix.
+
+    The proposed port is the same each time, so that `make up` and `make doctor` agree.
+    """
+    lines = used_twice(wanted)
+    avoid = set(settings.ports().values())
+    for variable, port in wanted.items():
+        host_variable, host = _listens_at(settings, variable)
+        try:
+            who = ports.holder(port, host)
+        except ports.AddressError as error:
+            line = f"{host_variable}: {error}; fix: 127.0.0.1, or 0.0.0.0 for all addresses"
+            lines += [line] if line not in lines else []  # once for all ports on that host
+            continue
+        if who:
+            spare = ports.first_free(FIRST_SPARE_PORT, avoid, host)
+            if spare is None:
+                lines.append(f"port {port} is taken by {who}; fix: end it")
+                continue
+            avoid.add(spare)
+            lines.append(
+                f"port {port} is taken by {who}; fix: end it, or put a line "
+                f"{variable}={spare} into the file .env"
+            )
+    return lines
+
+
+def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
+    """Return the variable of the host where this port is opened, and the host."""
+    if variable in LOOPBACK_PORTS:
+        return variable, hosts.LOOPBACK
+    public = variable in PUBLIC_PORTS
+    if public or (variable == "DOORBUSTER_LAB_PORT" and settings.lab_host == settings.host):
+        return "DOORBUSTER_HOST", settings.host
+    return "DOORBUSTER_INNER_HOST", settings.inner_host
+
+
+def busy_machine() -> str:
+    """Return a warning if more processes want to run than there are CPUs; otherwise an
+    empty text."""
+    load, count = os.getloadavg()[0], len(cpus.usable())
+    return f"the machine is busy: {load:.1f} processes for {count} CPUs" if load > count else ""
+
+
+def last_words(state: State, service: str) -> str:
+    """Return the end of a service's log, and where the rest is."""
+    end = log_tail.of(state.log(service), LOG_LINES)
+    return f"  {end}\n  fix: `make doctor` looks at the machine"

@@ -1,0 +1,93 @@
+"""What the image is made of, and messages where no engine answers any more."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from runtime import commands as command_line
+from runtime.compose import appliance
+from runtime.compose.engine import EngineError
+from runtime.compose.settings import Project
+from runtime.progress import Progress
+from runtime.settings import REPOSITORY, load
+from runtime.state import State
+from tests.runtime import docker_program
+
+STOPPED = "echo 'Cannot connect to the Docker daemon' >&2; exit 1"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Return a project whose containers were started and not removed."""
+    for name in ("RUNTIME", "FORCE"):
+        monkeypatch.delenv(name, raising=False)
+    given = {
+        "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
+        "DOORBUSTER_RESULTS_DIR": str(tmp_path / "results"),
+    }
+    made = Project(load(given, REPOSITORY), State(tmp_path / "state"))
+    made.state.make()
+    made.write([])
+    made.mark.touch()
+    return made
+
+
+def test_the_image_has_every_package():
+    """What a wheel is made of is in the image, which is made from the same project."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert "doorbuster" in packages
+    assert set(packages) <= set(appliance.in_the_image())
+    for part in appliance.in_the_image():
+        assert (REPOSITORY / part).exists(), part
+
+
+@pytest.mark.parametrize("script", [None, STOPPED])
+def test_down_does_not_say_down_of_what_it_cannot_see(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str | None
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", script)
+    for command in (command_line._down, command_line._status):
+        with pytest.raises(EngineError, match=r"cannot be seen now: .*; fix: .*RUNTIME=native$"):
+            command(project.settings, Progress())
+
+
+def test_down_removes_the_mark_of_what_it_finds_gone(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
+    monkeypatch.setenv("CONTAINERS", "")
+    appliance.down(project.settings, Progress())
+    assert "was down already" in capsys.readouterr().out
+    docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
+    command_line._down(project.settings, Progress())
+    assert "was down already" in capsys.readouterr().out
+
+
+def test_reset_without_docker_forgets_what_it_cannot_remove_when_forced(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", None)
+    with pytest.raises(EngineError, match="fix: install it, or make reset FORCE=1"):
+        appliance.forget(project.settings, Progress())
+    monkeypatch.setenv("FORCE", "1")
+    command_line._reset(project.settings, Progress())
+    assert f"volumes of project {project.name}" in " ".join(capsys.readouterr().out.split())
+    assert not project.state.folder.exists()
+
+
+def test_reset_keeps_the_passwords_of_volumes_while_the_engine_is_stopped(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
+    monkeypatch.setenv("FORCE", "1")
+    with pytest.raises(EngineError, match=r"start docker; if they are gone for good: rm "):
+        command_line._reset(project.settings, Progress())
+    assert project.compose_env.exists()

@@ -1,0 +1,128 @@
+"""The answers of a supervisor that is about to end."""
+
+import os
+import signal
+import sys
+import threading
+import xmlrpc.client
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from runtime.native import down
+from runtime.native.services import Service
+from runtime.native.supervision import StoppingError, Supervisor, SupervisorError, left_over
+from runtime.settings import load
+from runtime.state import State
+from tests.waiting import until
+
+SLOW_TO_END = """
+import os, signal, sys, time
+
+def end(*_):
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.05)
+    sys.exit()
+
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.fixture
+def supervisor(tmp_path):
+    """Yield a supervisor whose service ends as soon as the file `may-end` exists; end both
+    afterwards."""
+    state = State(tmp_path / "state")
+    state.make()
+    made = Supervisor(state)
+    program = tmp_path / "slow.py"
+    program.write_text(SLOW_TO_END)
+    slow = Service(
+        name="slow",
+        title="Slow",
+        program=(sys.executable, str(program), str(tmp_path / "may-end")),
+        port=None,
+        cpus=tuple(os.sched_getaffinity(0)),
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=60,
+        ready_within_s=20,
+        refusal=lambda: None,
+    )
+    made.start([slow], load({"DOORBUSTER_STATE_DIR": str(state.folder)}, tmp_path))
+    yield made
+    (tmp_path / "may-end").touch()
+    down.stop(state)
+
+
+def test_one_that_is_ending_says_so_and_is_waited_for(supervisor, tmp_path):
+    """A stop that was interrupted goes on; another one waits until everything has ended."""
+    supervisor.start_service("slow")
+    until(lambda: "ready" in supervisor.state.log("slow").read_text())
+    with supervisor._calls() as calls:  # as an interrupted `make down` leaves it
+        calls.shutdown()
+    with pytest.raises(StoppingError, match="being stopped"):
+        supervisor.states()
+    assert not supervisor.is_running()
+    threading.Timer(2, (tmp_path / "may-end").touch).start()
+    assert down.stop(supervisor.state) is True
+    assert left_over(supervisor.state) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_call_that_an_end_leaves_unanswered(tmp_path, how):
+    """An orderly end is reported as such, also where it breaks a call off; a kill is not."""
+    state = State(tmp_path / "state")
+    state.make()
+    made = Supervisor(state)
+    made.start([], load({"DOORBUSTER_STATE_DIR": str(state.folder)}, tmp_path))
+    process = psutil.Process(made.recorded_pid())
+    process.suspend()
+    until(lambda: process.status() == psutil.STATUS_STOPPED)
+    before = _connections_of(made.socket)
+    with ThreadPoolExecutor(1) as caller:
+        call = caller.submit(made.states)
+        try:
+            until(lambda: _connections_of(made.socket) > before)
+            process.send_signal(how)
+        finally:
+            process.resume()
+        with pytest.raises(SupervisorError) as told:
+            call.result(60)
+    process.wait(60)
+    assert isinstance(told.value, StoppingError) == (how == signal.SIGTERM), told.value
+    made.shut_down()  # harmless once it has ended
+    down.stop(state)
+
+
+def _connections_of(socket):
+    """Return how many connections it has, accepted or not; the listening socket counts, too."""
+    rows = (row.split() for row in Path("/proc/net/unix").read_text().splitlines())
+    return sum(row[-1].startswith(str(socket)) for row in rows)
+
+
+def test_a_socket_that_another_user_prepared_is_not_used(tmp_path_factory):
+    """With a long state folder the socket is in a new private folder, which `make down` removes."""
+    state = State(tmp_path_factory.mktemp("a" * 60) / ("b" * 60))
+    state.make()
+    made = Supervisor(state)
+    made.start([], load({"DOORBUSTER_STATE_DIR": str(state.folder)}, state.folder))
+    socket = made.socket
+    try:
+        assert made.is_running()
+        assert socket.parent.stat().st_mode & 0o777 == 0o700
+        assert socket.name == "supervisor.sock"
+    finally:
+        assert down.stop(state) is True
+    assert not socket.parent.exists()
+    assert not (state.folder / "supervisor.sock").is_symlink()
+
+
+def test_other_faults_are_not_taken_for_an_end(supervisor):
+    assert not supervisor.is_stopping()
+    with pytest.raises(xmlrpc.client.Fault, match="BAD_NAME"):
+        supervisor.start_service("nobody")
