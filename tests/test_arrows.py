@@ -40,6 +40,7 @@ FLOORS = (
     ("engines",),
     ("results",),
     ("analysis",),
+    ("lessons",),
     ("playground",),
     ("database",),
     ("report",),

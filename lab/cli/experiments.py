@@ -1,6 +1,6 @@
 """The commands that run experiments: `compare`, `run` and `simulate`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +18,9 @@ from runtime import settings
 
 if TYPE_CHECKING:
     from lab.analysis.cells import Cell
+
+SIMULATED = {"engine": "simulated"}
+"""The option that `simulate` sets."""
 
 
 @click.command(cls=TimedCommand)
@@ -39,9 +42,12 @@ def compare(
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
     if len(named) > 1:
         raise click.UsageError("SPEC, --spec and --full each name a spec; give one of them")
-    spec_name = spec_name or spec_option
-    spec = load_spec(spec_name or ("lifo-pri-full" if full else "lifo-pri"))
+    spec = load_spec(_name_of(spec_name or spec_option, full))
     carry_out(with_options(spec, given), fresh=fresh)
+
+
+def _name_of(given: str | None, full: bool = False) -> str:
+    return given or ("lifo-pri-full" if full else "lifo-pri")
 
 
 @click.command(cls=TimedCommand)
@@ -80,8 +86,20 @@ def simulate(
     The policies and customers are the same, the server is a model, and time is virtual: seconds
     instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5.
     """
-    spec = with_options(load_spec(spec_name), {**given, "engine": "simulated"})
+    spec = with_options(load_spec(spec_name), given | SIMULATED)
     carry_out(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
+
+
+def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_spec) -> Spec:
+    """Return the spec that `compare …`, `run …` or `simulate …` would run.
+
+    `load` returns the spec of a name. Raises SpecError, or click's exception for a wrong option.
+    """
+    name, *options = words
+    command = {"compare": compare, "run": run, "simulate": simulate}[name]
+    given = command.make_context(name, options).params
+    spec = load(_name_of(given["spec_name"] or given.get("spec_option"), given.get("full", False)))
+    return with_options(spec, given | (SIMULATED if command is simulate else {}))
 
 
 def carry_out(

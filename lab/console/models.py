@@ -1,7 +1,7 @@
-"""The database of the console: launches in their order, and notes on results.
+"""The database of the console: launches in their order, notes on results, and work on lessons.
 
 Results themselves are folders (`lab.results.folder`). Without this database only the order of the
-queue and the notes are lost.
+queue, the notes and the work on lessons are lost.
 """
 
 import secrets
@@ -92,3 +92,41 @@ class Note(models.Model):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+
+MOST_ANSWER_CHARACTERS = 10_000
+
+
+class Answer(models.Model):
+    """The text of a person in one field of a lesson."""
+
+    by = models.CharField(max_length=150, blank=True)
+    lesson = models.PositiveSmallIntegerField()
+    field = models.CharField(max_length=30, help_text="prediction-4, step-4 or question-2")
+    text = models.TextField(blank=True, max_length=MOST_ANSWER_CHARACTERS)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("by", "lesson", "field"), name="one_answer_a_field")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lesson}, {self.field}: {self.text[:60]}"
+
+
+class StepLaunch(models.Model):
+    """The newest launch of a person for one step of a lesson."""
+
+    by = models.CharField(max_length=150, blank=True)
+    lesson = models.PositiveSmallIntegerField()
+    step = models.PositiveSmallIntegerField()
+    launch = models.ForeignKey(Launch, on_delete=models.CASCADE)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("by", "lesson", "step"), name="one_launch_a_step")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lesson}, step {self.step}: {self.launch}"

@@ -31,6 +31,7 @@ class Page:
 
 PAGES = (
     Page("gallery", "/", "Experiments", also=("/launch/", "/upload/")),
+    Page("lessons", "/lessons/", "Lessons"),
     Page("watch", "/watch/", "Watch"),
     Page("launches", "/launches/", "Queue"),
     Page("limits", "/limits/", marks="/launches/"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from doorbuster.commands import main
-from lab.cli.experiment_options import with_options
+from lab.cli.experiments import spec_of
 from lab.spec.experiment import Spec, load_spec, read_spec
 from runtime.settings import REPOSITORY
 
@@ -71,7 +71,7 @@ def check(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
             argv = argv[2:] if argv[0] == "-s" else argv[1:]
         argv = argv[1:]
     if argv[0] == "make":
-        return [spec for line in _made(argv) for spec in check(line, files)]
+        return [spec for line in made(shlex.join(argv)) for spec in check(line, files)]
     if tuple(argv[:1]) == DOORBUSTER:
         return _doorbuster(argv[1:], files)
     if tuple(argv[:2]) == _PYTHON:
@@ -85,11 +85,11 @@ _OF_OUR_MAKE = ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
 """Variables that `make test ARGS=…` would pass to the make of a sheet."""
 
 
-def _made(argv: Sequence[str]) -> list[list[str]]:
-    """Return the commands of make without the bootstrap; raise CalledProcessError for a
+def made(line: str) -> list[list[str]]:
+    """Return the commands of `make …` without the bootstrap; raise CalledProcessError for a
     bad target."""
     done = subprocess.run(
-        [argv[0], "--dry-run", *argv[1:]],
+        [*shlex.split(line), "--dry-run"],
         cwd=REPOSITORY,
         env={name: value for name, value in os.environ.items() if name not in _OF_OUR_MAKE},
         capture_output=True,
@@ -120,14 +120,12 @@ def _doorbuster(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
         return []
     if name == "exec":
         return _module(rest[2:], files) if rest[0].endswith("python") else check(rest, files)
-    context = command.make_context(name, rest)
     if name not in _EXPERIMENTS:
+        command.make_context(name, rest)
         return []
-    given = dict(context.params)
-    named = given.get("spec_name") or given.get("spec_option")
-    named = named or ("lifo-pri-full" if given.get("full") else "lifo-pri")
-    written = files.get(named)
-    spec = read_spec(written, named) if written is not None else load_spec(named)
-    if name == "simulate":
-        given["engine"] = "simulated"
-    return [with_options(spec, given)]
+
+    def load(named: str) -> Spec:
+        written = files.get(named)
+        return read_spec(written, named) if written is not None else load_spec(named)
+
+    return [spec_of([name, *rest], load)]

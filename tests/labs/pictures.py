@@ -21,10 +21,10 @@ from playwright.sync_api import Page, sync_playwright
 
 from common import processes
 from common.http_json import JsonClient
+from lab.lessons.sheet import sheets
 from lab.results.comparison import ComparisonResult
 from lab.students.template import write_policy
 from runtime.settings import REPOSITORY, Settings, load
-from tests.labs.sheets import sheets
 
 FOLDER = REPOSITORY / "docs" / "images" / "labs"
 WIDTH_PX = 1280

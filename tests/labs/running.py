@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.lessons.sheet import Command, Sheet, Step
 from runtime.settings import REPOSITORY, load
 from tests.labs.addresses import usual_ports
-from tests.labs.sheets import Command, Sheet, Step, addresses
+from tests.labs.sheets import addresses
 
 PATIENCE_S = 1800.0
 OWN = REPOSITORY / "own"

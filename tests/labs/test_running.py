@@ -6,10 +6,10 @@ not.
 
 import pytest
 
-from tests.labs.readings import Place, UnreadableError, place_of, read
+from lab.lessons.readings import Place, UnreadableError, place_of, read
+from lab.lessons.sheet import Band, Sheet, sheets
 from tests.labs.running import Class, Done, students_files, write
-from tests.labs.sheets import Band, Sheet, sheets
-from tests.labs.wrong_systems import WRONG_SYSTEMS, WrongSystem
+from tests.labs.wrong_systems import WRONG_SYSTEMS, WrongSystem, in_place
 
 pytestmark = pytest.mark.timeout(3600)
 
@@ -43,7 +43,9 @@ def test_a_wrong_system_is_caught_by_a_band(wrong: WrongSystem, appliance):
                 write(command)
         done = Class(appliance).types(wrong.command)
     bands = [band for band in sheet.bands if band.step == wrong.step]
-    found = [(band, value_of(place_of(band.where).instead(wrong.instead), done)) for band in bands]
+    found = [
+        (band, value_of(in_place(place_of(band.where), wrong.instead), done)) for band in bands
+    ]
     for band, value in found:
         print(words(sheet, band, value))
     readable = [(band, value) for band, value in found if not isinstance(value, UnreadableError)]

@@ -11,29 +11,34 @@ from urllib.parse import unquote
 import pytest
 
 from lab.leaderboard.run_study import STUDIES
-from lab.spec.experiment import load_spec
-from lab.students.template import write_policy
-from lab.studies.registry import PAPERS
-from tests.labs import addresses, commands, readings
-from tests.labs.sheets import (
+from lab.lessons import readings
+from lab.lessons.commands import words_of
+from lab.lessons.sheet import (
     FOLDER,
     NONE,
-    QUESTIONS_MIN,
-    SECTIONS,
-    STEPS_MIN,
     Band,
     Sheet,
     Step,
-    links,
     number,
-    pages,
     range_of,
     sheets,
     table,
 )
+from lab.spec.experiment import load_spec
+from lab.students.template import write_policy
+from lab.studies.registry import PAPERS
+from tests.labs import addresses, commands
+from tests.labs.sheets import (
+    QUESTIONS_MIN,
+    SECTIONS,
+    STEPS_MIN,
+    links,
+    pages,
+    prose,
+)
 from tests.labs.sheets import addresses as addresses_of
 from tests.labs.small_results import small_result
-from tests.labs.wrong_systems import WRONG_SYSTEMS, WrongSystem, wrong_systems
+from tests.labs.wrong_systems import WRONG_SYSTEMS, WrongSystem, in_place, wrong_systems
 
 SHEETS = pytest.mark.parametrize("sheet", sheets(), ids=lambda sheet: sheet.name)
 INSTRUCTOR = (FOLDER / "instructor.md").read_text(encoding="utf-8")
@@ -77,7 +82,7 @@ def test_every_question_has_an_answer(sheet: Sheet):
     answers = INSTRUCTOR.partition(f"\n### Lab {sheet.number}\n")[2].partition("\n### ")[0]
     answered = re.findall(r"^(\d+)\. ", answers, re.MULTILINE)
     assert answered == [f"{i}" for i in range(1, len(sheet.questions) + 1)]
-    asking = [step.number for step in sheet.steps if "?" in step.words]
+    asking = [step.number for step in sheet.steps if "?" in prose(step)]
     assert [n for n in asking if f"\nStep {n}." not in answers] == []
 
 
@@ -93,7 +98,7 @@ def test_a_wrong_system_makes_what_the_bands_read(wrong: WrongSystem, tmp_path):
     sheet = next(one for one in sheets() if one.number == wrong.sheet)
     bands = [band for band in sheet.bands if band.step == wrong.step]
     assert bands, f"step {wrong.step} has no bands"
-    files, specs = written_by(sheet), []
+    files, specs = sheet.files, []
     made = re.findall(r"> (own/\S+)", wrong.command)  # by sed, of a file of the sheet's
     for argv in commands.lines(wrong.command):
         if not any(file in word for file in made for word in argv):
@@ -106,7 +111,7 @@ def test_a_wrong_system_makes_what_the_bands_read(wrong: WrongSystem, tmp_path):
 def is_readable(band: Band, wrong: WrongSystem, result) -> bool:
     """Whether the band's value is in the result of the wrong system."""
     try:
-        readings.read(readings.place_of(band.where).instead(wrong.instead), result, "")
+        readings.read(in_place(readings.place_of(band.where), wrong.instead), result, "")
     except readings.UnreadableError:
         return False
     return True
@@ -120,12 +125,22 @@ def test_every_block_that_looks_like_a_command_is_one(sheet: Sheet):
 
 @SHEETS
 def test_every_command_is_one_that_there_is(sheet: Sheet):
-    files = written_by(sheet)
+    files = sheet.files
     for step in sheet.steps:
         for command in step.commands:
             for text in {command.text, command.quick} if command.file is None else ():
                 for argv in commands.lines(text):
                     commands.check(argv, files)
+
+
+@SHEETS
+def test_a_button_of_the_console_starts_what_make_would(sheet: Sheet):
+    """The console's words of `doorbuster` are those of the Makefile."""
+    lines = [line for step in sheet.steps for command in step.commands
+             if command.file is None for line in command.text.splitlines()]  # fmt: skip
+    for line in lines:
+        if line.startswith("make ") and (words := words_of(line)):
+            assert commands.made(line) == [[".venv/bin/doorbuster", *words]]
 
 
 @SHEETS
@@ -166,23 +181,13 @@ def own(tmp_path, monkeypatch):
             shutil.copy(tmp_path / old, tmp_path / new)
 
 
-def written_by(sheet: Sheet) -> dict[str, str]:
-    """The files that a student writes."""
-    return {
-        command.file: command.text
-        for step in sheet.steps
-        for command in step.commands
-        if command.file
-    }
-
-
 def small(sheet: Sheet, step: Step, folder):
     """A result of the step's last experiment with a handful of customers, and the papers that it
     reproduces."""
     specs, papers = [], []
     for command in step.commands:
         for argv in commands.lines(command.quick) if command.file is None else ():
-            specs += commands.check(argv, written_by(sheet))
+            specs += commands.check(argv, sheet.files)
             joined = " ".join(argv)
             papers += [
                 study(load_spec("leaderboard"), quick=True)

@@ -9,9 +9,9 @@ import pytest
 from gateway.policies.interface import Page
 from gateway.policies.processor_assignment import Wish, assign
 from gateway.policies.registry import sheet
+from lab.lessons.sheet import sheets
 from loadgen.sessions import SessionModel
 from runtime.settings import REPOSITORY
-from tests.labs.sheets import sheets
 
 KIT = REPOSITORY / "docs" / "teaching"
 MODEL = SessionModel()

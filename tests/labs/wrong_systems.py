@@ -8,7 +8,9 @@ Owns: which systems these are. Must not know: how commands are run, how bands ar
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from lab.lessons.readings import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +152,15 @@ WRONG_SYSTEMS = (
 def wrong_systems(sheet: int) -> list[WrongSystem]:
     """Return the wrong systems of a sheet, by its number."""
     return [one for one in WRONG_SYSTEMS if one.sheet == sheet]
+
+
+def in_place(place: Place, titles: Mapping[str, str]) -> Place:
+    """Return the same place with other policies: title in the sheet → title to read."""
+
+    def other(label: str) -> str:
+        for title, replacement in titles.items():
+            if label == title or label.endswith(f" {title}"):  # `ρ = 2 SQ`
+                return label.removesuffix(title) + replacement
+        return label
+
+    return replace(place, row=tuple(map(other, place.row)), column=other(place.column))

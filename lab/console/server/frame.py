@@ -1,12 +1,11 @@
 """The frame of every page: the navigation and the live run."""
 
-from urllib.parse import urlsplit
-
 from django.http import HttpRequest
 
 from common import hosts
 from lab.console import pages
 from lab.console.models import Launch, State
+from lab.console.site.addresses import host_of, shop_address
 from lab.console.site.monitoring_links import Watchers, links, watchers_of
 from lab.console.site.permissions import is_teacher, name_of
 from lab.console.site.settings import LAB
@@ -20,7 +19,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
     """Return the navigation and the live run."""
     if LAB.lab_accounts and not request.user.is_authenticated:  # the login page itself
         return {"navigation": (), "here": ""}
-    host = urlsplit(f"//{request.get_host()}").hostname or ""
+    host = host_of(request)
     has_people = LAB.lab_accounts and is_teacher(request)
     return {
         "person": name_of(request),
@@ -29,7 +28,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "here": pages.page_of(request.path),
         "live_now": under_way(),
         "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
-        "shop_address": f"http://{hosts.authority(host, LAB.gateway_port)}/",
+        "shop_address": shop_address(request),
         "scrapes_lanes": monitoring.scrapes_loopback(LAB),
         "watchers": links(_watchers.there(), host, LAB.inner_host),
     }

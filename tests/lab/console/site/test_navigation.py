@@ -14,6 +14,7 @@ BELONGS = {
     "": "/",
     "launch": "/",
     "upload": "/",
+    "lessons": "/lessons/",
     "watch": "/watch/",
     "launches": "/launches/",
     "limits": "/launches/",

@@ -1,23 +1,16 @@
-"""Find the value of a band: in a result's tables, its claims, or in what a command printed.
+"""The value of a band: from a result's tables, its claims, or the output of a command.
 
-Owns: the notation of the column *Read from*. Must not know: sheets, how commands are run.
-
-    table *Who sells*, row *1.4*, *SQ*, column *Estimated*
-    table *table-1*, row *1.15*, *20 s*, *Completed*, column *Always-LIFO*    (of a reproduction)
-    claim *it starts with these words*                                        (yes, no)
-    number of claims that hold
-    scoreboard, row *quiet_door*, column *ρ = 1.4*
-    printed after *Capacity*                                                  (the last time)
+docs/labs/README.md, *The form of a sheet*, lists the forms of the column *Read from*.
 """
 
 import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.labs.sheets import number
+from lab.lessons.sheet import number
 
 HELD = "number of claims that hold"
 _TABLE = re.compile(
@@ -43,17 +36,6 @@ class Place:
     """The title of the table, the first words of the claim, the printed words."""
     row: tuple[str, ...] = ()
     column: str = ""
-
-    def instead(self, titles: Mapping[str, str]) -> "Place":
-        """Return the same place with other policies: title in the sheet → title to read."""
-
-        def other(label: str) -> str:
-            for title, replacement in titles.items():
-                if label == title or label.endswith(f" {title}"):  # `ρ = 2 SQ`
-                    return label.removesuffix(title) + replacement
-            return label
-
-        return replace(self, row=tuple(map(other, self.row)), column=other(self.column))
 
 
 def place_of(where: str) -> Place:

@@ -1,0 +1,1 @@
+"""Lessons: the lab sheets as guided pages."""

@@ -1,0 +1,15 @@
+"""Addresses of the lessons, their steps and their questions."""
+
+from django.urls import path
+
+from lab.console.lessons import views
+
+urlpatterns = [
+    path("lessons/", views.lessons, name="lessons"),
+    path("lessons/pictures/<str:name>", views.picture, name="lesson-picture"),
+    path("lessons/<int:number>/", views.lesson, name="lesson"),
+    path("lessons/<int:number>/steps/<int:step>/", views.step, name="lesson-step"),
+    path("lessons/<int:number>/steps/<int:step>/predict", views.predict, name="lesson-predict"),
+    path("lessons/<int:number>/steps/<int:step>/launch", views.launch, name="lesson-launch"),
+    path("lessons/<int:number>/questions/", views.questions, name="lesson-questions"),
+]

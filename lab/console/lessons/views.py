@@ -1,0 +1,206 @@
+"""The lessons: their list, the beginning of each, its steps, and its questions."""
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.safestring import SafeString
+from django.views import static
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from lab.console.launches import queue
+from lab.console.launches.submission import submit
+from lab.console.lessons import work
+from lab.console.lessons.forms import AnswerForm
+from lab.console.lessons.markdown import html
+from lab.console.lessons.starting import Start, start_of
+from lab.console.lessons.work import notes_field, prediction_field, question_field, work_of
+from lab.console.models import Launch
+from lab.console.site import permissions
+from lab.console.site.addresses import shop_address
+from lab.console.site.permissions import name_of, readers, students
+from lab.console.site.settings import LAB
+from lab.lessons.sheet import FOLDER, Sheet, Step, sheets
+
+PICTURES = FOLDER.parent / "images" / "labs"
+
+
+@readers
+@require_GET
+def lessons(request: HttpRequest) -> HttpResponse:
+    """Show all lessons, and how far this person is in each."""
+    person = name_of(request)
+    return render(
+        request, "console/lessons.html", {"works": [work_of(person, one) for one in sheets()]}
+    )
+
+
+@readers
+@require_GET
+def lesson(request: HttpRequest, number: int) -> HttpResponse:
+    """Show the aim of a lesson, what it needs, and its steps."""
+    sheet = _sheet(number)
+    context = {
+        "sheet": sheet,
+        "work": work_of(name_of(request), sheet),
+        "aim": _html(request, sheet.section("Aim")),
+        "before": _html(request, sheet.section("Before you start")),
+    }
+    return render(request, "console/lesson.html", context)
+
+
+@students
+@require_http_methods(["GET", "POST"])
+def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
+    """Show a step; its notes, when they are sent, mark it as done and lead to the next one."""
+    sheet, found = _step(number, step)
+    person = name_of(request)
+    field = notes_field(step)
+    form = AnswerForm({field: "Your notes and answers"}, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        work.write(person, sheet, field, form.cleaned_data[field])
+        if step == len(sheet.steps):
+            return redirect("lesson-questions", number)
+        return redirect("lesson-step", number, step + 1)
+    return _shown(request, sheet, found, form)
+
+
+@students
+@require_POST
+def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
+    """Keep a prediction, which does not change once the page has shown the answer."""
+    sheet, found = _step(number, step)
+    person = name_of(request)
+    field = prediction_field(step)
+    form = _prediction_form(step, request.POST)
+    if not form.is_valid():
+        return _shown(request, sheet, found, prediction=form)
+    if field not in work_of(person, sheet).answers:
+        work.write(person, sheet, field, form.cleaned_data[field])
+    return redirect("lesson-step", number, step)
+
+
+@students
+@require_POST
+def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
+    """Launch the experiment of a step; the step's page shows how far it is."""
+    sheet, found = _step(number, step)
+    start = start_of(sheet, found)
+    if start is None or start.fault:
+        raise Http404
+    launches: list[Launch] = []
+
+    def make() -> Launch:
+        launches.append(start.launch(permissions.allowance_of(request)))
+        return launches[0]
+
+    submit(request, make)  # the next page shows its messages
+    for made in launches:
+        if Launch.objects.filter(pk=made.pk).exists():
+            work.began(name_of(request), sheet, step, made)
+    return redirect("lesson-step", number, step)
+
+
+@students
+@require_http_methods(["GET", "POST"])
+def questions(request: HttpRequest, number: int) -> HttpResponse:
+    """Show the questions of a lesson with this person's answers, and keep new ones."""
+    sheet = _sheet(number)
+    person = name_of(request)
+    labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}
+    done = work_of(person, sheet)
+    form = AnswerForm(labels, request.POST or None, initial=done.answers)
+    if request.method == "POST" and form.is_valid():
+        for field, text in form.cleaned_data.items():
+            if text:
+                work.write(person, sheet, field, text)
+            else:
+                work.erase(person, sheet, field)
+        return redirect("lesson-questions", number)
+    context = {
+        "sheet": sheet,
+        "work": done,
+        "form": form,
+        "asked": [
+            (_html(request, one.text), form[question_field(one.number)]) for one in sheet.questions
+        ],
+        "further": _html(request, sheet.section("Going further")),
+    }
+    return render(request, "console/lesson_questions.html", context)
+
+
+@readers
+@require_GET
+def picture(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Return a picture of the sheets."""
+    return static.serve(request, name, document_root=str(PICTURES))
+
+
+def _sheet(number: int) -> Sheet:
+    found = next((one for one in sheets() if one.number == number), None)
+    if found is None:
+        raise Http404
+    return found
+
+
+def _step(number: int, step: int) -> tuple[Sheet, Step]:
+    sheet = _sheet(number)
+    found = next((one for one in sheet.steps if one.number == step), None)
+    if found is None:
+        raise Http404
+    return sheet, found
+
+
+def _html(request: HttpRequest, text: str) -> SafeString:
+    return html(text, shop_address(request))
+
+
+def _prediction_form(step: int, given: object = None) -> AnswerForm:
+    field = prediction_field(step)
+    form = AnswerForm({field: "Your prediction"}, given)
+    form.fields[field].required = True
+    return form
+
+
+def _shown(
+    request: HttpRequest,
+    sheet: Sheet,
+    found: Step,
+    notes: AnswerForm | None = None,
+    prediction: AnswerForm | None = None,
+) -> HttpResponse:
+    """Show a step; its answer only after the prediction."""
+    done = work_of(name_of(request), sheet)
+    predicted = done.answers.get(prediction_field(found.number), "")
+    field = notes_field(found.number)
+    if notes is None or not notes.is_bound:
+        notes = AnswerForm({field: "Your notes and answers"}, initial=done.answers)
+    prediction = prediction or _prediction_form(found.number)
+    start = start_of(sheet, found)
+    launched = done.launches.get(found.number)
+    is_open = bool(predicted) or not found.asks_prediction
+    context = {
+        "sheet": sheet,
+        "step": found,
+        "work": done,
+        "parts": [(one, _html(request, one.markdown)) for one in found.before_answer],
+        "answer": [(one, _html(request, one.markdown)) for one in found.answer],
+        "predicted": predicted,
+        "is_open": is_open,
+        "prediction": prediction[prediction_field(found.number)],
+        "notes": notes[field],
+        "start": start,
+        "refusal": _refusal(request, start),
+        "launch": launched,
+        "left_s": queue.left_s(launched) if launched else None,
+        "has_accounts": LAB.lab_accounts,
+        "previous": found.number - 1,
+        "next": found.number + 1 if found.number < len(sheet.steps) else None,
+    }
+    status = 400 if prediction.is_bound or notes.is_bound else 200
+    return render(request, "console/lesson_step.html", context, status=status)
+
+
+def _refusal(request: HttpRequest, start: Start | None) -> str:
+    """Return why this person may not launch the step's experiment here."""
+    if start is None or start.fault:
+        return ""
+    return permissions.refusal(request, Launch(engine=start.engine))

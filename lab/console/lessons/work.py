@@ -1,0 +1,89 @@
+"""The work of one person on a lesson: predictions, notes, answers and launches."""
+
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from lab.console.models import Answer, Launch, StepLaunch
+from lab.lessons.sheet import Sheet
+
+
+def prediction_field(step: int) -> str:
+    """Return the field of a step's prediction."""
+    return f"prediction-{step}"
+
+
+def notes_field(step: int) -> str:
+    """Return the field of a step's notes; it is kept, even empty, once the step is done."""
+    return f"step-{step}"
+
+
+def question_field(question: int) -> str:
+    """Return the field of an answer to a question."""
+    return f"question-{question}"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of a person on a lesson, as it is now."""
+
+    sheet: Sheet
+    answers: dict[str, str]
+    launches: dict[int, Launch]
+    """The newest launch of each step."""
+
+    @property
+    def done(self) -> list[int]:
+        """Return the numbers of the steps that the person has marked as done."""
+        return [one.number for one in self.sheet.steps if notes_field(one.number) in self.answers]
+
+    @property
+    def next_step(self) -> int | None:
+        """Return the first step that is not done; None if all are."""
+        done = self.done
+        return next((one.number for one in self.sheet.steps if one.number not in done), None)
+
+    @property
+    def answered(self) -> int:
+        """Return how many questions have an answer."""
+        return sum(question_field(one.number) in self.answers for one in self.sheet.questions)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything is kept of it."""
+        return bool(self.answers or self.launches)
+
+
+def work_of(person: str, sheet: Sheet) -> Work:
+    """Return a person's work on a lesson."""
+    mine = {"by": person, "lesson": sheet.number}
+    return Work(
+        sheet,
+        dict(Answer.objects.filter(**mine).values_list("field", "text")),
+        {
+            one.step: one.launch
+            for one in StepLaunch.objects.filter(**mine).select_related("launch")
+        },
+    )
+
+
+def write(person: str, sheet: Sheet, field: str, text: str) -> None:
+    """Keep the text of a field."""
+    Answer.objects.update_or_create(
+        by=person,
+        lesson=sheet.number,
+        field=field,
+        defaults={"text": text, "at": timezone.now()},
+    )
+
+
+def erase(person: str, sheet: Sheet, field: str) -> None:
+    """Forget the text of a field."""
+    Answer.objects.filter(by=person, lesson=sheet.number, field=field).delete()
+
+
+def began(person: str, sheet: Sheet, step: int, launch: Launch) -> None:
+    """Remember the newest launch of a step."""
+    StepLaunch.objects.update_or_create(
+        by=person, lesson=sheet.number, step=step, defaults={"launch": launch}
+    )

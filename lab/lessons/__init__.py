@@ -1,0 +1,1 @@
+"""The lab sheets as data: steps, commands, predictions, bands and questions."""

@@ -1,0 +1,254 @@
+"""A lab sheet as data: its steps, commands, predictions, bands and questions.
+
+docs/labs/README.md, *The form of a sheet*, describes the form.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import dropwhile, takewhile
+from pathlib import Path
+
+from runtime.settings import REPOSITORY
+
+FOLDER = REPOSITORY / "docs" / "labs"
+BAND_COLUMNS = ("Figure", "Step", "Read from", "Expected", "Quiet machine", "Busy machine")
+NONE = "–"
+"""A cell of the bands that has no value."""
+PREDICT = "**Predict.** "
+"""The beginning of a paragraph that asks for a prediction."""
+
+_STEP = re.compile(r"^### Step (\d+)\. (.+) \((\d+) min\)$", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^```(?P<kind>\S+) lab(?: (?P<file>\S+))?\n(?P<text>.*?)^```\n(?P<after>(?:<!--.*?-->\n)*)",
+    re.MULTILINE | re.DOTALL,
+)
+_QUICK = re.compile(r"<!-- quick: (.*?) -->", re.DOTALL)
+_PREDICTION = re.compile(rf"^{re.escape(PREDICT)}(.+?)(?=\n\n|\n*\Z)", re.MULTILINE | re.DOTALL)
+_QUESTION = re.compile(r"^(\d+)\. (.+?)(?=^\d+\. |\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A block that a student types, or a file that a student writes."""
+
+    text: str
+    """The text in the sheet."""
+    quick: str
+    """The command that the test runs instead; the same where the sheet has no quick form."""
+    file: str | None
+    """The path of a file to write, from the repository's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a step: Markdown, a prediction that the sheet asks for, or a command."""
+
+    markdown: str = ""
+    command: Command | None = None
+    is_prediction: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A numbered step of a sheet."""
+
+    number: int
+    title: str
+    minutes: int
+    text: str
+
+    @property
+    def parts(self) -> list[Part]:
+        """Return the parts of the step, in their order."""
+        found: list[Part] = []
+        end = 0
+        for block in _BLOCK.finditer(self.text):
+            found += _prose(self.text[end : block.start()])
+            quick = _QUICK.search(block["after"])
+            command = Command(block["text"], quick[1] if quick else block["text"], block["file"])
+            found.append(Part(command=command))
+            end = block.end()
+        return [*found, *_prose(self.text[end:])]
+
+    @property
+    def commands(self) -> list[Command]:
+        """Return the step's blocks marked `lab`, in their order."""
+        return [part.command for part in self.parts if part.command]
+
+    @property
+    def asks_prediction(self) -> bool:
+        """Whether the sheet asks for a prediction in this step."""
+        return any(part.is_prediction for part in self.parts)
+
+    @property
+    def before_answer(self) -> list[Part]:
+        """Return the parts up to the prediction and the last command; all without a prediction."""
+        return self.parts[: self._answer_begins]
+
+    @property
+    def answer(self) -> list[Part]:
+        """Return the parts that a student reads after the prediction; empty without one."""
+        return self.parts[self._answer_begins :]
+
+    @property
+    def _answer_begins(self) -> int:
+        parts = self.parts
+        if not self.asks_prediction:
+            return len(parts)
+        return 1 + max(i for i, part in enumerate(parts) if part.command or part.is_prediction)
+
+
+def _prose(text: str) -> Iterator[Part]:
+    end = 0
+    for asked in _PREDICTION.finditer(text):
+        yield from _markdown(text[end : asked.start()])
+        yield Part(asked[1].strip(), is_prediction=True)
+        end = asked.end()
+    yield from _markdown(text[end:])
+
+
+def _markdown(text: str) -> Iterator[Part]:
+    if text.strip():
+        yield Part(text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A numbered question at the end of a sheet."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A row of *What you should find*: a value with its allowed ranges."""
+
+    figure: str
+    step: int
+    where: str
+    """The place where students, the console and the tests read the value (`readings.py`)."""
+    expected: str
+    quiet: str
+    """`2.2 to 2.9`: the range on a machine that does nothing else."""
+    busy: str
+    """The wide range, for a machine with other work; NONE where the machine does not matter."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Return the range that the test requires: the wide one where there is one."""
+        return range_of(self.quiet if self.busy == NONE else self.busy)
+
+    def holds(self, found: float | str) -> bool:
+        """Return whether a value is in the required range; words (yes, no) must be the expected
+        ones."""
+        if isinstance(found, str):
+            return found == self.expected
+        lowest, highest = self.range
+        return lowest <= found <= highest
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One session."""
+
+    path: Path
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file, without its ending."""
+        return self.path.stem
+
+    @property
+    def number(self) -> int:
+        """Return the number of the lab."""
+        return int(self.name[:2])
+
+    @property
+    def title(self) -> str:
+        """Return the title without the number: `Watch a shop collapse`."""
+        return self.text.partition("\n")[0].partition(": ")[2]
+
+    @property
+    def headings(self) -> list[str]:
+        """Return its sections, in their order."""
+        return re.findall(r"^## (.+)$", self.text, re.MULTILINE)
+
+    def section(self, heading: str) -> str:
+        """Return the text under a heading of the second level."""
+        _, _, rest = self.text.partition(f"\n## {heading}\n")
+        return rest.partition("\n## ")[0]
+
+    @property
+    def steps(self) -> list[Step]:
+        """Return the steps in their order."""
+        text = self.section("Steps")
+        found = list(_STEP.finditer(text))
+        ends = [match.start() for match in found[1:]] + [len(text)]
+        return [
+            Step(int(match[1]), match[2], int(match[3]), text[match.end() : end])
+            for match, end in zip(found, ends, strict=True)
+        ]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Return the files that a student writes: path → text."""
+        commands = [command for step in self.steps for command in step.commands]
+        return {command.file: command.text for command in commands if command.file}
+
+    @property
+    def questions(self) -> list[Question]:
+        """Return the numbered questions at the end."""
+        found = _QUESTION.findall(self.section("Questions"))
+        return [Question(int(number), text.strip()) for number, text in found]
+
+    @property
+    def bands(self) -> list[Band]:
+        """Return the rows of the table whose columns are BAND_COLUMNS."""
+        header = f"| {' | '.join(BAND_COLUMNS)} |"
+        _, found, rest = self.text.partition(header)
+        if not found:
+            raise ValueError(f"{self.name} has no table of bands; its header is {header}")
+        _, rows = table(header + rest)
+        return [
+            Band(figure, int(step), where, expected, quiet, busy)
+            for figure, step, where, expected, quiet, busy in rows
+        ]
+
+
+def table(text: str) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of the first Markdown table of a text; empty where there is none."""
+    lines = [line.strip() for line in text.splitlines()]
+    after = dropwhile(lambda line: not line.startswith("|"), lines)
+    lines = list(takewhile(lambda line: line.startswith("|"), after))
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return (rows[0], rows[2:]) if rows else ([], [])
+
+
+def number(text: str) -> float:
+    """Return the (measured) mean of `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`.
+
+    Raises ValueError.
+    """
+    measured = text.rpartition("|")[2].partition("±")[0]
+    return float(measured.strip().removesuffix("%").strip().replace(",", "").replace("−", "-"))
+
+
+def range_of(text: str) -> tuple[float, float]:
+    """Return `−0.05 to 0.35` as two numbers. Raises ValueError for anything else."""
+    lowest, to, highest = text.partition(" to ")
+    if not to:
+        raise ValueError(f"{text!r} is not a range; write `lowest to highest`")
+    return number(lowest), number(highest)
+
+
+@cache
+def sheets() -> tuple[Sheet, ...]:
+    """Return all sheets, in the order of the course."""
+    return tuple(
+        Sheet(path, path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.glob("[0-9][0-9]-*.md"))
+    )

@@ -1,0 +1,187 @@
+"""Lessons show each sheet step by step, keep what people write, and launch experiments."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from lab.lessons.sheet import sheets
+from tests.lab.console.programs import told
+
+BEGIN = """
+from django.conf import settings
+settings.STORAGES["staticfiles"]["BACKEND"] = (
+    "django.contrib.staticfiles.storage.StaticFilesStorage"  # no files need to be gathered
+)
+from html import unescape
+from django.contrib.auth.models import User
+from django.test import Client
+from lab.console.lessons.starting import start_of
+from lab.console.models import Answer, StepLaunch
+from lab.lessons.sheet import sheets
+client = Client()
+
+def page(address):
+    found = client.get(address, secure=True)
+    return [found.status_code, unescape(found.content.decode())]
+
+def send(address, **fields):
+    found = client.post(address, fields, secure=True)
+    return [found.status_code, found.headers.get("Location"), unescape(found.content.decode())]
+"""
+UNREACHABLE = "redis://127.0.0.1:9/0"
+"""No message needs to wake a worker here."""
+
+
+def asked(folder: Path, program: str, **settings: str) -> Any:
+    return told(folder, BEGIN + program, DOORBUSTER_CELERY_BROKER=UNREACHABLE, **settings)
+
+
+def test_every_page_of_every_lesson_is_there(tmp_path: Path) -> None:
+    program = """
+found = {"/lessons/": page("/lessons/")[0]}
+for sheet in sheets():
+    own = f"/lessons/{sheet.number}/"
+    for path in (own, own + "questions/", *(f"{own}steps/{one.number}/" for one in sheet.steps)):
+        found[path] = page(path)[0]
+found["outside"] = [page(path)[0] for path in ("/lessons/99/", "/lessons/1/steps/99/")]
+print(json.dumps(found))
+"""
+    found = asked(tmp_path, program)
+    assert found.pop("outside") == [404, 404]
+    assert set(found.values()) == {200}
+    assert len(found) == 1 + sum(2 + len(sheet.steps) for sheet in sheets())
+
+
+def test_the_first_page_leads_to_the_first_lesson(tmp_path: Path) -> None:
+    _, text = asked(tmp_path, 'print(json.dumps(page("/")))')
+    assert 'href="/lessons/1/"' in text
+    assert 'href="/lessons/"' in text
+
+
+def test_links_of_a_sheet_lead_to_pages_of_the_console(tmp_path: Path) -> None:
+    program = """
+pages = ["/lessons/1/", "/lessons/1/steps/2/", "/lessons/7/questions/"]
+print(json.dumps([page(path)[1] for path in pages]))
+"""
+    start, buying, further = asked(tmp_path, program)
+    assert 'href="/docs/labs/README.html#words"' in start
+    assert re.search('href="http://testserver:[0-9]+/"', buying)
+    assert 'href="/lessons/8/"' in further
+    assert 'href="/docs/contributing.html#add-a-policy"' in further
+    assert "127.0.0.1:80" not in start + buying + further
+
+
+def test_what_to_look_at_is_shown_after_the_prediction(tmp_path: Path) -> None:
+    program = """
+step = "/lessons/1/steps/6/"
+before = page(step)[1]
+empty = send(step + "predict", **{"prediction-6": ""})[0]
+kept = send(step + "predict", **{"prediction-6": "Ten times <as> much"})[:2]
+send(step + "predict", **{"prediction-6": "I knew it"})
+print(json.dumps([before, empty, kept, page(step)[1]]))
+"""
+    before, empty, kept, after = asked(tmp_path, program)
+    assert "Keep my prediction" in before
+    assert "Look at the result" not in before
+    assert "Launch this step" not in before
+    assert empty == 400
+    assert kept == [302, "/lessons/1/steps/6/"]
+    assert "Look at the result" in after
+    assert "Ten times <as> much" in after
+    assert "I knew it" not in after
+    assert "Keep my prediction" not in after
+
+
+def test_a_button_launches_the_experiment_of_the_steps_command(tmp_path: Path) -> None:
+    program = """
+from lab.spec.experiment import read_spec
+begun = send("/lessons/1/steps/7/launch")[:2]
+own = send("/lessons/9/steps/2/launch")[:2]
+send("/lessons/2/steps/5/launch")
+found = [[one.step, one.launch.engine, one.launch.arguments] for one in StepLaunch.objects.all()]
+specs = [read_spec(one.launch.spec, "") for one in StepLaunch.objects.all() if one.launch.spec]
+none = [send("/lessons/1/steps/1/launch")[0], send("/lessons/7/steps/5/launch")[0]]
+shown = page("/lessons/2/steps/5/")[1]
+print(json.dumps([begun, own, found, none, shown,
+    [[spec.load.sessions, spec.repetitions, [one.key for one in spec.policy]] for spec in specs]]))
+"""
+    begun, own, found, none, shown, specs = asked(tmp_path, program)
+    assert begun == [302, "/lessons/1/steps/7/"]
+    assert own == [302, "/lessons/9/steps/2/"]
+    assert found == [
+        [7, "simulated", []],
+        [2, "simulated", []],
+        [5, "simulated", ["reproduce", "lifo-pri", "--quick"]],
+    ]
+    assert specs[0] == [1500, 5, ["sq", "8q-lifo-pri"]]
+    assert specs[1][2] == ["limit 16", "aimd", "gradient2", "envoy-adaptive-concurrency",
+                           "8q-lifo-pri", "door-lifo"]  # fmt: skip
+    assert none == [404, 404]
+    assert 'id="launched"' in shown
+
+
+def test_notes_mark_a_step_as_done_and_lead_to_the_next(tmp_path: Path) -> None:
+    program = """
+first = send("/lessons/2/steps/1/", **{"step-1": "FIFO loses twice as much"})[:2]
+last = send("/lessons/2/steps/5/", **{"step-5": ""})[:2]
+long = send("/lessons/2/steps/2/", **{"step-2": "x" * 10_001})[0]
+print(json.dumps([first, last, long, page("/lessons/2/")[1], page("/lessons/2/steps/1/")[1],
+                  page("/lessons/")[1]]))
+"""
+    first, last, long, lesson, step, lessons = asked(tmp_path, program)
+    assert first == [302, "/lessons/2/steps/2/"]
+    assert last == [302, "/lessons/2/questions/"]
+    assert long == 400
+    assert "Continue with step 2" in lesson
+    assert "FIFO loses twice as much" in step
+    assert "2 of 5 steps done" in lessons
+
+
+def test_answers_are_kept_and_can_be_changed_and_removed(tmp_path: Path) -> None:
+    program = """
+ask = "/lessons/1/questions/"
+send(ask, **{"question-1": "It cannot know which half", "question-2": "Orphans"})
+send(ask, **{"question-1": "It does not know which half", "question-2": ""})
+print(json.dumps([page(ask)[1], list(Answer.objects.values_list("field", flat=True))]))
+"""
+    shown, fields = asked(tmp_path, program)
+    assert "It does not know which half" in shown
+    assert "1 of 6 questions have an answer" in shown
+    assert fields == ["question-1"]
+
+
+def test_each_person_has_their_own_answers(tmp_path: Path) -> None:
+    program = """
+seen = [page("/lessons/1/questions/")[0]]
+for name in ("bert", "carla"):
+    client.force_login(User.objects.create(username=name))
+    seen.append("Orphans" in page("/lessons/1/questions/")[1])
+    send("/lessons/1/questions/", **{"question-2": "Orphans"})
+print(json.dumps(seen))
+"""
+    assert asked(tmp_path, program, DOORBUSTER_LAB_ACCOUNTS="1") == [302, False, False]
+
+
+def test_a_student_of_a_class_launches_no_live_step(tmp_path: Path) -> None:
+    program = """
+client.force_login(User.objects.create(username="bert"))
+step = "/lessons/1/steps/5/"
+print(json.dumps([page(step)[1], send(step + "launch")[0], Launch.objects.count()]))
+"""
+    settings = {"DOORBUSTER_LAB_ACCOUNTS": "1", "DOORBUSTER_LAB_CLASSROOM": "1"}
+    shown, status, launches = asked(tmp_path, program, **settings)
+    assert "The teacher runs live experiments" in shown
+    assert "Launch this step" not in shown
+    assert status == 302
+    assert launches == 0
+
+
+def test_no_lesson_shows_an_answer_of_the_instructor(tmp_path: Path) -> None:
+    program = """
+print(json.dumps([
+    text for sheet in sheets()
+    for path in ("", "questions/", *(f"steps/{one.number}/" for one in sheet.steps))
+    if "instructor" in (text := page(f"/lessons/{sheet.number}/{path}")[1])
+]))
+"""
+    assert asked(tmp_path, program) == []
