@@ -6,6 +6,7 @@ docs/labs/README.md, *The form of a sheet*, describes the form.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from itertools import dropwhile, takewhile
 from pathlib import Path
@@ -122,6 +123,14 @@ class Question:
     text: str
 
 
+class Outcome(Enum):
+    """The range of a band that a value is in."""
+
+    QUIET = "in the range"
+    BUSY = "in the range of a busy machine"
+    OUTSIDE = "outside the range"
+
+
 @dataclass(frozen=True, slots=True)
 class Band:
     """A row of *What you should find*: a value with its allowed ranges."""
@@ -136,18 +145,16 @@ class Band:
     busy: str
     """The wide range, for a machine with other work; NONE where the machine does not matter."""
 
-    @property
-    def range(self) -> tuple[float, float]:
-        """Return the range that the test requires: the wide one where there is one."""
-        return range_of(self.quiet if self.busy == NONE else self.busy)
-
-    def holds(self, found: float | str) -> bool:
-        """Return whether a value is in the required range; words (yes, no) must be the expected
-        ones."""
+    def outcome(self, found: float | str) -> "Outcome":
+        """Return the range that a value is in; words (yes, no) must be the expected ones."""
         if isinstance(found, str):
-            return found == self.expected
-        lowest, highest = self.range
-        return lowest <= found <= highest
+            return Outcome.QUIET if found == self.expected else Outcome.OUTSIDE
+        for outcome, limits in ((Outcome.QUIET, self.quiet), (Outcome.BUSY, self.busy)):
+            if limits != NONE:
+                lowest, highest = range_of(limits)
+                if lowest <= found <= highest:
+                    return outcome
+        return Outcome.OUTSIDE
 
 
 @dataclass(frozen=True, slots=True)

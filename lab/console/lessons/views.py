@@ -1,5 +1,7 @@
 """The lessons: their list, the beginning of each, its steps, and its questions."""
 
+from collections.abc import Mapping
+
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.safestring import SafeString
@@ -8,18 +10,27 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.console.launches import queue
 from lab.console.launches.submission import submit
-from lab.console.lessons import work
-from lab.console.lessons.forms import AnswerForm
+from lab.console.lessons import findings, work
+from lab.console.lessons.forms import AnswerForm, ValuesForm
 from lab.console.lessons.markdown import html
 from lab.console.lessons.starting import Start, start_of
-from lab.console.lessons.work import notes_field, prediction_field, question_field, work_of
+from lab.console.lessons.work import (
+    notes_field,
+    prediction_field,
+    question_field,
+    result_field,
+    work_of,
+)
 from lab.console.models import Launch
+from lab.console.results import result_list
 from lab.console.site import permissions
 from lab.console.site.addresses import shop_address
 from lab.console.site.permissions import name_of, readers, students
 from lab.console.site.settings import LAB
 from lab.lessons.sheet import FOLDER, Sheet, Step, sheets
 
+LISTED = 50
+"""The number of newest results that a step offers."""
 PICTURES = FOLDER.parent / "images" / "labs"
 
 
@@ -100,6 +111,45 @@ def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
 
 
 @students
+@require_POST
+def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
+    """Keep the values that a person has read from the output of a command."""
+    sheet, found = _step(number, step)
+    person = name_of(request)
+    form = ValuesForm(findings.of_step(work_of(person, sheet), step), request.POST)
+    if not form.is_valid():
+        return _shown(request, sheet, found, read=form)
+    _keep(person, sheet, form.cleaned_data)
+    return redirect("lesson-step", number, step)
+
+
+@students
+@require_POST
+def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
+    """Take a result of a terminal as the result of a step; the newest launch if none is chosen."""
+    sheet, _ = _step(number, step)
+    name = request.POST.get("result", "")
+    if not may_choose(request) or (name and result_list.entry_of(name) is None):
+        raise Http404
+    _keep(name_of(request), sheet, {result_field(step): name})
+    return redirect("lesson-step", number, step)
+
+
+def may_choose(request: HttpRequest) -> bool:
+    """Return whether this person may take any result: a student of a class has only launches."""
+    return permissions.is_teacher(request)
+
+
+def _keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
+    """Keep the text of each field; an empty text removes the field."""
+    for field, text in texts.items():
+        if text:
+            work.write(person, sheet, field, text)
+        else:
+            work.erase(person, sheet, field)
+
+
+@students
 @require_http_methods(["GET", "POST"])
 def questions(request: HttpRequest, number: int) -> HttpResponse:
     """Show the questions of a lesson with this person's answers, and keep new ones."""
@@ -109,11 +159,7 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
     done = work_of(person, sheet)
     form = AnswerForm(labels, request.POST or None, initial=done.answers)
     if request.method == "POST" and form.is_valid():
-        for field, text in form.cleaned_data.items():
-            if text:
-                work.write(person, sheet, field, text)
-            else:
-                work.erase(person, sheet, field)
+        _keep(person, sheet, form.cleaned_data)
         return redirect("lesson-questions", number)
     context = {
         "sheet": sheet,
@@ -166,6 +212,7 @@ def _shown(
     found: Step,
     notes: AnswerForm | None = None,
     prediction: AnswerForm | None = None,
+    read: ValuesForm | None = None,
 ) -> HttpResponse:
     """Show a step; its answer only after the prediction."""
     done = work_of(name_of(request), sheet)
@@ -175,6 +222,9 @@ def _shown(
         notes = AnswerForm({field: "Your notes and answers"}, initial=done.answers)
     prediction = prediction or _prediction_form(found.number)
     start = start_of(sheet, found)
+    found_values = findings.of_step(done, found.number)
+    reads = any(not one.field for one in found_values)
+    read = read or ValuesForm(found_values)
     launched = done.launches.get(found.number)
     is_open = bool(predicted) or not found.asks_prediction
     context = {
@@ -187,6 +237,11 @@ def _shown(
         "is_open": is_open,
         "prediction": prediction[prediction_field(found.number)],
         "notes": notes[field],
+        "findings": [(one, read[one.field] if one.field else None) for one in found_values],
+        "has_values": any(one.value is not None for one in found_values),
+        "is_typed": bool(read.fields),
+        "result": done.result_of(found.number),
+        "results": result_list.entries()[:LISTED] if reads and may_choose(request) else (),
         "start": start,
         "refusal": _refusal(request, start),
         "launch": launched,
@@ -195,7 +250,8 @@ def _shown(
         "previous": found.number - 1,
         "next": found.number + 1 if found.number < len(sheet.steps) else None,
     }
-    status = 400 if prediction.is_bound or notes.is_bound else 200
+    is_wrong = prediction.is_bound or notes.is_bound or read.is_bound
+    status = 400 if is_wrong else 200
     return render(request, "console/lesson_step.html", context, status=status)
 
 

@@ -18,6 +18,11 @@ def notes_field(step: int) -> str:
     return f"step-{step}"
 
 
+def result_field(step: int) -> str:
+    """Return the field with the name of the result that a person has chosen for a step."""
+    return f"result-{step}"
+
+
 def question_field(question: int) -> str:
     """Return the field of an answer to a question."""
     return f"question-{question}"
@@ -42,6 +47,15 @@ class Work:
         """Return the first step that is not done; None if all are."""
         done = self.done
         return next((one.number for one in self.sheet.steps if one.number not in done), None)
+
+    def result_of(self, step: int) -> str:
+        """Return the name of the result that counts for a step; empty while there is none.
+
+        It is the chosen one, or else that of the newest launch, once this has ended.
+        """
+        launch = self.launches.get(step)
+        ended = launch.result if launch is not None and launch.has_ended else ""
+        return self.answers.get(result_field(step)) or ended
 
     @property
     def answered(self) -> int:

@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from lab.cli.experiments import spec_of
 from lab.lessons.sheet import sheets
 from tests.lab.console.programs import told
+from tests.labs.small_results import small_result
 
 BEGIN = """
 from django.conf import settings
@@ -17,6 +19,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from lab.console.lessons.starting import start_of
 from lab.console.models import Answer, StepLaunch
+from lab.cli.experiments import spec_of
 from lab.lessons.sheet import sheets
 client = Client()
 
@@ -118,6 +121,94 @@ print(json.dumps([begun, own, found, none, shown,
                            "8q-lifo-pri", "door-lifo"]  # fmt: skip
     assert none == [404, 404]
     assert 'id="launched"' in shown
+
+
+def cells(page: str) -> dict[str, list[str]]:
+    """The rows of the page's table of values: figure → the other cells as plain text."""
+    table = page.partition('<table class="findings">')[2]
+    body = table.partition("<tbody>")[2].partition("</tbody>")[0]
+    rows = [
+        [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in re.findall(r"<tr>.*?</tr>", body.replace("\n", " "))
+    ]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_a_step_compares_the_values_of_its_result_with_the_bands(tmp_path: Path) -> None:
+    """A quick run of other customers is outside some ranges, and inside others."""
+    spec = spec_of(["simulate", "first-look", "--repetitions", "2"])
+    made = small_result(spec, tmp_path / "results").name
+    program = f"""
+step = "/lessons/1/steps/7/"
+send(step + "predict", **{{"prediction-7": "None"}})
+without = page(step)[1]
+send(step + "launch")
+running = page(step)[1]
+Launch.objects.update(state=State.DONE, result={made!r})
+print(json.dumps([without, running, page(step)[1]]))
+"""
+    without, running, shown = asked(tmp_path, program)
+    for early in (without, running):
+        assert "0.45 to 0.9" not in early
+        assert "appear here when the step has a result" in early
+    found = cells(shown)
+    assert len(found) == 4
+    yours, outcome, expected, quiet, busy = found["… gain of 8Q-LIFO-Pri in pages completed, %"]
+    assert (expected, quiet, busy) == ("27.3", "25.5 to 29", "–")
+    is_inside = 25.5 <= float(yours) <= 29
+    assert outcome == ("in the range" if is_inside else "outside the range")
+
+
+def test_a_result_of_a_terminal_can_be_chosen(tmp_path: Path) -> None:
+    made = small_result(spec_of(["simulate", "sbac"]), tmp_path / "results").name
+    program = f"""
+step = "/lessons/1/steps/7/"
+send(step + "predict", **{{"prediction-7": "None"}})
+offered = page(step)[1]
+send(step + "result", result={made!r})
+chosen = page(step)[1]
+nowhere = send(step + "result", result="nowhere")[0]
+print(json.dumps([offered, chosen, nowhere]))
+"""
+    offered, chosen, nowhere = asked(tmp_path, program)
+    assert f'value="{made}"' in offered
+    assert f'value="{made}" selected' in chosen
+    assert nowhere == 404
+
+
+def test_a_typed_value_is_compared_with_its_band(tmp_path: Path) -> None:
+    program = """
+step = "/lessons/1/steps/3/"
+seen = [page(step)[1]]
+for typed in ("5.4", "4", "1,000"):
+    seen.append(send(step + "values", **{"value-3-0": typed})[0])
+    seen.append(page(step)[1])
+wrong = [send(step + "values", **{"value-3-0": typed})[0] for typed in ("abc", "nan", "inf")]
+print(json.dumps([seen, wrong]))
+"""
+    seen, wrong = asked(tmp_path, program)
+    figure = "Capacity, requests per paper second"
+    first, *pages = seen[0], *seen[2::2]
+    assert cells(first)[figure][1:] == ["", "–", "–", "–"]
+    assert [cells(page)[figure][1] for page in pages] == [
+        "in the range",
+        "in the range of a busy machine",
+        "outside the range",
+    ]
+    assert wrong == [400, 400, 400]
+
+
+def test_a_student_of_a_class_chooses_no_result_of_others(tmp_path: Path) -> None:
+    made = small_result(spec_of(["simulate", "first-look"]), tmp_path / "results").name
+    program = f"""
+client.force_login(User.objects.create(username="bert"))
+step = "/lessons/1/steps/7/"
+send(step + "predict", **{{"prediction-7": "None"}})
+print(json.dumps([page(step)[1], send(step + "result", result={made!r})[0]]))
+"""
+    shown, status = asked(tmp_path, program, DOORBUSTER_LAB_ACCOUNTS="1")
+    assert made not in shown
+    assert status == 404
 
 
 def test_notes_mark_a_step_as_done_and_lead_to_the_next(tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""A person's values next to the bands of a step."""
+
+from dataclasses import dataclass
+
+from lab.console.lessons.work import Work
+from lab.console.results import result_list
+from lab.console.site.settings import LAB
+from lab.lessons.readings import Place, UnreadableError, place_of, read
+from lab.lessons.sheet import Band, Outcome, number
+from lab.students.scoreboard import FOLDER as SCOREBOARD
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A band, and the value that a person found."""
+
+    band: Band
+    field: str
+    """The field of a value that the person types; empty where the console reads the value."""
+    value: float | str | None
+    """None while there is no value."""
+
+    @property
+    def written(self) -> str:
+        """Return the value as text; empty while there is none."""
+        return f"{self.value:g}" if isinstance(self.value, float) else self.value or ""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Return the range that the value is in; None while there is no value."""
+        return None if self.value is None else self.band.outcome(self.value)
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the value is in no range."""
+        return self.outcome is Outcome.OUTSIDE
+
+
+def of_step(work: Work, step: int) -> list[Finding]:
+    """Return the bands of a step with this person's values."""
+    bands = [band for band in work.sheet.bands if band.step == step]
+    return [_finding(work, step, i, band) for i, band in enumerate(bands)]
+
+
+def _finding(work: Work, step: int, row: int, band: Band) -> Finding:
+    place = place_of(band.where)
+    if place.kind == "printed":  # the console cannot start such commands
+        field = value_field(step, row)
+        typed = work.answers.get(field)
+        return Finding(band, field, None if typed is None else number(typed))
+    return Finding(band, "", _read(work, step, place))
+
+
+def value_field(step: int, row: int) -> str:
+    """Return the field of a value that a person reads from the output of a command."""
+    return f"value-{step}-{row}"
+
+
+def _read(work: Work, step: int, place: Place) -> float | str | None:
+    """Return the value; None while it is not where the sheet says."""
+    if place.kind == "scoreboard":
+        folder = LAB.results_dir / SCOREBOARD
+    else:
+        entry = result_list.entry_of(work.result_of(step))
+        if entry is None:
+            return None
+        folder = entry.path
+    try:
+        return read(place, folder, "")
+    except (UnreadableError, OSError, ValueError):  # ValueError: a damaged file
+        return None
