@@ -411,7 +411,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
 
     table = Table(title="Does another thread run meanwhile?")
     table.add_column("operation")
-    table.add_column("so many times of 100", justify="right")
+    table.add_column("times of 100", justify="right")
     for name, operation in operations(4_000_000).items():
         table.add_row(name, f"{100 * lets_others_run(operation):.0f}")
     console.print(table)

@@ -381,7 +381,7 @@ def main(students: int, seeds: int, alone: int, lessons: tuple[str, ...]) -> Non
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="doorbuster-class-") as name:
         folder = Path(name)
-        out.print("Starting a class server of its own …")
+        out.print("Starting a separate class server …")
         with class_server(folder) as lab, live_run_lock():
             os.sched_setaffinity(0, lab.other_cpus)  # the shop's processor is for the shop
             kinds = lessons or LESSONS

@@ -108,7 +108,7 @@ def haproxy(bench: Bench, port: int) -> list[str]:
         "global\n  nbthread 1\n  maxconn 1024\n"
         "defaults\n  mode http\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n"
         "  option forwardfor\n  http-reuse always\n"
-        f"frontend door\n  bind 127.0.0.1:{port}\n  default_backend shop\n"
+        f"frontend gateway\n  bind 127.0.0.1:{port}\n  default_backend shop\n"
         f"backend shop\n  server shop 127.0.0.1:{bench.backend_port}\n",
     )
     return ["haproxy", "-q", "-db", "-f", conf]
@@ -188,7 +188,7 @@ def read_wrk(text: str, errors: str = "") -> tuple[float, float]:
 
 def table(scores: dict[str, list[Score]]) -> Table:
     """Return one row per server: medians, and the ratio to the yardstick within each round."""
-    shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for whoever is measured")
+    shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for the measured server")
     columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
     for column in columns:
         shown.add_column(column, justify="right" if column else "left", no_wrap=True)
@@ -210,7 +210,7 @@ def table(scores: dict[str, list[Score]]) -> Table:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
 @click.option("--seconds", default=2, type=click.IntRange(1, 60), show_default=True)
-@click.option("--seed", default=1, show_default=True, help="of the order within the rounds")
+@click.option("--seed", default=1, show_default=True, help="seed of the order within the rounds")
 def main(rounds: int, seconds: int, seed: int) -> None:
     """Measure all servers, interleaved, and print one table."""
     missing = [name for name in PACKAGES if shutil.which(name) is None]

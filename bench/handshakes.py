@@ -131,7 +131,7 @@ class Customer:
             if "ACCESS_DENIED" not in str(error.reason):
                 raise
         else:
-            raise click.ClickException("somebody new got in")
+            raise click.ClickException("a new connection was accepted")
 
 
 def cost_s(subject: Subject, customer: Customer, kind: str) -> float:

@@ -256,7 +256,9 @@ def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
 
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=9, type=click.IntRange(1, 1000), show_default=True)
-@click.option("--seed", default=1, show_default=True, help="of the order and of the simulations")
+@click.option(
+    "--seed", default=1, show_default=True, help="seed of the order and of the simulations"
+)
 def main(rounds: int, seed: int) -> None:
     """Measure all subjects, interleaved, and print one table."""
     console = Console()
@@ -274,7 +276,7 @@ def main(rounds: int, seed: int) -> None:
                     scores[subject.name].append(score)
     console.print(table(scores))
     same = ratio(scores, "M/M/1, Doorbuster", "M/M/1, SimPy, same model")
-    console.print(f"Beside SimPy with the same customers, draws and policy: {same:.2f} ×.")
+    console.print(f"Compared with SimPy, with the same customers, draws and policy: {same:.2f} ×.")
     if busy > 0.5:
         console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
     console.print(f"Medians of {rounds} interleaved rounds, one core, no log.")

@@ -28,7 +28,7 @@ def reached(text: str) -> str:
     """Return the host, which others can call. Raises ValueError, also for every address at once."""
     host = listening(text)
     if host in EVERYWHERE:
-        raise ValueError(f"every address is none to be reached at; allowed is {_FORM}")
+        raise ValueError(f"an address for all interfaces cannot be called; allowed is {_FORM}")
     return host
 
 

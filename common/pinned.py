@@ -61,7 +61,7 @@ def become(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m common.pinned")
     parser.add_argument("--user", help="give up root for this user")
     parser.add_argument("--end-with-parent", metavar="SIGNAL", help="sent when the parent dies")
-    parser.add_argument("--parent", type=int, help="whose child this is; found out if not given")
+    parser.add_argument("--parent", type=int, help="process id of the parent; found if not given")
     parser.add_argument("--parent-file", type=Path, help="a file with the id of the parent")
     parser.add_argument("--plain-environment", action="store_true", help="no locale, no secrets")
     parser.add_argument("--idle", action="store_true", help="on what others leave")

@@ -37,7 +37,9 @@ def holder(port: int, host: str = "127.0.0.1") -> str | None:
             return _process_on(port) or "another user's process"
         if error.errno == errno.EACCES:
             return "the system (ports below 1024 are root's)"
-        raise AddressError(f"{host} is no address of this machine ({error.strerror})") from error
+        raise AddressError(
+            f"{host} is not an address of this machine ({error.strerror})"
+        ) from error
     return None
 
 

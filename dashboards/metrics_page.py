@@ -41,8 +41,8 @@ this page from the collectors.
 Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_total`; a metric
 without a unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
 ([paper time and live time](architecture.md#paper-time-and-live-time)).
-Every series also has the labels of its target: `job` and `instance`, and of gateway and shop
-`application`: `shop`, or the name of an application of a platform or a race.
+Every series also has the labels of its target, `job` and `instance`. Series of gateway and shop
+have `application`, too: `shop`, or the name of an application of a platform or a race.
 [Monitoring](monitoring.md) explains how they come to Prometheus, and their use.
 """
 

@@ -8,7 +8,7 @@ class OvertakenError(Exception):
     """The error of a call when a later call is in force already."""
 
     def __init__(self) -> None:
-        super().__init__("another one was asked for later and is in force")
+        super().__init__("a later call is in force")
 
 
 class Turns:

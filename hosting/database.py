@@ -31,8 +31,8 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
         needed = shop_processes * (least + BESIDE_THREADS) + lab.shop_workers + FOR_OTHERS
         raise HostingError(
             f"{shop_processes} shop processes of {least} threads need PostgreSQL to take {needed} "
-            f"connections beside its reserved ones, it takes {_connections(lab)}; fix: fewer "
-            "applications or CPUs, or fewer threads for each shop"
+            f"connections in addition to its reserved ones, but it takes {_connections(lab)}; fix: "
+            "fewer applications or CPUs, or fewer threads for each shop"
         )
     return wanted or min(fitting, MOST_THREADS)
 

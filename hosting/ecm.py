@@ -153,7 +153,7 @@ class CpuManager:
                 raise ProtocolError(
                     f"{pid} is of one tree with process {root} of {one.name}",
                     "process",
-                    "a tree of its own",
+                    "a separate tree",
                 )
 
     def request(self, application: Application, processors: int) -> None:

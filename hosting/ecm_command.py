@@ -44,15 +44,15 @@ socket_option = click.option(
     default=0.2,
     show_default=True,
     type=Finite(0.01, 3600),
-    help="processors are assigned anew this often (k_ECM), real seconds",
+    help="real seconds between two assignments of processors (k_ECM)",
 )
 @click.option(
     "--sharing",
     default="both",
     show_default=True,
     type=click.Choice(get_args(Sharing)),
-    help="who may share a processor: any two applications, only a low priority with a high one, "
-    "nobody",
+    help="applications that may share a processor: any two, only one of low with one of high "
+    "priority, none",
 )
 @click.option("--accounts", type=click.Path(path_type=Path), help="file that accounts are added to")
 @click.option(

@@ -78,7 +78,7 @@ class EcmServer:
         try:
             is_decided = self.manager.turn()
         except Exception:  # after any fault the next interval is a new chance
-            log.exception("this turn failed; everybody keeps what they have")
+            log.exception("this turn failed; all applications keep their processors")
             return
         for connection in list(self._connections):
             connection.tell(is_decided)

@@ -64,7 +64,7 @@ class ManagerProcess:
     def check(self) -> None:
         """Start the manager again if it has ended; the new one takes over."""
         if self._process is not None and self._process.poll() is not None:
-            self._say(f"the CPU manager has ended; {log_tail.of(self._log)}\n  it is started anew")
+            self._say(f"the CPU manager has ended; {log_tail.of(self._log)}\n  it is started again")
             self._start()
 
     def end(self) -> None:

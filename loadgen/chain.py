@@ -56,7 +56,7 @@ class Chain:
                 if not 0 <= probability <= 1:
                     raise SessionModelError(
                         f"transitions.{page}.{following}",
-                        f"{probability} is no probability; give a number from 0 to 1",
+                        f"{probability} is not a probability; give a number from 0 to 1",
                     )
             total = sum(_exact(probability) for probability in row.values())
             if total > 1:

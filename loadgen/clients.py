@@ -73,11 +73,11 @@ class ClientModel:
         require_positive("think_time_mean_s", self.think_time_mean_s)
         if not 0 <= self.reload_probability <= 1:
             raise SessionModelError(
-                "reload_probability", f"{self.reload_probability} is no probability; give 0 to 1"
+                "reload_probability", f"{self.reload_probability} is not a probability; give 0 to 1"
             )
         if not (self.away_mean_s >= 0 and math.isfinite(self.away_mean_s)):
             raise SessionModelError(
-                "away_mean_s", f"{self.away_mean_s} is no duration; give 0 or more seconds"
+                "away_mean_s", f"{self.away_mean_s} is not a duration; give 0 or more seconds"
             )
         # A copy in a fixed order: draws do not depend on the order in which the weights were
         # written.
@@ -230,7 +230,7 @@ def _checked_mix(mix: Mapping[str, float]) -> dict[str, float]:
                 "mix", f"unknown kind {kind!r}; kinds are {', '.join(KIND_PAGE)}"
             )
         if not (weight >= 0 and math.isfinite(weight)):
-            raise SessionModelError(f"mix.{kind}", f"{weight} is no weight; give 0 or more")
+            raise SessionModelError(f"mix.{kind}", f"{weight} is not a weight; give 0 or more")
     if not any(mix.values()):
         raise SessionModelError("mix", "no kind has a weight above 0; give at least one")
     return {kind: mix[kind] for kind in KIND_PAGE if kind in mix}

@@ -41,7 +41,9 @@ class Schedule:
             if not (segment.rho >= 0 and math.isfinite(segment.rho)):
                 raise SessionModelError(f"schedule.{i}.rho", f"{segment.rho}: give 0 or more")
         if not any(segment.rho > 0 for segment in self.segments):
-            raise SessionModelError("schedule", "nobody ever arrives; give a load above 0")
+            raise SessionModelError(
+                "schedule", "no session ever arrives; give at least one load above 0"
+            )
 
     @classmethod
     def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":

@@ -49,7 +49,7 @@ def _number(
         try:
             value = float(given)
         except ValueError:
-            raise ValueError(f"{given!r} is no number") from None
+            raise ValueError(f"{given!r} is not a number") from None
         low = value < at_least if above is None else value <= above
         if low or math.isnan(value) or (finite and math.isinf(value)):
             raise ValueError(f"{given} is out of range; give a number {bound}")
@@ -63,7 +63,7 @@ def _whole(at_least: int) -> Reader:
         try:
             value = int(given)
         except ValueError:
-            raise ValueError(f"{given!r} is no whole number") from None
+            raise ValueError(f"{given!r} is not a whole number") from None
         if value < at_least:
             raise ValueError(f"{given} is out of range; give {at_least} or more")
         return value
@@ -91,7 +91,7 @@ def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
                 raise ValueError
             found.append((*values[:words], *map(float, values[words:])))
         except ValueError:
-            raise ValueError(f"{part.strip()!r} is no {what}") from None
+            raise ValueError(f"{part.strip()!r} is not a {what}") from None
     return found
 
 
@@ -235,7 +235,7 @@ OPTIONS: tuple[Option, ...] = (
         Option("away-mean-s", "S", "15", _zero_or_more,
             "otherwise it is away for this mean, exponential, paper s"),
         Option("client-mix", "KIND:WEIGHT,…", "home:25,browse:1,search:17,select:3,file:54",
-            _weights, "what clients ask for", field="mix")),
+            _weights, "weights of the kinds of requests", field="mix")),
     Option("partly-open", "", "false", _flag,
         "eDragon's sessions instead: interactions over one connection", field="load.kind"),
     *_of("partly-open", "load",

@@ -83,7 +83,7 @@ class PartlyOpenModel:
         if not (self.think_time_mean_s >= 0 and math.isfinite(self.think_time_mean_s)):
             raise SessionModelError(
                 "think_time_mean_s",
-                f"{self.think_time_mean_s} is no duration; give 0 or more seconds",
+                f"{self.think_time_mean_s} is not a duration; give 0 or more seconds",
             )
         if self.timeout_s != math.inf:
             require_positive("timeout_s", self.timeout_s)

@@ -98,12 +98,12 @@ class SessionModel:
         for name in ("timeout_s", "think_timeout_mean_s", "think_time_mean_s"):
             value = getattr(self, name)
             if math.isnan(value) or value < 0:
-                raise SessionModelError(name, f"{value} is no duration; give 0 or more seconds")
+                raise SessionModelError(name, f"{value} is not a duration; give 0 or more seconds")
         if math.isinf(self.think_time_mean_s):
             raise SessionModelError("think_time_mean_s", "give a finite number of seconds")
         if not 0 <= self.retry_probability <= 1:
             raise SessionModelError(
-                "retry_probability", f"{self.retry_probability} is no probability; give 0 to 1"
+                "retry_probability", f"{self.retry_probability} is not a probability; give 0 to 1"
             )
         if not 0 <= self.max_retries <= LARGEST_MAX_RETRIES:
             raise SessionModelError(

@@ -50,7 +50,7 @@ def for_database(cluster: Path | None = None) -> Account | None:
             continue
         return Account(name, entry.pw_uid, entry.pw_gid)
     raise LookupError(
-        "PostgreSQL refuses to run as root and there is neither a user postgres nor nobody; "
+        "PostgreSQL refuses to run as root, and this machine has no user `postgres` or `nobody`; "
         "fix: run `make up` as an ordinary user, or `useradd --system postgres`"
     )
 

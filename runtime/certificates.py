@@ -67,7 +67,7 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
     except OSError as error:
         return f"{error.filename}: {error.strerror}"
     except (ValueError, TypeError, InvalidSignature):
-        return f"what lies in {files.folder} is damaged"
+        return f"the files in {files.folder} are damaged"
     if key.public_key() != server.public_key():
         return f"{files.key} is not the key of {files.server}"
     if why := _out_of_date(server, authority):
@@ -83,7 +83,7 @@ def out_of_date(server: Path) -> str | None:
     except OSError as error:
         return f"{error.filename}: {error.strerror}"
     except ValueError:
-        return f"{server} is no certificate in PEM form"
+        return f"{server} is not a certificate in PEM form"
 
 
 def _out_of_date(*chain: x509.Certificate) -> str | None:

@@ -258,7 +258,7 @@ def compose_command(arguments: tuple[str, ...]) -> None:
     """Run `docker compose ARGUMENTS` on the appliance's containers."""
     if not arguments:
         raise click.UsageError(
-            'ARGS: nothing is asked for; allowed: as of docker compose, ARGS="ps"'
+            'ARGS: is missing; allowed: arguments of docker compose, e.g. ARGS="ps"'
         )
     _explained(lambda settings, progress: _compose(settings, arguments), _load_or_warn)
 

@@ -232,7 +232,7 @@ def _postgres(settings: Settings, state: State) -> Finding:
     made = f", database made by {needed}" if needed else ""
     if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
         lock = state.postgres / "data" / postgres.LOCK_FILE
-        left = f"{lock} names {named}, which is no server of this database: a power cut left it"
+        left = f"{lock} names {named}, which is not a server of this database: a power cut left it"
         return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes it")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
     return Finding(Verdict.GOOD, "PostgreSQL", found)
@@ -291,13 +291,13 @@ def _inner_host(settings: Settings) -> Finding:
     named = ", ".join(people[:_MOST_NAMED]) + (" …" if len(people) > _MOST_NAMED else "")
     where = f"admin API and controller on {settings.inner_host}"
     if settings.inner_token_required:
-        why = f"other people have accounts here: {named}" if people else "the setting says so"
-        return Finding(Verdict.GOOD, subject, f"{where} ask for a token ({why})")
+        why = f"other people have accounts here: {named}" if people else "it is set"
+        return Finding(Verdict.GOOD, subject, f"{where} need a token ({why})")
     if people:
         fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
         found = f"{where} obey other people with accounts here: {named}"
         return Finding(Verdict.BEWARE, subject, found, fix)
-    found = f"{where} ask for no token; nobody else has an account here"
+    found = f"{where} need no token; no other person has an account here"
     if not hosts.is_loopback(settings.inner_host):
         fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 unless only the lab's own machines reach it"
         return Finding(Verdict.BEWARE, subject, f"{found}, but the network reaches it", fix)

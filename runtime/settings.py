@@ -407,8 +407,7 @@ def load_leniently(
     faults += used_twice(required)
     if settings.lab_classroom and not settings.lab_accounts:
         faults.append(
-            "DOORBUSTER_LAB_CLASSROOM=1: without accounts nobody is a student; "
-            "set DOORBUSTER_LAB_ACCOUNTS=1 too"
+            "DOORBUSTER_LAB_CLASSROOM=1: a class needs accounts; set DOORBUSTER_LAB_ACCOUNTS=1 too"
         )
     return settings, faults
 
@@ -492,7 +491,7 @@ def used_twice(ports: Mapping[str, int]) -> list[str]:
     for name, port in ports.items():
         by_port.setdefault(port, []).append(name)
     return [
-        f"{' and '.join(names)} are both {port}; give each a port of its own"
+        f"{' and '.join(names)} are both {port}; give each a separate port"
         for port, names in by_port.items()
         if len(names) > 1
     ]

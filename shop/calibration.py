@@ -149,7 +149,7 @@ def _wait_until_up(shop: subprocess.Popen[bytes], url: str) -> None:
 def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float) -> int:
     before = controller.call("GET", "/status")
     if before["busy_workers"]:
-        raise click.ClickException("the shop is busy; calibrate it while nobody else visits")
+        raise click.ClickException("the shop is busy; calibrate it while it has no other visitors")
     controller.call(
         "PUT", "/settings", {"profile": "paper", "time_scale": time_scale, "ads": False}
     )
@@ -188,7 +188,9 @@ def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Req
             after = controller.call("GET", "/status")["pages"]
             then, now = before[visit.page], after[visit.page]
             if now["served"] != then["served"] + 1:
-                raise click.ClickException("somebody else visits the shop; calibrate it idle")
+                raise click.ClickException(
+                    "the shop has other visitors; calibrate it while it is idle"
+                )
             spent = {key: now[key] - then[key] for key in now if key != "served"}
             visits[visit.page] = Request(**spent, response_s=visit.response_s)
             before = after

@@ -25,7 +25,7 @@ class WantedSettings(Body):
     time_scale: _TimeScale | SkipJsonSchema[None] = Field(
         None, description="paper seconds per real second"
     )
-    seed: _Seed | SkipJsonSchema[None] = Field(None, description="of the draws of page work")
+    seed: _Seed | SkipJsonSchema[None] = Field(None, description="seed of the draws of page work")
     sentry: Mode | SkipJsonSchema[None] = Field(
         None, description="the [sentry's mode](sentry.md#the-wasted-work-meter)"
     )

@@ -114,8 +114,8 @@ def _wasted_work() -> Iterator[Metric]:
         counts["cancels_attempted"],
     )
     families = (
-        ("requests", "What became of requests whose customer left.", ("interrupted", "finished")),
-        ("cancels", "What became of cancelled queries.", ("effective", "too_late", "failed")),
+        ("requests", "Outcomes of requests whose customer left.", ("interrupted", "finished")),
+        ("cancels", "Outcomes of cancelled queries.", ("effective", "too_late", "failed")),
     )
     for what, help, outcomes in families:
         family = CounterMetricFamily(f"{name}_{what}", help, labels=["outcome"])

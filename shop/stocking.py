@@ -102,7 +102,7 @@ def _insert(batch: list[NewBook]) -> None:
             JOIN shop_category ON shop_category.slug = shelf
             JOIN shop_author ON shop_author.name = author
             ORDER BY new_book.id
-            ON CONFLICT (id) DO NOTHING  -- somebody has bought it, so it had stayed
+            ON CONFLICT (id) DO NOTHING  -- a book that was bought stays
             """
         )
         cursor.execute("DROP TABLE new_book")

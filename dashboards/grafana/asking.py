@@ -92,8 +92,10 @@ def _known(context: click.Context, option: click.Parameter, names: tuple[str, ..
 
 @click.command(cls=OneLineCommand)
 @click.argument("names", nargs=-1, callback=_known)
-@click.option("--prometheus", default="http://127.0.0.1:8088", help="Its address.")
-@click.option("--application", default="shop", show_default=True, help="Of the hosting platform.")
+@click.option("--prometheus", default="http://127.0.0.1:8088", help="Address of Prometheus.")
+@click.option(
+    "--application", default="shop", show_default=True, help="Application of the hosting platform."
+)
 @click.option("--since-s", default=900.0, help="How far back to look, seconds.")
 def main(names: tuple[str, ...], prometheus: str, since_s: float, application: str) -> None:
     """Say which queries of the dashboards (of NAMES, or all) have no data; status 1 if any has."""

@@ -192,7 +192,10 @@ class AdminApi:
             has_body = method in ("PUT", "POST")
             if has_body and not self._is_json(head):
                 raise CallError(
-                    "the body must be JSON and say so", "Content-Type", "application/json", 415
+                    "the body must be JSON with its content type",
+                    "Content-Type",
+                    "application/json",
+                    415,
                 )
             return methods[method](body if has_body else given)
         except CallError as error:

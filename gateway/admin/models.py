@@ -103,7 +103,7 @@ class WantedSettings(Body):
         Field(None, description="the shop's load is sampled this often, paper seconds")
     )
     abandonment: Abandonment | SkipJsonSchema[None] = Field(
-        None, description="what the gateway does when a customer leaves"
+        None, description="treatment of requests whose customers leave"
     )
 
 
@@ -134,7 +134,7 @@ class DescribedPolicy(Reply):
 
     name: str = Field(description="for a student's policy the name of its file, without `.py`")
     file: str | None = Field(None, description="the path of a student's policy")
-    sha256: str | None = Field(None, description="of the text of a student's policy")
+    sha256: str | None = Field(None, description="digest of the text of a student's policy")
     confinement: dict[str, str] | None = Field(
         None, description="the layers that hold a student's policy"
     )
@@ -241,10 +241,10 @@ class Load(Reply):
 
     cpu_utilisation_ratio: float | None
     busy_workers: int | None
-    interval_s: float | None = Field(description="of the sample, paper seconds")
-    age_s: float | None = Field(description="of the sample, paper seconds")
-    utilisation_interval_s: float = Field(description="between samples, paper seconds")
-    samples: int = Field(description="since the gateway started")
+    interval_s: float | None = Field(description="length of the sample, paper seconds")
+    age_s: float | None = Field(description="age of the sample, paper seconds")
+    utilisation_interval_s: float = Field(description="time between samples, paper seconds")
+    samples: int = Field(description="samples since the gateway started")
     failures: int = Field(description="samples that the shop did not give")
     error: str | None = Field(description="why the newest sample failed")
     status: dict[str, Any] | None = Field(description="the controller's whole answer")
@@ -255,10 +255,12 @@ class Abandonments(Reply):
 
     mode: Abandonment
     left_waiting: int = Field(description="their customers left while they waited")
-    withdrawn: int = Field(description="of those, taken out of the queue")
+    withdrawn: int = Field(description="those of them that the gateway took out of the queue")
     left_in_service: int = Field(description="their customers left while they were in service")
-    cancelled: int = Field(description="of those, ended by the gateway")
-    finished: int = Field(description="of those, served to the end as orphan requests")
+    cancelled: int = Field(description="those of them that the gateway ended")
+    finished: int = Field(
+        description="those of them that were served to the end, as orphan requests"
+    )
     overdue: int = Field(description="requests that the shop did not end in time")
 
 
@@ -359,5 +361,5 @@ class Settings(Reply):
     """The settings in force."""
 
     time_scale: float = Field(description="paper seconds per real second")
-    utilisation_interval_s: float = Field(description="between samples, paper seconds")
+    utilisation_interval_s: float = Field(description="time between samples, paper seconds")
     abandonment: Abandonment

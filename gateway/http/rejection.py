@@ -12,12 +12,12 @@ from gateway.http import refusals
 _BY_THE_SECOND_S = 90
 _BY_THE_MINUTE_S = 90 * 60
 
-_TEXT = """<p>So many customers are inside that one more would slow everybody down.
-That is why nobody new is let in for the moment.</p>
+_TEXT = """<p>The shop is full: another customer would slow all others down.
+So no new customer is let in for the moment.</p>
 <p><strong>Please come back in about {wait}</strong>, at
 <time datetime="{exact}">{clock}</time>.</p>
-<p>Your request has not reached the shop: nothing was ordered or charged. There is no line to keep a
-place in, so you can close this page.</p>"""
+<p>Your request has not reached the shop: nothing was ordered or charged. There is no queue
+in which you would lose a place, so you can close this page.</p>"""
 
 
 def page(reason: str, wait_s: int, now_s: float) -> bytes:

@@ -166,7 +166,7 @@ class ResponseReader:
         status = int(match[2])
         if status < 200:
             if status == 101:
-                raise BadResponseError("the shop switched protocols without being asked")
+                raise BadResponseError("the shop switched protocols without a request")
             return None
         if status > 599:
             raise BadResponseError(f"status {status} does not exist")

@@ -228,7 +228,7 @@ PASS_THROUGH = Sheet(
     title="Pass-through",
     idea="A plain reverse proxy: every request waits until a worker is free, however long.",
     rule="serve the oldest; turn no request away",
-    source="what nginx and HAProxy do without limits",
+    source="nginx and HAProxy without limits",
     deviations="none",
 )
 FIXED_LIMIT = Sheet(
@@ -256,7 +256,7 @@ AIMD = Sheet(
             "backoff_ratio",
             0.9,
             "ratio",
-            "what a loss leaves of it",
+            "factor for the limit after a loss",
             _NETFLIX + "AIMDLimit",
             0.5,
             0.999,
@@ -276,10 +276,14 @@ GRADIENT2 = Sheet(
     name="gradient2",
     title="Gradient2",
     idea="A limit that shrinks when responses take longer than they mostly do.",
-    rule="turn an arrival away while limit requests are in the system; after each response, if "
-    "half of it is used: gradient = clamp(rtt_tolerance × long-term mean / response time, 0.5, 1), "
-    "limit = (1 − smoothing) × limit + smoothing × (gradient × limit + queue_size), between "
-    "min_limit and max_limit, from initial_limit; the mean is exponential over long_window samples",
+    rule=(
+        "turn an arrival away while limit requests are in the system; serve the oldest. After "
+        "each response, if at least half of the limit is used: gradient = clamp(rtt_tolerance "
+        "× long-term mean / response time, 0.5, 1), limit = (1 − smoothing) × limit + "
+        "smoothing × (gradient × limit + queue_size). The limit starts at initial_limit and "
+        "stays between min_limit and max_limit. The mean is exponential over long_window "
+        "samples"
+    ),
     source=_NETFLIX + "Gradient2Limit",
     deviations=_NOT_WINDOWED,
     parameters=(

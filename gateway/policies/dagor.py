@@ -121,10 +121,10 @@ DAGOR = Sheet(
     title="DAGOR",
     idea="The most important requests are admitted first; measured queueing time decides how many.",
     rule="admit a request whose priority (page, then a hash of the session) is at least the "
-    "level; every window_s or window_requests arrivals: if requests queued longer than "
-    "queueing_threshold_s on average, the level falls until decrease_ratio (α) fewer would "
-    "have been admitted, otherwise it rises until increase_ratio (β) of all arrivals more "
-    "would have; serve the oldest",
+    "level; serve the oldest. The level changes every window_s or window_requests arrivals. If "
+    "requests queued longer than queueing_threshold_s on average, it falls until decrease_ratio "
+    "(α) fewer would have been admitted; otherwise it rises until increase_ratio (β) of all "
+    "arrivals more would have been",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="One service, so no priorities are passed on between services. The business "
     "priority of a page is its place in the chain, the later the higher. Windows end with the "

@@ -69,7 +69,9 @@ class NewestFirst:
         turned_away = NOTHING
         if self.line.is_full:
             oldest = self.line.take(Discipline.FIFO)
-            turned_away = (Drop(oldest.id, f"door full ({self.line.capacity}), others are newer"),)
+            turned_away = (
+                Drop(oldest.id, f"admission queue full ({self.line.capacity}), others are newer"),
+            )
         self.line.append(request)
         return turned_away
 
@@ -106,7 +108,7 @@ class InTurn:
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         if self.line.is_full:
-            return (Drop(request.id, f"door full ({self.line.capacity})"),)
+            return (Drop(request.id, f"admission queue full ({self.line.capacity})"),)
         self.line.append(request)
         return NOTHING
 
@@ -260,17 +262,18 @@ _IDEA = (
     "capacity, "
 )
 _RULE = (
-    "dispatch only while fewer than hands requests are in service (with hands_automatic one more "
-    "while the CPU idles and newcomers wait, one less when it is full); first requests of sessions "
-    "that have been served, the later page first, never turned away; then newcomers, "
+    "dispatch only below the concurrency limit hands (with hands_automatic it grows by one while "
+    "the CPU idles and newcomers wait, and shrinks by one when the CPU is full). Requests of "
+    "sessions in progress come first, the later page first, and are never turned away. Then come "
+    "newcomers, "
 )
 
 DOOR_LIFO = Sheet(
     name="door-lifo",
     title="DOOR-LIFO",
     idea=_IDEA + "the newest of them first, because its customer is still there.",
-    rule=_RULE + "the newest first, those who have left taken out (removes_gone); when places "
-    "newcomers wait, one more pushes out the oldest",
+    rule=_RULE + "the newest first; those who have left are taken out (removes_gone). When "
+    "places newcomers wait, one more pushes out the oldest",
     source="this project: docs/door.md",
     deviations="The rules leave open which newcomer a full admission queue turns away; it is "
     "the oldest.",
@@ -288,9 +291,9 @@ DOOR_FIFO = Sheet(
     name="door-fifo",
     title="DOOR-FIFO",
     idea=_IDEA + "in turn, and learn soon if it is not enough for them.",
-    rule=_RULE + "in turn, those who have left taken out (removes_gone); who has waited wait_s "
-    "(with wait_automatic three quarters of what the least patient 5 % wait) is turned away with a "
-    "page and retry_after_s; more than places do not wait",
+    rule=_RULE + "in order of arrival; those who have left are taken out (removes_gone). A "
+    "newcomer who has waited wait_s (with wait_automatic three quarters of the time that the least "
+    "patient 5 % wait) is turned away with a page and retry_after_s. At most places newcomers wait",
     source="this project: docs/door.md",
     deviations="An admission queue of more than places is cut off, to protect memory.",
     parameters=(

@@ -198,12 +198,16 @@ ADAPTIVE_CONCURRENCY = Sheet(
     name="envoy-adaptive-concurrency",
     title="Envoy adaptive concurrency",
     idea="A limit that is right when responses take hardly longer than in an empty server.",
-    rule="turn an arrival away while limit requests are in the system; every update_interval_s "
-    "gradient = clamp((1 + buffer_ratio) × minRTT / median response time, 0.5, 2), limit = "
-    "gradient × limit + √(gradient × limit), from min_concurrency to max_concurrency; minRTT is "
-    "the median of request_count responses with min_concurrency in the system (of who came since "
-    "then), measured every min_rtt_interval_s (and up to jitter_ratio of it later, drawn with "
-    "seed) and after five windows that leave the limit at min_concurrency",
+    rule=(
+        "turn an arrival away while limit requests are in the system; serve the oldest. Every "
+        "update_interval_s: gradient = clamp((1 + buffer_ratio) × minRTT / median response "
+        "time, 0.5, 2). The limit = gradient × limit + √(gradient × limit), from "
+        "min_concurrency to max_concurrency. minRTT is the median of request_count responses "
+        "while at most min_concurrency requests are in the system; requests that arrived "
+        "earlier do not count. It is measured every min_rtt_interval_s, up to jitter_ratio of "
+        "it later (drawn with seed), and after five windows that leave the limit at "
+        "min_concurrency"
+    ),
     source=_ADAPTIVE + "gradient controller",
     deviations="Windows end with the first response after their end. Envoy asks for both "
     "intervals; the defaults are those of its example. An orphan request's response time counts, "

@@ -89,11 +89,13 @@ SBAC_HYBRID = Sheet(
     title="SBAC hybrid",
     idea="SBAC that becomes responsive when customers leave or are refused, and goes back to "
     "stable step by step while none does.",
-    rule="as sbac, with a separate weight: ac_weight at the start; Ab(i) = aborted requests + "
-    "refused connections of ac-interval i (ac_interval_s); weight = 1 if Ab(i) > 0; weight − "
-    "0.1, at least 0.1, after an ac_cycle_s without any since the last adjustment; f(i+1) = (1 "
-    "− weight) f(i) + weight U_i; reject new sessions with retry_after_s while f(i+1) > "
-    "ac_threshold",
+    rule=(
+        "as sbac, with a weight that changes; it starts at ac_weight. Ab(i) = aborted requests "
+        "+ refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "
+        "becomes 1. After an ac_cycle_s without any since the last adjustment it falls by 0.1, "
+        "but not below 0.1. f(i+1) = (1 − weight) f(i) + weight U_i; reject new sessions with "
+        "retry_after_s while f(i+1) > ac_threshold"
+    ),
     source="SBAC, section 11; section 12 for ac_cycle in practice",
     deviations="Where the weight starts is not in the paper: at 1, the careful end. Without "
     "ac_cycle_s the cycle is inter-request time × session length as sbac-predictive measures it; "

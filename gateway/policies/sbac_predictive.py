@@ -219,28 +219,31 @@ SBAC_PREDICTIVE = Sheet(
     title="SBAC predictive",
     idea="SBAC that works out how many sessions the server can finish, and admits this many in "
     "each ac-interval: no burst of an interval's length gets in at once.",
-    rule="y = S_r (L − r Load) / (L (L − r)), S_r = planned_utilisation × capacity_rps, "
+    rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
-    "(interval × S_r / L); quota of an interval = y × ac_interval_s + "
-    "(y(Load as it was) − y(Load as expected)) of the interval before, fractions carried, "
-    "+ what the intervals of the last leftover_s left over; reject "
+    "(interval × S_r / L). Quota of an interval = y × ac_interval_s + "
+    "(y(measured Load) − y(expected Load)) of the interval before, fractions carried, "
+    "+ unused quota of the intervals of the last leftover_s. Reject "
     "each new session beyond the quota with retry_after_s. capacity_rps = processed requests and "
     "rejections (r each) / busy time, in ac-intervals of at least measuring_utilisation. Before "
     "capacity and L are known: as sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
-    deviations="SesLength = C_r/C_s as of the moment a session ended, with C_s the sessions "
-    "that have ended by themselves (silent for 5 mean inter-request times; who comes back is "
-    "no longer ended): the plain ratio counts sessions under way and aborted ones as if they "
-    "were over, is biased low for as long as those are many, and would admit the more sessions "
-    "the more are aborted. Both agree in the long run. At least 30 sessions have ended, or the "
-    "given session_length counts for 30. Load ≤ 1: y = S_r / L (no session need be rejected); "
-    "Load ≥ L / r: y = 0; L ≤ r: y = S_r / L (to reject saves nothing). Eq. 7 counts a "
-    "rejection as one request; rejection_cost is 0 where a gateway answers for the server. The "
-    "paper does not say how long unused quota lasts: here ln 2 × inter-request time × L, so "
-    "that a server that has stood idle fills up as fast as it may without ever having more "
-    "sessions under way than it can serve. Nor does it say how the server begins: quotas start "
-    "as if they had been in force from an empty server on. ac-intervals and clients without "
-    "cookies as in sbac.",
+    deviations=(
+        "SesLength = C_r/C_s is taken at the moment a session ends. C_s counts only sessions "
+        "that have ended by themselves: silent for 5 mean inter-request times, and no longer "
+        "ended if their customer comes back. The plain ratio counts sessions in progress and "
+        "aborted ones as if they were over. It is too low while there are many of them, and "
+        "would admit more sessions the more are aborted. Both agree in the long run. At least "
+        "30 sessions have ended, or the given session_length counts for 30. Load ≤ 1: y = S_r "
+        "/ L, because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / "
+        "L, because a rejection saves nothing. Eq. 7 counts a rejection as one request; "
+        "rejection_cost is 0 where a gateway answers for the server. The paper does not say "
+        "how long unused quota lasts. Here it lasts ln 2 × inter-request time × L: an idle "
+        "server then fills up fast, and never has more sessions in progress than it can serve. "
+        "The paper does not say either how the server begins: here quotas start as if they had "
+        "been in force from an empty server on. ac-intervals and clients without cookies as in "
+        "sbac."
+    ),
     parameters=(
         Parameter(
             "capacity_rps",

@@ -48,7 +48,7 @@ class Parameter:
 
     def _number(self, field: str, given: object) -> int | float:
         if isinstance(given, bool) or not isinstance(given, int | float):
-            raise PolicyError(field, f"{given!r} is no number", self.allowed)
+            raise PolicyError(field, f"{given!r} is not a number", self.allowed)
         if not self.low <= given <= self.high:
             raise PolicyError(field, f"{given!r} is out of range", self.allowed)
         return given

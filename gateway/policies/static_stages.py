@@ -55,8 +55,8 @@ STATIC_STAGES = Sheet(
     title="Static stages",
     idea="8Q-LIFO-Pri without its formula: the later page always goes first.",
     rule="serve the latest page that waits: transaction queues FIFO, browsing queues LIFO once "
-    "utilisation > cpu_upper_threshold and FIFO again once < cpu_lower_threshold, while fewer than "
-    "hands requests are in service; drop an arrival that finds its queue full",
+    "utilisation > cpu_upper_threshold and FIFO again once < cpu_lower_threshold, below the "
+    "concurrency limit hands; drop an arrival that finds its queue full",
     source="this project: a step of DOOR's ablation; queues and switch as in LIFO-Pri, scheme 3",
     deviations="none",
     parameters=(

@@ -152,7 +152,7 @@ def _event(row: Any) -> Event:
         raise ValueError(f"event: {name!r} is unknown; allowed: {', '.join(_READERS)}")
     readers = _READERS[name]
     if not isinstance(told, list) or len(told) != len(readers):
-        raise ValueError(f"told: {name} takes {len(readers)} values")
+        raise ValueError(f"`told`: {name} takes {len(readers)} values")
     time_s = _number(row["time_s"], "time_s")
     values = tuple(reader(value) for reader, value in zip(readers, told, strict=True))
     return Event(name, time_s, values, tuple(_verdict(verdict) for verdict in row["verdicts"]))
@@ -160,20 +160,20 @@ def _event(row: Any) -> Event:
 
 def _number(value: Any, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{field}: {value!r} is no number")
+        raise ValueError(f"{field}: {value!r} is not a number")
     return float(value)
 
 
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"told: {value!r} is no whole number")
+        raise ValueError(f"`told`: {value!r} is not a whole number")
     return value
 
 
 def _request(value: Any) -> Request:
     id, page, arrived_s, session, session_is_new, attempt = value
     if not (session is None or isinstance(session, str)) or not isinstance(session_is_new, bool):
-        raise ValueError("told: the session of the request is wrong")
+        raise ValueError("`told`: the session of the request is invalid")
     arrived_s = _number(arrived_s, "told")
     return Request(_whole(id), Page(page), arrived_s, session, session_is_new, _whole(attempt))
 

@@ -44,7 +44,9 @@ class PolicyChoice:
         file = None
         if source is not None and not is_path(name):
             allowed = "none, or as `name` the path of a policy's file"
-            raise PolicyError("source", f"{name} is no file that could have a text", allowed)
+            raise PolicyError(
+                "source", f"only a policy of a file has a text, and {name} is not a path", allowed
+            )
         if is_path(name):
             file = (
                 files.checked(PolicyFile(name, source)) if source is not None else files.read(name)

@@ -84,9 +84,9 @@ class Shadows:
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
         allowed = f"another choice, at most {MOST} at a time"
         if name in self._going():
-            raise ShadowsError(f"{name} is asked already", allowed)
+            raise ShadowsError(f"{name} is a shadow already", allowed)
         if len(others) >= MOST:
-            raise ShadowsError(f"{MOST} policies are asked already", allowed)
+            raise ShadowsError(f"{MOST} policies are shadows already", allowed)
         now_s = self._caught_up_s()
         self._become([*others, Entry(name, described, self._fresh(now_s, policy))])
 

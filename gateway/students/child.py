@@ -72,8 +72,8 @@ class _Own:
         for method in ("arrival", "workers_free", "withdraw", "adopt", "waiting", "snapshot"):
             if not callable(getattr(policy, method, None)):
                 raise wire.WireError(
-                    f"what make() returns has no method {method}; build on IgnoringPolicy for the "
-                    "events you do not care about, the others are yours to write"
+                    f"the policy that make() returns has no method {method}; inherit from "
+                    "IgnoringPolicy for events that you ignore, and write the other methods"
                 )
         return policy  # type: ignore[no-any-return]
 

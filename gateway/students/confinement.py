@@ -46,7 +46,7 @@ OF_TESTS: Final = {
     "privileges": LAYERS["privileges"],
     "capabilities": "has no capabilities, though it may be root's",
     "parent": LAYERS["parent"],
-    "landlock": "opens only the files that it may read, and a folder of its own (Landlock)",
+    "landlock": "opens only the files that it may read, and a separate folder (Landlock)",
     "limits": LAYERS["limits"],
     "seccomp": "makes no system calls for network, processes, signals and accounts (seccomp)",
 }

@@ -150,7 +150,7 @@ class Confined:
                 raise ConnectionError
             content += found
         if len(content) > 4 + wire.HEAD.unpack_from(content)[0]:
-            raise wire.WireError("it said more than it was asked")
+            raise wire.WireError("it sent more than one answer")
         return bytes(content)
 
     def _how_it_ended(self, what: str, deadline_s: float) -> str:

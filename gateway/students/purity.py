@@ -49,8 +49,8 @@ _INSTEAD: Final = {
 }
 _NAMES: Final = {
     "open": "a policy touches no files",
-    "print": "nobody sees it; return what you want to show from snapshot()",
-    "input": "a policy asks nobody",
+    "print": "its output is not shown; return what you want to show from snapshot()",
+    "input": "a policy reads no input",
     "eval": "write the code itself",
     "exec": "write the code itself",
     "compile": "write the code itself",

@@ -177,8 +177,8 @@ class StandIn:
         waiting = len(self._ledger.waiting)
         self._fall_back(
             time_s,
-            f"nobody was served for {time_s - since_s:g} s, though workers were free and {waiting} "
-            "waited; answer workers_free with Dispatch",
+            f"no request was served for {time_s - since_s:g} s, though workers were free and "
+            f"{waiting} waited; answer workers_free with Dispatch",
         )
         return True
 

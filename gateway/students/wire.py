@@ -177,7 +177,7 @@ def said(event: str, verdicts: object) -> list[Any]:
 def verdicts_of(rows: object) -> Verdicts:
     """Return the verdicts of an answer; raises WireError."""
     if not isinstance(rows, list):
-        raise WireError("its answer is no list of verdicts")
+        raise WireError("its answer must be a list of verdicts")
     if len(rows) > MOST_VERDICTS:
         raise WireError(_TOO_MANY)
     return [_verdict(row) for row in rows]
@@ -194,7 +194,7 @@ def _verdict(row: object) -> Verdict:
         case ["cancel", int(id)] if _is_id(id):
             return Cancel(id)
     raise WireError(
-        f"{shown(row)} is no verdict; there are Dispatch(id), Drop(id, reason), "
+        f"{shown(row)} is not a verdict; there are Dispatch(id), Drop(id, reason), "
         "Reject(id, reason, retry_after_s) and Cancel(id)"
     )
 

@@ -95,8 +95,8 @@ def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
         try:
             ssl.create_default_context(cafile=certificate)
         except ssl.SSLError:
-            text = f"{certificate} is no certificate in PEM form"
+            text = f"{certificate} is not a certificate in PEM form"
             raise CertificateError("tls_certificate", text) from None
         why = (error.reason or str(error)).replace("_", " ").lower()
-        text = f"{key} is no unencrypted private key in PEM form that can be used here ({why})"
+        text = f"{key} is not an unencrypted private key in PEM form that can be used here ({why})"
         raise CertificateError("tls_key", text) from None

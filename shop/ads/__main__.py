@@ -86,7 +86,7 @@ def token() -> None:
 
 @main.command()
 @click.argument("name")
-@click.password_option(help="Asked for when it is not given.")
+@click.password_option(help="The command prompts for it if it is not given.")
 def operator(name: str, password: str) -> None:
     """Make NAME an administrator of /ads/admin/, or give them another password."""
     from django.contrib.auth.models import User

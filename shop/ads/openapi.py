@@ -11,10 +11,10 @@ from shop.ads.api import api
 _API: Final = Api(
     "Doorbuster ad server",
     "Banners for pages, and the contracts behind them.",
-    token="what `python -m shop.ads token` prints; none is needed on the server's own port",
+    token="`python -m shop.ads token` prints it; the server's own port needs no token",
     refusals={},
 )
-_MISSING: Final = {404: "there is none of that id"}
+_MISSING: Final = {404: "no entry has this id"}
 CALLS: Final = (
     Call(
         "GET",
@@ -60,7 +60,7 @@ CALLS: Final = (
         is_open=True,
     ),
     Call("GET", "/ads/health", "Whether this process serves", schemas.Health, is_open=True),
-    Call("GET", "/ads/metrics", "What all processes have done, for Prometheus", "text/plain"),
+    Call("GET", "/ads/metrics", "Metrics of all processes, for Prometheus", "text/plain"),
 )
 """The calls that do not belong to the management."""
 

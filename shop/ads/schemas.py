@@ -153,7 +153,9 @@ class PlacedBanner(Reply):
     click: str
     width: int
     height: int
-    alt: str = Field(description="what the image says; not that it is an advertisement")
+    alt: str = Field(
+        description="the text of the image, without the note that it is an advertisement"
+    )
 
 
 class Selection(Reply):
@@ -226,7 +228,7 @@ class PageReport(Reply):
     name: str
     views_per_day: int = Field(description="forecast")
     slots: int
-    impressions: int = Field(description="of requests that named the page")
+    impressions: int = Field(description="impressions by requests that named the page")
     clicks: int
     click_rate: float | None = Field(description="clicks / impressions; null before the first")
 

@@ -43,7 +43,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 403."""
-    return _page(403, "Not for you", "This page belongs to somebody else.")
+    return _page(403, "Not for you", "This page belongs to another customer.")
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:

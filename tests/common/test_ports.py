@@ -91,7 +91,7 @@ def test_an_address_of_another_machine_names_the_variable() -> None:
     for variable in ("DOORBUSTER_HOST", "DOORBUSTER_INNER_HOST"):
         settings = load(given | {variable: "192.0.2.1"})
         (line,) = up.taken_ports(settings, settings.ports())
-        assert line.startswith(f"{variable}: 192.0.2.1 is no address of this machine")
+        assert line.startswith(f"{variable}: 192.0.2.1 is not an address of this machine")
 
 
 def test_ports_of_services_that_do_not_run_are_not_asked_for(taken: int) -> None:

@@ -385,7 +385,7 @@ def test_draining_finishes_what_is_there_and_accepts_nobody():
             except ConnectionRefusedError:
                 pass
             else:
-                raise AssertionError("somebody new got in")
+                raise AssertionError("a new connection was accepted")
             b.shop.let_go(4)
             assert all(a.endswith(b"you asked for /") for a in await asyncio.gather(*answers))
             assert await draining is True

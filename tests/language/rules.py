@@ -101,8 +101,8 @@ ANY = re.compile("|".join(f"(?i:{phrase.pattern.pattern})" for phrase in PHRASES
 
 HEADLESS = re.compile(r"(Who|Whom|Whose|Whoever|What|Of|Nobody)\b", re.IGNORECASE)
 """Openings of a declarative sentence without a noun as its subject."""
-NAMES = re.compile(r"few hands|fresh door|house first", re.IGNORECASE)
-"""Names of DOOR's steps, as tables and curves of results have them."""
+NAMES = re.compile(r"few hands|fresh door|house first|limit hands", re.IGNORECASE)
+"""Names of DOOR's steps and of its limit, as results and specs have them."""
 
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|al|Jr|cf|etc|no|p|pp|eq|Fig|[A-Z])|^\d+)\.$")
 _END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+(?=[\"“(*_]*[A-Z0-9`§ρλ±]|\([a-z]\) )")

@@ -261,5 +261,5 @@ def test_a_wrong_parameter_is_refused_by_name(field: str, value: object) -> None
 
 @pytest.mark.parametrize("weight", [-1, math.nan, math.inf])
 def test_a_wrong_weight_is_refused_by_the_name_of_its_kind(weight: float) -> None:
-    with pytest.raises(SessionModelError, match=r"^mix\.home: .* is no weight; give 0 or more$"):
+    with pytest.raises(SessionModelError, match=r"^mix\.home: .* is not a weight; give 0 or more$"):
         ClientModel(mix={"home": weight, "file": 1})

@@ -67,7 +67,7 @@ def test_run_is_locust_headless(tmp_path: Path) -> None:
 def test_run_refuses_in_one_line() -> None:
     ended = _loadgen("run", "--rho", "much")
     assert ended.returncode == 2
-    assert ended.stderr == "locust: error: --rho: 'much' is no number\n"
+    assert ended.stderr == "locust: error: --rho: 'much' is not a number\n"
 
 
 def test_the_session_file_has_the_quota_and_real_addresses() -> None:

@@ -97,8 +97,8 @@ def test_totals() -> None:
         ([(10, 1), (math.inf, 1)], "schedule.1.duration_s: inf: give a number above 0"),
         ([(10, -1)], "schedule.0.rho: -1: give 0 or more"),
         ([(10, math.nan)], "schedule.0.rho: nan: give 0 or more"),
-        ([(10, 0)], "schedule: nobody ever arrives; give a load above 0"),
-        ([], "schedule: nobody ever arrives; give a load above 0"),
+        ([(10, 0)], "schedule: no session ever arrives; give at least one load above 0"),
+        ([], "schedule: no session ever arrives; give at least one load above 0"),
     ],
 )
 def test_a_wrong_schedule_is_refused_by_name(

@@ -326,7 +326,7 @@ def test_a_closed_loop_plays_sessions_of_given_lengths(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--load-schedule", "9"], "locust: error: --load-schedule: '9' is no segment; give"),
+        (["--load-schedule", "9"], "locust: error: --load-schedule: '9' is not a segment; give"),
         (["--sessions", "0"], "locust: error: --sessions: 0 is out of range; give 1 or more"),
         (["--host", "shop"], "locust: error: --host shop: not an address of the shop"),
     ],

@@ -213,8 +213,8 @@ def test_a_chain_with_a_loop_has_its_numbers_and_its_walks() -> None:
     [
         ({"Br-9": {"Br-1": 0.1}}, "unknown page 'Br-9'"),
         ({"Br-1": {"Cart": 0.1}}, "transitions.Br-1: unknown page 'Cart'"),
-        ({"Br-1": {"Br-2": -0.1}}, "transitions.Br-1.Br-2: -0.1 is no probability"),
-        ({"Br-1": {"Br-2": math.nan}}, "transitions.Br-1.Br-2: nan is no probability"),
+        ({"Br-1": {"Br-2": -0.1}}, "transitions.Br-1.Br-2: -0.1 is not a probability"),
+        ({"Br-1": {"Br-2": math.nan}}, "transitions.Br-1.Br-2: nan is not a probability"),
         ({"Br-1": {"Br-2": 0.6, "Br-3": 0.5}}, "transitions.Br-1: probabilities add up to 1.1"),
         ({"Br-1": {"Br-2": 1}, "Br-2": {"Br-1": 1}}, "transitions.Br-1: no session ever exits"),
     ],

@@ -92,7 +92,7 @@ def test_start_stop_and_start_again(web_ui: WebUi) -> None:
 def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui: WebUi) -> None:
     answer = web_ui.start(retry_probability="4")
     assert answer["success"] is False
-    assert answer["message"] == "--retry-probability: 4.0 is no probability; give 0 to 1"
+    assert answer["message"] == "--retry-probability: 4.0 is not a probability; give 0 to 1"
     assert web_ui.statistics()["state"] == "ready"
     assert not web_ui.shop.requests
     # Where results go is not for a web page to say.

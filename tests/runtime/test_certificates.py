@@ -155,7 +155,7 @@ def test_what_ends_within_days_is_as_good_as_over(
 def test_a_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
     assert "No such file" in str(certificates.out_of_date(tmp_path / "no"))
     (tmp_path / "rubbish").write_text("rubbish")
-    assert "rubbish is no certificate" in str(certificates.out_of_date(tmp_path / "rubbish"))
+    assert "rubbish is not a certificate" in str(certificates.out_of_date(tmp_path / "rubbish"))
 
 
 @pytest.mark.parametrize("kind", ["rsa-2049", "rsa-99999", "rsa", "ed25519", ""])

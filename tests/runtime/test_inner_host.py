@@ -45,4 +45,4 @@ def test_a_part_that_is_nowhere_is_said_before_anything_starts(appliance: Applia
     assert left_over(appliance.state) == []
     code, printed = appliance.run("up", DOORBUSTER_INNER_HOST="192.0.2.1", COLUMNS="200")
     assert code == 1
-    assert "DOORBUSTER_INNER_HOST: 192.0.2.1 is no address of this machine" in printed
+    assert "DOORBUSTER_INNER_HOST: 192.0.2.1 is not an address of this machine" in printed

@@ -26,7 +26,7 @@ from tests.runtime.compose.test_engine import told
         (sessions.main, "--rounds 0", "--rounds"),
         (own_answers.main, "--nope", "--nope"),
         (classroom.main, "--lesson x", "'a class', 'a class and three who attack'"),
-        (main, "compose", 'ARGS: nothing is asked for; allowed: as of docker compose, ARGS="ps"'),
+        (main, "compose", 'ARGS: is missing; allowed: arguments of docker compose, e.g. ARGS="ps"'),
         (main, "nope", "no command 'nope'; allowed: doctor, up, "),
     ],
 )

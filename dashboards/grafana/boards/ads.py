@@ -17,13 +17,13 @@ def board() -> Board:
     return Board(
         "ads",
         "Ad server",
-        "Selections of banners: how many, how long they take, whether every slot gets one. The "
-        "higher a request's priority, the more threads search for it.",
+        "Selections of banners: their number, their times, and whether every slot gets a "
+        "banner. A request with a higher priority gets more threads for its search.",
         [
             Part("Now", _now()),
             Part("Selections", _selections()),
             Part("Deliveries", _deliveries()),
-            Part("Beside the queues of the gateway", _lane()),
+            Part("Requests that bypass the queues of the gateway", _lane()),
         ],
     )
 
@@ -32,22 +32,24 @@ def _now() -> list[object]:
     return [
         number(
             "Banners",
-            "In the inventory, under contract. The more, the longer a selection takes.",
+            "Banners in the inventory that are under contract. With more banners a selection "
+            "takes longer.",
             "short",
             Ask(f"{ADS}_banners", "", 5),
             wide=6,
         ),
         number(
             "Threads",
-            "Requests that are answered at a time, all processes together.",
+            "The number of requests that can be answered at the same time, by all processes "
+            "together.",
             "short",
             Ask(f"sum({ADS}_threads)", "", 5),
             wide=6,
         ),
         number(
             "Not yet reported",
-            "Impressions delivered and not yet in the database. It falls to 0 with every report; "
-            "if it only grows, the database is away.",
+            "Impressions that were delivered and are not yet in the database. The number falls "
+            "to 0 with every report; if it only grows, the database is not available.",
             "short",
             Ask(f"sum({ADS}_unreported_impressions)", "", 5),
             wide=6,
@@ -55,7 +57,7 @@ def _now() -> list[object]:
         ),
         number(
             "Reports that failed",
-            "Exchanges with the database that did not work, since the start.",
+            "Exchanges with the database that failed since the start.",
             "short",
             Ask(f'sum({ADS}_reports_total{{outcome="failed"}}) or vector(0)', "", 5),
             wide=6,
@@ -69,7 +71,8 @@ def _selections() -> list[object]:
     return [
         lines(
             "Selections",
-            "One for each page with banners. In a rush as many as the shop serves pages.",
+            "There is one selection for each page with banners, so in a rush there are as many "
+            "as the shop serves pages.",
             "reqps",
             Ask(rate(f"{seconds}_count", by="priority"), OF_PRIORITY, 5),
             stacked=True,
@@ -77,7 +80,8 @@ def _selections() -> list[object]:
         ),
         lines(
             "Time to choose",
-            "Real seconds. Milliseconds, and the same in a rush: a page waits for it.",
+            "Real seconds. A page waits for its banners, so this should stay at some "
+            "milliseconds, also in a rush.",
             "s",
             Ask(quantile(0.5, seconds, by="priority"), f"half, {OF_PRIORITY}", 5),
             Ask(quantile(0.99, seconds, by="priority"), f"99 in 100, {OF_PRIORITY}", 5),
@@ -94,7 +98,8 @@ def _deliveries() -> list[object]:
     return [
         lines(
             "Slots filled",
-            "Banners placed over slots asked for. 100 %, unless contracts run out.",
+            "Banners that were placed, divided by the slots that pages requested. It is 100 % "
+            "unless contracts run out.",
             "percentunit",
             Ask(f"{placed} / {slots}", OF_PRIORITY, 5),
             wide=8,
@@ -103,7 +108,8 @@ def _deliveries() -> list[object]:
         ),
         lines(
             "Impressions",
-            "Banners placed, per second: the slots of a page times the pages that are served.",
+            "Banners that were placed, per second: the slots of a page times the pages that "
+            "are served.",
             "cps",
             Ask(placed, OF_PRIORITY, 5),
             wide=8,
@@ -112,7 +118,7 @@ def _deliveries() -> list[object]:
         ),
         lines(
             "Clicks",
-            "On banners. Experiments click none; people do.",
+            "Clicks on banners. People click on banners; the customers of experiments do not.",
             "cps",
             Ask(rate(f"{ADS}_clicks_total"), "clicks", 5),
             wide=8,
@@ -125,7 +131,7 @@ def _lane() -> list[object]:
     return [
         lines(
             "Requests for banners and clicks through the gateway",
-            "They go beside the policy: customers in the queue do not hold them up.",
+            "These requests bypass the policy: waiting customers do not delay them.",
             "reqps",
             Ask(
                 f"sum(rate(doorbuster_gateway_arrivals_total"
@@ -135,7 +141,8 @@ def _lane() -> list[object]:
         ),
         lines(
             "CPU of the ad server",
-            "Of one processor, all its processes. It is not one of the shop's.",
+            "CPU of all processes of the ad server, as a share of one processor. The shop does "
+            "not use this processor.",
             "percentunit",
             Ask(rate(f"{ADS}_cpu_seconds_total"), "CPU", 5),
         ),

@@ -14,9 +14,9 @@ def board() -> Board:
     return Board(
         "cpu-manager",
         "CPU manager",
-        "eDragon's ECM: every interval each application says how many processors it needs, and "
-        "the manager divides those there are. Empty until a hosting platform runs "
-        "(`doorbuster platform`, `make reproduce-edragon`).",
+        "eDragon's CPU manager (ECM): in every interval each application requests processors, "
+        "and the manager divides the available ones. The dashboard is empty until a hosting "
+        "platform runs (`doorbuster platform`, `make reproduce-edragon`).",
         [
             Part("Processors", _processors()),
             Part("Applications", _applications()),
@@ -29,33 +29,34 @@ def _processors() -> list[object]:
     used = f"{ECM}_application_cpu_seconds_total"
     return [
         lines(
-            "Asked for (R)",
-            "By each application. In its own rush an application asks for all; the other's "
-            "request stays small.",
+            "Requested (R)",
+            "Processors that each application requests. In a rush an application requests all "
+            "of them; the other application's request stays small.",
             "none",
             Ask(f"{ECM}_requested_processors", "{{application}}", 2),
             steps=True,
         ),
         lines(
             "Assigned (A)",
-            "Follows what is asked for within an interval. Where both rush, it is divided by "
-            "their priorities.",
+            "Processors that each application gets. They follow the requests within an "
+            "interval. In a rush of both applications, the priorities decide.",
             "none",
             Ask(f"{ECM}_assigned_processors", "{{application}}", 2),
-            Ask(f"{ECM}_processors", "there are", 2),
+            Ask(f"{ECM}_processors", "available", 2),
             steps=True,
-            dashed=("there are",),
+            dashed=("available",),
         ),
         lines(
             "Used",
-            "CPU of each application's processes, in processors. Below what is assigned: it "
-            "asked for too many; never above.",
+            "CPU of each application's processes, in processors. It is never above the "
+            "assigned number. If it is below, the application requested too many.",
             "none",
             Ask(rate(used, by="application"), "{{application}}", 2),
         ),
         lines(
-            "Who has which processor",
-            "1 while the application has it alone, a half while two share it.",
+            "Assignment of each processor",
+            "1 while an application has the processor alone, and a half while two applications "
+            "share it.",
             "none",
             Ask(
                 f"sum by (application, processor) ({ECM}_processor_info)",
@@ -73,15 +74,15 @@ def _applications() -> list[object]:
     return [
         lines(
             "9 in 10 answered within",
-            "Paper seconds, by application. The application that is not in a rush must not "
-            "notice the other's.",
+            "Paper seconds, by application. A rush of one application must not slow the other one.",
             "s",
             Ask(quantile(0.9, RESPONSE, ANSWERED, by="application"), "{{application}}"),
             wide=8,
         ),
         lines(
             "Answered",
-            "Requests, by application: at most what its processors can serve.",
+            "Requests per second, by application. Each application serves at most what its "
+            "processors can do.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", ANSWERED, by="application"), "{{application}}"),
             wide=8,
@@ -89,7 +90,8 @@ def _applications() -> list[object]:
         ),
         lines(
             "New connections refused",
-            "By EAC of each application's front: those its processors could not serve.",
+            "New connections that EAC refused, because the application's processors could not "
+            "serve them.",
             "cps",
             Ask(
                 rate(tls, 'kind="new"', 'outcome="refused"', by="application"),
@@ -104,7 +106,7 @@ def _itself() -> list[object]:
     return [
         number(
             "Sharing",
-            "Who may share a processor with another application, in halves.",
+            "The rule for two applications that share a processor, which gives each a half of it.",
             "none",
             Ask(f"{ECM}_info", "{{sharing}}", 2),
             words=True,
@@ -114,17 +116,18 @@ def _itself() -> list[object]:
         ),
         lines(
             "Interval",
-            "Between decisions: as set, and as it was. Far apart: the machine is too busy for "
-            "the manager.",
+            "The time between two decisions: as set, and as measured. If the two lines are far "
+            "apart, the machine is too busy for the manager.",
             "s",
             Ask(f"{ECM}_interval_seconds", "as set", 2),
-            Ask(f"{ECM}_last_interval_seconds", "as it was", 2),
+            Ask(f"{ECM}_last_interval_seconds", "as measured", 2),
             wide=6,
             dashed=("as set",),
         ),
         lines(
             "CPU of the manager",
-            "Of one processor: next to nothing, whatever the applications do.",
+            "CPU of the manager, as a share of one processor. It is close to 0 whatever the "
+            "applications do.",
             "percentunit",
             Ask(rate(f"{ECM}_cpu_seconds_total"), "CPU", 2),
             wide=6,
@@ -132,7 +135,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "Decisions and priorities",
-            "Decisions per second; priorities as set.",
+            "Decisions per second, and the priorities as set.",
             "none",
             Ask(rate(f"{ECM}_turns_total"), "decisions/s", 2),
             Ask(f"{ECM}_priority", "P of {{application}}", 2),

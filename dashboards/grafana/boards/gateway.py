@@ -15,8 +15,8 @@ def board() -> Board:
     return Board(
         "gateway",
         "Gateway and policies",
-        "What the queueing policy does: who waits where, who is served next, who is turned away. "
-        "Response times are paper seconds.",
+        "The work of the queueing policy: the requests that wait, are served next and are "
+        "turned away. Response times are paper seconds.",
         [
             Part("Policy", _policy()),
             Part("Queues", _queues()),
@@ -31,7 +31,7 @@ def _policy() -> list[object]:
     return [
         number(
             "Policy in force",
-            "The queueing policy. Every run of a comparison puts its own in force.",
+            "The queueing policy. Every run of a comparison sets its policy.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{policy}}"),
             words=True,
@@ -39,29 +39,30 @@ def _policy() -> list[object]:
         ),
         number(
             "Admission, of sessions",
-            "Who may begin a session; none where everybody may.",
+            "The policy that decides which sessions may begin; with none, all may.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
             words=True,
         ),
         number(
             "Admission, of connections",
-            "Who gets in by TLS: everybody, or as many new connections as EAC can take.",
+            "The policy that accepts TLS connections: all of them, or as many new ones as EAC "
+            "allows.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{connection_admission}}"),
             words=True,
         ),
         number(
-            "Who leaves",
-            "ignore: their requests keep their place. drop-queued: they are taken out of the "
-            "queue. cancel: what runs for them is stopped, too.",
+            "When a customer leaves",
+            "ignore: the request keeps its place. drop-queued: the gateway takes it out of the "
+            "queue. cancel: the shop also stops its work on the request.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{abandonment}}"),
             words=True,
         ),
         number(
             "Order",
-            "FIFO in quiet times, LIFO in a rush, for the policies that turn.",
+            "FIFO in quiet times. In a rush it is LIFO under policies that switch.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             words=True,
@@ -69,8 +70,8 @@ def _policy() -> list[object]:
         ),
         number(
             "Changes of order",
-            "Since the policy was put in. A few at the border of overload; hundreds mean that its "
-            "thresholds are too near each other.",
+            "Switches since the policy is in force. There are some when overload begins and "
+            "ends; hundreds mean that the policy's thresholds are too close to each other.",
             "short",
             Ask(f"doorbuster_gateway_discipline_switches_total{{{OF}}}"),
             wide=3,
@@ -78,9 +79,9 @@ def _policy() -> list[object]:
         ),
         lines(
             "Shadows agree",
-            "Policies that run beside the one in force without acting: the share of the requests "
-            "they are asked about on which they decide alike. 1 beside itself; two good policies "
-            "agree in quiet times and part in a rush.",
+            "Shadows receive the same events as the acting policy and do not act. The line is "
+            "the share of requests with the same decision. A shadow of the acting policy has "
+            "1; two good policies agree in quiet times and differ in a rush.",
             "percentunit",
             Ask(
                 rate(_SHADOWS, OF, 'verdict="same"', by="policy")
@@ -91,8 +92,8 @@ def _policy() -> list[object]:
         ),
         lines(
             "Shadows would have refused, or let in",
-            "Requests that were served and a shadow would have turned away, and the other way "
-            "round.",
+            "Requests that were served and that a shadow would have turned away, and requests "
+            "that were turned away and that a shadow would have served.",
             "reqps",
             Ask(
                 rate(_SHADOWS, OF, 'verdict=~"would_refuse|would_serve"', by="policy, verdict"),
@@ -106,8 +107,8 @@ def _queues() -> list[object]:
     return [
         lines(
             "In each queue",
-            "SQ has one, the 8Q policies one for each page. In a rush the queue of Br-1 is full "
-            "and, under a good policy, those of Tr-1 to Tr-4 stay nearly empty.",
+            "SQ has one queue, and the 8Q policies have one for each page. In a rush the queue "
+            "of Br-1 is full; under a good policy those of Tr-1 to Tr-4 stay nearly empty.",
             "short",
             Ask(f"doorbuster_gateway_queue_requests{{{OF}}}", "{{queue}}"),
             stacked=True,
@@ -115,15 +116,16 @@ def _queues() -> list[object]:
         ),
         lines(
             "Priority N × U",
-            "8Q policies serve the queue where requests waiting × utility is highest. In a rush "
-            "the line of Br-1 climbs by sheer numbers until it is served, too.",
+            "8Q policies serve the queue with the largest product of waiting requests and "
+            "utility. In a rush the line of Br-1 rises with its many requests until that queue "
+            "is served, too.",
             "short",
             Ask(f"doorbuster_gateway_queue_priority{{{OF}}}", "{{queue}}"),
             colours=PAGES,
         ),
         bars(
             "How full the queues are",
-            "1 is full: whoever comes then is dropped.",
+            "1 is full: a request that arrives then is dropped.",
             "percentunit",
             Ask(
                 f"doorbuster_gateway_queue_requests{{{OF}}} / "
@@ -135,8 +137,7 @@ def _queues() -> list[object]:
         ),
         lines(
             "Arrivals, by page",
-            "Retries of those who gave up are among them: in a rush more arrive than customers "
-            "come.",
+            "Retries are included, so in a rush more requests arrive than customers.",
             "reqps",
             Ask(rate("doorbuster_gateway_arrivals_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -145,7 +146,8 @@ def _queues() -> list[object]:
         ),
         lines(
             "Given to a worker, by page",
-            "In a rush the sum stays at the capacity; which pages it is made of is the policy.",
+            "In a rush the sum stays at the capacity; the policy decides which pages it "
+            "consists of.",
             "reqps",
             Ask(rate("doorbuster_gateway_dispatches_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -160,8 +162,8 @@ def _requests() -> list[object]:
     return [
         heat(
             "Response times of answered requests",
-            "Paper seconds. FIFO in a rush: one bright band at the end of patience. LIFO: a bright "
-            "band at the bottom, and a thin veil of the unlucky above.",
+            "Paper seconds. Under FIFO a rush is one bright band at the end of patience. Under "
+            "LIFO it is a bright band at the bottom, with some late answers above.",
             "s",
             Ask(
                 rate(f"{RESPONSE}_bucket", OF, ANSWERED, by="le"),
@@ -170,9 +172,10 @@ def _requests() -> list[object]:
             ),
         ),
         lines(
-            "What became of requests",
-            "answered: in time. orphaned: served to the end though the customer had left. "
-            "cancelled, withdrawn: stopped, taken out of the queue. dropped: the queue was full.",
+            "Outcomes of requests",
+            "answered: in time. orphaned: served to the end although the customer had left. "
+            "cancelled: stopped in the shop. withdrawn: taken out of the queue. dropped: the "
+            "queue was full.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", OF, by="outcome"), "{{outcome}}"),
             tall=9,
@@ -181,8 +184,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "9 in 10 answered within, by page",
-            "Paper seconds. 8Q-LIFO-Pri keeps the pages of buyers low at the cost of the front "
-            "door.",
+            "Paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast; the home page takes "
+            "longer.",
             "s",
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED, by="page"), "{{page}}"),
             wide=8,
@@ -190,8 +193,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Customers who leave",
-            "While they waited, and while they were served: in a rush under FIFO nearly as many "
-            "as arrive.",
+            "Customers who left while they waited, and while they were served. Under FIFO in a "
+            "rush nearly as many leave as arrive.",
             "cps",
             Ask(rate(f"{left}_waiting_total", OF), "waiting"),
             Ask(rate(f"{left}_in_service_total", OF), "in service"),
@@ -201,8 +204,8 @@ def _requests() -> list[object]:
             dashed=("withdrawn from the queue",),
         ),
         lines(
-            "Answers of the gateway's own",
-            "503 for who is dropped or rejected; none in quiet times.",
+            "Answers by the gateway itself",
+            "Status 503 for requests that are dropped or rejected; there are none in quiet times.",
             "cps",
             Ask(rate("doorbuster_gateway_refusals_total", OF, by="status"), "{{status}}"),
             wide=8,
@@ -215,7 +218,8 @@ def _connections() -> list[object]:
     return [
         lines(
             "Open connections",
-            "Of customers, and to the shop: never more than it has workers.",
+            "Connections of customers, and connections to the shop, of which there are never "
+            "more than the shop has workers.",
             "short",
             Ask(f"doorbuster_gateway_customer_connections{{{OF}}}", "customers"),
             Ask(f"doorbuster_gateway_shop_connections{{{OF}}}", "shop"),
@@ -225,8 +229,8 @@ def _connections() -> list[object]:
         ),
         lines(
             "TLS connections",
-            "New ones cost many times the CPU of resumed ones. Under EAC in a rush new ones are "
-            "refused and resumed ones never.",
+            "A new connection costs many times the CPU of a resumed one. In a rush EAC refuses "
+            "new ones and never resumed ones.",
             "cps",
             Ask(
                 rate("doorbuster_gateway_tls_connections_total", OF, by="kind, outcome"),
@@ -237,8 +241,8 @@ def _connections() -> list[object]:
         ),
         lines(
             "Connections that EAC expects and can take",
-            "In the next interval. In a rush expected new ones are above what is acceptable. No "
-            "data: EAC is not in force.",
+            "Connections in the next interval. In a rush more new ones are expected than are "
+            "acceptable. The panel has no data if EAC is not in force.",
             "short",
             Ask(f"{gate}_predicted_connections{{{OF}}}", "expected, {{kind}}"),
             Ask(f"{gate}_acceptable_connections{{{OF}}}", "acceptable, new"),
@@ -252,7 +256,8 @@ def _itself() -> list[object]:
     return [
         lines(
             "CPU of the gateway",
-            "Of one processor. Far below 100 %, or the gateway is the bottleneck and not the shop.",
+            "CPU of the gateway, as a share of one processor. It must stay far below 100 %; "
+            "otherwise the gateway is the bottleneck and not the shop.",
             "percentunit",
             Ask(
                 rate("process_cpu_seconds_total", 'job="gateway"', by="application"),
@@ -262,7 +267,7 @@ def _itself() -> list[object]:
         ),
         number(
             "Beyond the limit",
-            "Connections that were turned away as there were too many.",
+            "Connections that were turned away because there were too many.",
             "short",
             Ask(f"doorbuster_gateway_turned_away_connections_total{{{OF}}}"),
             tall=8,
@@ -270,7 +275,8 @@ def _itself() -> list[object]:
         ),
         number(
             "Load samples missed",
-            "The shop did not say how busy it is: policies that go by its CPU are blind then.",
+            "Samples in which the shop did not report its CPU. Policies that use its CPU "
+            "cannot decide without them.",
             "short",
             Ask(f"doorbuster_gateway_load_failures_total{{{OF}}}"),
             tall=8,
@@ -278,7 +284,7 @@ def _itself() -> list[object]:
         ),
         number(
             "Overdue cancels",
-            "Requests the shop did not end in time though their customers had left.",
+            "Requests that the shop did not end in time although their customers had left.",
             "short",
             Ask(f"doorbuster_gateway_overdue_cancels_total{{{OF}}}"),
             tall=8,

@@ -42,9 +42,9 @@ def board() -> Board:
     return Board(
         "results",
         "Experiment results",
-        "Whole runs, live and simulated, as the result folders have them; means over the "
-        "repetitions that are chosen above. Intervals, published figures and the honesty lines are "
-        "in the lab console. All times are paper seconds.",
+        "Complete runs, live and simulated; values are means over the repetitions that you "
+        "choose above. Intervals, published values and warnings about the measurement are in "
+        "the lab console. All times are paper seconds.",
         [
             Part("The experiment", _experiment()),
             Part("Compared", _compared()),
@@ -74,9 +74,9 @@ def _experiment() -> list[object]:
     runs = "FROM results.runs WHERE experiment = ${experiment:sqlstring}"
     return [
         number(
-            "Whole runs",
-            "Of those planned. An experiment that was interrupted is resumed by the command that "
-            "began it.",
+            "Complete runs",
+            "The share of the planned runs that are complete. The command that started an "
+            "interrupted experiment also resumes it.",
             "percentunit",
             Select(f"SELECT whole_runs::float8 / planned_runs AS whole {of}"),
             wide=6,
@@ -84,7 +84,7 @@ def _experiment() -> list[object]:
         ),
         number(
             "Capacity",
-            "Requests per paper second: what ρ = 1 is. None in a closed loop.",
+            "Requests per paper second at ρ = 1. There is none in a closed loop.",
             "reqps",
             Select(f"SELECT capacity_rps {of}"),
             wide=6,
@@ -92,8 +92,8 @@ def _experiment() -> list[object]:
         ),
         number(
             "Do not reconcile",
-            "Runs in which customers, gateway and shop counted differently: 0, or do not believe "
-            "them.",
+            "Runs in which customers, gateway and shop have different counts. Do not use the "
+            "numbers of such runs.",
             "short",
             Select(f"SELECT count(*) FILTER (WHERE NOT reconciles) AS runs {runs}"),
             wide=6,
@@ -101,7 +101,8 @@ def _experiment() -> list[object]:
         ),
         number(
             "Changed in mid-run",
-            "Somebody switched the policy or the load: their figures are those of no single one.",
+            "Runs in which the policy or the load was switched. Their numbers belong to no "
+            "single policy or load.",
             "short",
             Select(f"SELECT count(*) FILTER (WHERE switched) AS runs {runs}"),
             wide=6,
@@ -114,9 +115,9 @@ def _compared() -> list[object]:
     return [
         columns(
             "Revenue efficiency and completed requests",
-            "Confirms over the most that a policy can reach that cannot know who will buy, and "
-            "completed requests over those all sessions would have made. Above capacity SQ has a "
-            "few percent, 8Q-LIFO-Pri several times that.",
+            "Confirms divided by the bound, the most that any policy could sell without "
+            "knowing who will buy; and completed requests divided by planned requests. Above "
+            "capacity SQ has a few per cent of the bound, and 8Q-LIFO-Pri several times that.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"
@@ -128,9 +129,9 @@ def _compared() -> list[object]:
             colours={"revenue efficiency": GOOD, "requests completed": ACCENT},
         ),
         columns(
-            "What became of attempts",
-            "Mean per run. Attempts that timed out are customers who left; rejected ones were "
-            "told at once.",
+            "Outcomes of attempts",
+            "Mean per run. In an attempt that timed out the customer left; a rejected customer "
+            "got a page at once.",
             "short",
             Select(
                 f"SELECT {NAME},\n"
@@ -146,8 +147,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Response times of completed requests",
-            "Paper seconds. A policy that drops many may look quick here: see what became of the "
-            "others.",
+            "Paper seconds. A policy that drops many requests may look fast here, so compare "
+            "the outcomes, too.",
             "s",
             Select(
                 f"SELECT {NAME},\n"
@@ -161,9 +162,9 @@ def _compared() -> list[object]:
         ),
         columns(
             "Sessions",
-            "Shares of all that came. Admission turns some away and lets the others finish; "
-            "without it a rush loses most of them. Never let in: no page was ever answered. Lost: "
-            "some pages were answered, but not all.",
+            "Shares of all sessions that arrived. Admission turns some away and lets the "
+            "others finish; without it most of them are lost in a rush. Never let in: no page "
+            "was ever answered. Lost: some pages were answered, but not all.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"
@@ -179,7 +180,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "CPU spent on customers who had left",
-            "Share of the server's CPU: what cancelling can save.",
+            "Share of the server's CPU that was spent after the customer had left. Cancelling "
+            "can save it.",
             "percentunit",
             Select(f'SELECT {NAME},\n       avg(wasted_cpu_ratio) AS "wasted"\n{WHOLE}'),
             along="policy",
@@ -187,7 +189,7 @@ def _compared() -> list[object]:
         ),
         columns(
             "Confirms",
-            "Orders, mean per run, beside the most that were to be had at this load.",
+            "Orders, as the mean per run, next to the bound at this load.",
             "short",
             Select(
                 f"SELECT {NAME},\n"
@@ -215,8 +217,8 @@ def _runs() -> list[object]:
     return [
         rows(
             "Runs",
-            "Click on a run to see it on the live dashboards (while Prometheus still has it), or "
-            "request by request in the lab console.",
+            "Click on a run to open it on the live dashboards, as long as Prometheus keeps its "
+            "data, or request by request in the lab console.",
             Select(RUN_ROWS),
             units=figures,
             links={
@@ -238,7 +240,7 @@ def _runs() -> list[object]:
         ),
         rows(
             "Events",
-            "What happened in these runs: begun, policy switched, load changed, ended.",
+            "The events of these runs: begun, policy switched, load changed, ended.",
             Select(
                 'SELECT at, number AS "run", time_s AS "paper time", kind AS "event",\n'
                 '       words AS "what"\n'
@@ -255,8 +257,8 @@ def _all() -> list[object]:
     return [
         rows(
             "Experiments",
-            "Newest first, whatever time is chosen above. Click on a title for its page in the "
-            "lab console, or to look at it here.",
+            "All experiments, the newest first; the time range above does not matter. Click on "
+            "a title to open its page in the lab console or on this dashboard.",
             Select(
                 'SELECT title, engine, began_at AS "began", ended_at AS "ended",\n'
                 '       whole_runs AS "whole runs", planned_runs AS "planned",\n'
@@ -268,7 +270,7 @@ def _all() -> list[object]:
             links={
                 "title": [
                     (
-                        "Look at it here",
+                        "Open it on this dashboard",
                         f"/d/{uid('results')}?var-experiment=${{__data.fields.experiment}}",
                     ),
                     ("Lab console", "${console}/results/${__data.fields.experiment}/"),
@@ -278,8 +280,8 @@ def _all() -> list[object]:
         ),
         lines(
             "Revenue efficiency over time",
-            "Each whole run above capacity in the time that is chosen above, live ones: the same "
-            "policy should stay where it is from one version of the code to the next.",
+            "Each complete live run above capacity in the time range above. The same policy "
+            "should stay at the same height from one version of the code to the next.",
             "percentunit",
             Select(
                 'SELECT started_at AS "time", runs.title AS metric,\n'

@@ -15,14 +15,14 @@ def board() -> Board:
     return Board(
         "rush",
         "Rush at a glance",
-        "Are customers served, how long do they wait, is the shop at its end, and may the "
-        "measurement be believed? Response times are paper seconds, everything else is as the "
-        "clock on the wall has it.",
+        "This dashboard shows whether customers are served, how long they wait, how busy the "
+        "shop is, and whether the measurement is sound. Response times are paper seconds, all "
+        "other times are real seconds.",
         [
             Part("Now", _now()),
-            Part("What customers get", _customers()),
-            Part("What it costs the shop", _shop()),
-            Part("May the measurement be believed?", _honesty()),
+            Part("Service for customers", _customers()),
+            Part("Work of the shop", _shop()),
+            Part("Is the measurement sound?", _honesty()),
             Part("Does the console carry out launches?", _launches()),
         ],
     )
@@ -32,8 +32,8 @@ def _now() -> list[object]:
     return [
         number(
             "Run under way",
-            "Policy and offered load of the live run, from wherever it was started. ρ = 1 is the "
-            "shop's capacity.",
+            "Policy and offered load of the live run, whether it was started in the console or "
+            "in a terminal. ρ = 1 is the shop's capacity.",
             "none",
             Ask("doorbuster_lab_run_info", "{{policy}}, ρ = {{rho}}", 2),
             words=True,
@@ -42,20 +42,20 @@ def _now() -> list[object]:
         ),
         number(
             "Policy in force",
-            "Queueing, admission, and what is done when a customer leaves. It changes with every "
-            "run of a comparison, and when somebody switches it.",
+            "Queueing policy, admission policy, and what happens when a customer leaves. It "
+            "changes with every run of a comparison, and with a switch in the console.",
             "none",
             Ask(
                 f"doorbuster_gateway_policy_info{{{OF}}}",
-                "{{policy}}, admission {{admission}}, who leaves: {{abandonment}}",
+                "{{policy}}, admission {{admission}}, abandonment {{abandonment}}",
             ),
             words=True,
             wide=6,
         ),
         number(
             "Order of the queue",
-            "FIFO in quiet times; LIFO-Pri and LIFO-at-overload turn to LIFO when the shop's CPU "
-            "is at its end.",
+            "FIFO in quiet times. 8Q-LIFO-Pri and LIFO-at-overload switch to LIFO when the "
+            "shop's CPU is full.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             words=True,
@@ -63,7 +63,7 @@ def _now() -> list[object]:
         ),
         number(
             "Shop's CPU",
-            "In a rush it is at 100 % and stays there: what counts is what it is spent on.",
+            "In a rush the CPU stays at 100 %. The question is which work it does.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}"),
             wide=3,
@@ -71,8 +71,8 @@ def _now() -> list[object]:
         ),
         number(
             "Waiting",
-            "Requests that wait for a worker. Hundreds under FIFO mean that nearly everybody will "
-            "have left before their turn.",
+            "Requests that wait for a worker. With hundreds of them under FIFO, most customers "
+            "leave before their request is served.",
             "short",
             Ask(f"sum(doorbuster_gateway_waiting_requests{{{OF}}})"),
             wide=3,
@@ -80,7 +80,8 @@ def _now() -> list[object]:
         ),
         number(
             "Confirms",
-            "Orders that customers of the run under way saw confirmed: what the shop lives on.",
+            "Orders of the present run that were confirmed to their customers. These are the "
+            "sales.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2, now=True),
             wide=3,
@@ -92,9 +93,9 @@ def _now() -> list[object]:
 def _customers() -> list[object]:
     return [
         lines(
-            "What becomes of attempts",
-            "As the customers see it. In a rush red (they left) grows over green (answered in "
-            "time) under SQ; a good policy keeps green near the capacity.",
+            "Outcomes of attempts",
+            "Attempts as the customers see them. Under SQ in a rush, red (the customer left) "
+            "grows over green (answered in time); a good policy keeps green near the capacity.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", 'outcome!="not_generated"', by="outcome"),
@@ -106,8 +107,9 @@ def _customers() -> list[object]:
         ),
         lines(
             "Response times of answered requests",
-            "At the gateway, in paper seconds. Patience is 8 s and more: FIFO in a rush brings "
-            "everybody to that border, LIFO keeps half of them far below.",
+            "Measured at the gateway, in paper seconds. Customers wait 8 s and longer. Under "
+            "FIFO in a rush nearly all answers take this long; under LIFO half of them are "
+            "much faster.",
             "s",
             Ask(quantile(0.5, RESPONSE, OF, ANSWERED), "half"),
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED), "9 in 10"),
@@ -118,8 +120,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Waiting, by page",
-            "Who waits. Under FIFO nearly all are Br-1, the front door; 8Q-LIFO-Pri empties the "
-            "queues of those who buy (Tr-1 to Tr-4) first.",
+            "Waiting requests. Under FIFO nearly all are for Br-1, the home page; 8Q-LIFO-Pri "
+            "serves the queues of buyers (Tr-1 to Tr-4) first.",
             "short",
             Ask(f"doorbuster_gateway_waiting_requests{{{OF}}}", "{{page}}"),
             stacked=True,
@@ -127,8 +129,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Confirms, by run",
-            "Since the run began. The steeper its line, the better its policy: all runs of a "
-            "comparison have the same customers.",
+            "Confirms since the run began. A steeper line means a better policy, because all "
+            "runs of a comparison have the same customers.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2),
         ),
@@ -139,7 +141,8 @@ def _shop() -> list[object]:
     return [
         lines(
             "CPU and workers of the shop",
-            "Both at 100 % in a rush. Workers busy and CPU low: the shop waits for its database.",
+            "Both are at 100 % in a rush. If workers are busy and the CPU is low, the shop "
+            "waits for its database.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}", "CPU"),
             Ask(
@@ -154,8 +157,9 @@ def _shop() -> list[object]:
         ),
         lines(
             "CPU spent on customers who had left",
-            "Share of the shop's CPU, booked when a request ends: a short peak may be above 100 %. "
-            "Under FIFO in a rush most of it is wasted; with cancelling next to nothing.",
+            "Share of the shop's CPU. It is counted when a request ends, so a short peak may "
+            "be above 100 %. Under FIFO in a rush most of it is wasted; with cancelling almost "
+            "none is.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
@@ -169,8 +173,8 @@ def _shop() -> list[object]:
         ),
         states(
             "Order of the queue, over time",
-            "The band of the order that is in force. In a rush LIFO, and FIFO again when it is "
-            "over; a flutter between the two means a load at the border.",
+            "The band shows the order in force. In a rush it is LIFO, and afterwards FIFO "
+            "again. Many changes mean that the load is just at the threshold.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             names={"1": ("in force", ACCENT), "0": (" ", SOFT)},
@@ -184,16 +188,16 @@ def _honesty() -> list[object]:
     return [
         lines(
             "Load generator behind its schedule",
-            "Real seconds, at worst. Above the line (0.05 s) it could not make the rush it was "
-            "asked for, and the run says so.",
+            "The largest delay in real seconds. Above the line (0.05 s) the load generator "
+            "could not send the planned rush, and the run reports it.",
             "s",
             Ask("doorbuster_lab_run_schedule_lag_seconds", "{{run}}", 2),
             limits=((None, GOOD), (0.05, BAD)),
         ),
         number(
             "Late attempts",
-            "Attempts of this run beyond the tolerance. A few do no harm; more than 1 % and the "
-            "result is marked.",
+            "Attempts of this run that started too late. A few do no harm; a result with more "
+            "than 1 % is marked.",
             "short",
             Ask("sum(doorbuster_lab_run_late_attempts_total)", "", 2, now=True),
             tall=8,
@@ -201,8 +205,7 @@ def _honesty() -> list[object]:
         ),
         number(
             "Runs that do not reconcile",
-            "Runs in which customers, gateway and shop counted differently: 0, or something is "
-            "broken.",
+            "Runs in which customers, gateway and shop have different counts. It must be 0.",
             "short",
             Ask("sum(doorbuster_lab_unreconciled_runs)", "", 2, now=True),
             tall=8,
@@ -210,7 +213,7 @@ def _honesty() -> list[object]:
         ),
         number(
             "Time scale",
-            "Paper seconds in a second on the wall, 10 unless the experiment says otherwise.",
+            "Paper seconds in one real second: 10 unless the experiment sets another scale.",
             "none",
             Ask(f"doorbuster_gateway_time_scale_ratio{{{OF}}}"),
             tall=8,

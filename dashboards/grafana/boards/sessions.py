@@ -16,8 +16,8 @@ def board() -> Board:
     return Board(
         "sessions",
         "Sessions and admission",
-        "Session-based admission control: a session that was let in shall be able to finish. "
-        "Panels of the admission policy are empty while none is in force.",
+        "Session-based admission control decides which sessions begin, so that admitted "
+        "sessions can finish. Panels of the admission policy are empty while none is in force.",
         [Part("The gate", _gate()), Part("Sessions", _sessions())],
     )
 
@@ -26,7 +26,8 @@ def _gate() -> list[object]:
     return [
         number(
             "Admission in force",
-            "sbac-responsive, -stable, -hybrid, -predictive and others; none: everybody may in.",
+            "sbac-responsive, -stable, -hybrid, -predictive and others; with none, every "
+            "session may begin.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
             words=True,
@@ -35,8 +36,8 @@ def _gate() -> list[object]:
         ),
         states(
             "The gate for new sessions",
-            "Open in quiet times. In a rush responsive SBAC opens and closes every interval, "
-            "stable SBAC seldom.",
+            "The gate is open in quiet times. In a rush responsive SBAC opens and closes it in "
+            "every interval, and stable SBAC seldom.",
             "none",
             Ask(f"{GATE}_open{{{OF}}}", "{{policy}}"),
             names={"1": ("let in", GOOD), "0": ("turned away", BAD)},
@@ -44,7 +45,7 @@ def _gate() -> list[object]:
         ),
         number(
             "Turned away",
-            "Of the new sessions. At ρ = 2 about half of them must be.",
+            "Share of the new sessions that are turned away. At ρ = 2 it must be about a half.",
             "percentunit",
             Ask(f"{REJECTED} / ({REJECTED} + {ADMITTED})"),
             wide=6,
@@ -52,9 +53,10 @@ def _gate() -> list[object]:
             limits=((None, GOOD), (0.1, WARNING), (0.5, BAD)),
         ),
         lines(
-            "Utilisation that the gate goes by",
-            "It closes when the prediction is above its threshold. Responsive: prediction and "
-            "measurement are the same line; stable: the prediction lags behind.",
+            "Utilisation that decides about the gate",
+            "The gate closes when the prediction is above the threshold. Under responsive SBAC "
+            "prediction and measurement are the same line; under stable SBAC the prediction "
+            "follows slowly.",
             "percentunit",
             Ask(f"{GATE}_predicted_utilisation_ratio{{{OF}}}", "predicted"),
             Ask(f"{GATE}_measured_utilisation_ratio{{{OF}}}", "measured"),
@@ -64,7 +66,8 @@ def _gate() -> list[object]:
         ),
         lines(
             "Weight of the newest measurement",
-            "k. Hybrid SBAC moves it: towards 1 when sessions are aborted, down when none are.",
+            "The weight k. Hybrid SBAC moves it towards 1 when sessions are aborted, and down "
+            "when none are.",
             "none",
             Ask(f"{GATE}_weight_ratio{{{OF}}}", "k"),
             wide=8,
@@ -73,7 +76,8 @@ def _gate() -> list[object]:
         ),
         lines(
             "Sessions that may begin in an interval",
-            "Predictive SBAC only: what is left of the interval after those who are in.",
+            "Predictive SBAC only: the sessions for which the interval still has room after "
+            "the sessions in progress.",
             "short",
             Ask(f"{GATE}_quota_sessions{{{OF}}}", "quota"),
             wide=8,
@@ -87,7 +91,8 @@ def _sessions() -> list[object]:
     return [
         lines(
             "New sessions, let in and turned away",
-            "In a rush the sum is what comes, green is what the shop can finish.",
+            "In a rush the sum is all sessions that arrive, and green is the part that the "
+            "shop can finish.",
             "cps",
             Ask(ADMITTED, "let in"),
             Ask(REJECTED, "turned away"),
@@ -96,15 +101,16 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Aborted requests and refused connections",
-            "Of sessions that were let in: what admission is there to prevent. Near 0, but for "
-            "responsive SBAC at the start of a rush.",
+            "Aborted requests of sessions that were let in. Admission has to prevent them, so "
+            "the line is near 0, except under responsive SBAC at the start of a rush.",
             "cps",
             Ask(rate(f"{GATE}_aborted_requests_total", OF), "aborted"),
             colours={"aborted": BAD},
         ),
         lines(
             "Sessions under way",
-            "As the load generator has them. Without admission they pile up in a rush.",
+            "Sessions in progress, counted by the load generator. Without admission their "
+            "number grows in a rush.",
             "short",
             Ask(
                 f'sum({sessions}{{event="started"}}) - sum({sessions}{{event="ended"}})',
@@ -114,8 +120,8 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Attempts of the customers, by outcome",
-            "not_generated: pages never asked for, because their session had ended before. With "
-            "admission rejected takes the place of timed_out and dropped.",
+            "not_generated: pages that no customer requested, because the session had ended "
+            "before. With admission, rejected takes the place of timed_out and dropped.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", by="outcome"),

@@ -18,8 +18,8 @@ def board() -> Board:
     return Board(
         "shop",
         "Shop and database",
-        "What a page costs, what of it is wasted on customers who have left, and whether the "
-        "database keeps up. Times of pages are paper seconds.",
+        "The cost of pages, the work that is wasted on customers who have left, and the load "
+        "of the database. Times of pages are paper seconds.",
         [
             Part("The shop", _shop()),
             Part("Pages", _pages()),
@@ -34,7 +34,8 @@ def _shop() -> list[object]:
     return [
         number(
             "CPU",
-            "Of the shop's processors, by the gateway's newest sample. At 100 % in a rush.",
+            "Utilisation of the shop's processors in the gateway's newest sample. It is at 100 "
+            "% in a rush.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}"),
             wide=5,
@@ -42,14 +43,15 @@ def _shop() -> list[object]:
         ),
         number(
             "Busy workers",
-            "Threads that work on a request. All of them in a rush, 30 unless it is set otherwise.",
+            "Threads that work on a request. In a rush all of them do: 30 unless another "
+            "number is set.",
             "short",
             Ask(f"doorbuster_shop_busy_workers{{{OF}}}"),
             wide=5,
         ),
         number(
             "Orders",
-            "Committed since the shop was started, by customers and people alike.",
+            "Orders since the shop was started, by simulated customers and by people.",
             "short",
             Ask(f"doorbuster_shop_orders_total{{{OF}}}"),
             wide=4,
@@ -57,15 +59,16 @@ def _shop() -> list[object]:
         ),
         number(
             "Books",
-            "In the catalogue: an experiment may ask for half a million, to make searching dear.",
+            "Books in the catalogue. An experiment may use half a million, to make searching "
+            "expensive.",
             "short",
             Ask(f"doorbuster_shop_books{{{OF}}}"),
             wide=4,
         ),
         number(
             "Page work and sentry",
-            "paper: as the paper's pages cost. real: what the queries cost by themselves. The "
-            "sentry watches who leaves, or cancels their work.",
+            "paper: pages take as long as in the paper. real: only the cost of the queries. "
+            "The sentry watches customers who leave, or cancels their work.",
             "none",
             Ask(
                 f"doorbuster_shop_settings_info{{{OF}}}",
@@ -86,7 +89,8 @@ def _pages() -> list[object]:
     return [
         lines(
             "Pages served",
-            "In a rush the sum stays at the capacity; the more of it is Tr-1 to Tr-4, the better.",
+            "In a rush the sum stays at the capacity. A good policy gives much of it to Tr-1 "
+            "to Tr-4.",
             "reqps",
             Ask(SERVED, "{{page}}"),
             stacked=True,
@@ -94,32 +98,34 @@ def _pages() -> list[object]:
         ),
         lines(
             "Orders, per second",
-            "Committed by the shop. In a rush under SQ hardly any: a buyer needs four pages more.",
+            "Orders that the shop stored. Under SQ in a rush there are hardly any, because a "
+            "buyer needs four more pages.",
             "cps",
             Ask(rate("doorbuster_shop_orders_total", OF), "orders"),
             colours={"orders": GOOD},
         ),
         mean(
             "Mean execution time",
-            "0.2 to 0.5 s alone; in a rush up to 30 pages share the CPU and each "
+            "A page takes 0.2 to 0.5 s alone. In a rush up to 30 pages share the CPU, and each "
             "takes many times as long.",
             "execution",
         ),
         mean(
             "Mean CPU",
-            "The same in a rush as in quiet times: if it climbs, something else "
-            "uses the shop's CPU.",
+            "It is the same in a rush as in quiet times. If it rises, another program uses the "
+            "shop's CPU.",
             "cpu",
         ),
         mean(
             "Mean wait for PostgreSQL and Redis",
-            "Page work's own waits left out. Near 0 in profile paper; if it climbs "
-            "in a rush, the database is the bottleneck.",
+            "The waits of the page work itself are left out. It is near 0 in profile paper; if "
+            "it rises in a rush, the database is the bottleneck.",
             "back_end_wait",
         ),
         lines(
             "Queries of a page",
-            "Of the database. A constant for each page, in a rush as in quiet times.",
+            "Database queries of a page. The number is constant for each page, in a rush as in "
+            "quiet times.",
             "short",
             Ask(
                 rate("doorbuster_shop_page_queries_total", OF, by="page") + f" / {SERVED}",
@@ -135,11 +141,12 @@ def _waste() -> list[object]:
     of_all = f" / on() group_left() {rate('doorbuster_shop_cpu_seconds_total', OF)}"
     return [
         lines(
-            "CPU spent in vain",
-            "Share of the shop's CPU. wasted: after the customer had left, what cancelling saves. "
-            "kept: the same on what had to be finished. unanswered: before they left, on what was "
-            "then never answered. Booked when a request ends: a short peak may be above 100 %. "
-            "Under FIFO in a rush wasted is most of it.",
+            "CPU spent on unanswered requests",
+            "Share of the shop's CPU. wasted: spent after the customer had left; cancelling "
+            "saves it. kept: the same, on work that had to be finished. unanswered: spent "
+            "before the customer left, on a request that was then never answered. It is "
+            "counted when a request ends, so a short peak may be above 100 %. Under FIFO in a "
+            "rush most of it is wasted.",
             "percentunit",
             Ask(rate(f"{SENTRY}_cpu_seconds_total", OF, by="work") + of_all, "{{work}}"),
             wide=8,
@@ -148,9 +155,9 @@ def _waste() -> list[object]:
             colours=WORK,
         ),
         lines(
-            "Database seconds spent in vain",
-            "Seconds that pages waited for results, in each second. More than 1: several at a "
-            "time. With cancelling in force near 0.",
+            "Database time spent on unanswered requests",
+            "Seconds in which pages waited for results, per second. It is above 1 if several "
+            "pages wait at a time. With cancelling it is near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,
@@ -159,7 +166,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Customers who left while served",
-            "What became of their requests: interrupted by the sentry, or finished for nobody.",
+            "The outcomes of their requests: interrupted by the sentry, or finished without a "
+            "customer.",
             "cps",
             Ask(rate(f"{SENTRY}_disconnects_total", OF), "left"),
             Ask(rate(f"{SENTRY}_requests_total", OF, by="outcome"), "{{outcome}}"),
@@ -169,8 +177,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Cancelled queries",
-            "effective: ended by it. too_late: over before. failed: could not be sent; that is a "
-            "fault.",
+            "effective: the cancel ended the query. too_late: the query had ended before. "
+            "failed: the cancel could not be sent, which is a fault.",
             "cps",
             Ask(rate(f"{SENTRY}_cancels_attempted_total", OF), "attempted"),
             Ask(rate(f"{SENTRY}_cancels_total", OF, by="outcome"), "{{outcome}}"),
@@ -179,7 +187,7 @@ def _waste() -> list[object]:
         ),
         lines(
             "Requests watched",
-            "Whose customer's connection the sentry looks at: as many as are in service.",
+            "Requests whose connections the sentry watches. They are as many as are in service.",
             "short",
             Ask(f"{SENTRY}_watched_requests{{{OF}}}", "watched"),
         ),
@@ -191,8 +199,8 @@ def _stores() -> list[object]:
     return [
         lines(
             "Connections of PostgreSQL",
-            "By what they do. active near the number of processors is normal; near the limit "
-            "(dashed) nobody gets another.",
+            "Connections by their state. It is normal that about as many are active as there "
+            "are processors. At the limit (dashed) PostgreSQL refuses further connections.",
             "short",
             Ask("sum by (state) (pg_stat_activity_count)", "{{state}}", 5),
             Ask("max(pg_settings_max_connections)", "limit", 5),
@@ -201,8 +209,8 @@ def _stores() -> list[object]:
         ),
         lines(
             "Transactions of PostgreSQL",
-            "Committed and rolled back. Rollbacks in a rush: cancelled work, with cancelling in "
-            "force; otherwise a fault.",
+            "Transactions that were committed and rolled back. With cancelling, a rush has "
+            "rollbacks of cancelled work; otherwise a rollback is a fault.",
             "cps",
             Ask(rate("pg_stat_database_xact_commit"), "committed", 5),
             Ask(rate("pg_stat_database_xact_rollback"), "rolled back", 5),
@@ -210,7 +218,8 @@ def _stores() -> list[object]:
         ),
         lines(
             "Blocks found in memory",
-            "Share. Near 100 %: the whole shop fits; less after the catalogue has grown.",
+            "Share of blocks that were found in memory. It is near 100 % if the whole shop "
+            "fits into memory, and lower after the catalogue has grown.",
             "percentunit",
             Ask(
                 f"{rate(f'{blocks}_hit')} / ({rate(f'{blocks}_hit')} + {rate(f'{blocks}_read')})",
@@ -222,14 +231,14 @@ def _stores() -> list[object]:
         ),
         lines(
             "Redis, commands",
-            "Sessions of the shop: some for each page.",
+            "Commands for the shop's sessions: a few for each page.",
             "cps",
             Ask(rate("redis_commands_processed_total"), "commands", 5),
             wide=8,
         ),
         lines(
             "Redis, memory",
-            "Grows with the customers' sessions, and is given back when they expire.",
+            "It grows with the customers' sessions, and falls when they expire.",
             "bytes",
             Ask("redis_memory_used_bytes", "used", 5),
             wide=8,
@@ -241,8 +250,8 @@ def _machine() -> list[object]:
     return [
         lines(
             "Processors",
-            "How busy each is. The shop's own is at 100 % in a rush; the others must not be, or "
-            "the measurement measures them.",
+            "Utilisation of each processor. The shop's is at 100 % in a rush. The others must "
+            "stay below; otherwise the measurement shows them and not the shop.",
             "percentunit",
             Ask(
                 'sum by (cpu) (rate(node_cpu_seconds_total{mode!="idle"}[$__rate_interval]))',
@@ -254,7 +263,8 @@ def _machine() -> list[object]:
         ),
         lines(
             "Memory available",
-            "Of the machine. It must not fall towards 0: a machine that swaps measures nothing.",
+            "Available memory of the machine. It must not fall towards 0: a machine that swaps "
+            "gives no valid measurement.",
             "bytes",
             Ask("node_memory_MemAvailable_bytes", "available", 5),
         ),

@@ -398,7 +398,7 @@ def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
 
     added, twice, wrong, one_less, again, none, (wrong_method, _) = run(scene())
     assert [one["name"] for one in added[1]["shadows"]] == ["sq", "door-lifo (hands 4)"]
-    assert (twice[0], twice[1]["error"]) == (409, "door-lifo (hands 4) is asked already")
+    assert (twice[0], twice[1]["error"]) == (409, "door-lifo (hands 4) is a shadow already")
     assert (wrong[0], wrong[1]["field"]) == (400, "name")
     assert [one["name"] for one in one_less[1]["shadows"]] == ["sq"]
     assert again[0] == 404
@@ -429,7 +429,7 @@ def test_a_ninth_shadow_is_refused():
         )
     )
     assert (eighth[0], len(eighth[1]["shadows"])) == (200, 8)
-    assert (ninth[0], ninth[1]["error"]) == (409, "8 policies are asked already")
+    assert (ninth[0], ninth[1]["error"]) == (409, "8 policies are shadows already")
 
 
 def test_a_label_has_what_is_not_its_default():

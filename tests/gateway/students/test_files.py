@@ -71,7 +71,7 @@ def test_what_never_ends_or_begins_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "folder.py").mkdir()
     for name in ("pipe.py", "folder.py"):
-        with pytest.raises(PolicyError, match="is no regular file"):
+        with pytest.raises(PolicyError, match="is not a regular file"):
             files.read(str(tmp_path / name))
 
 

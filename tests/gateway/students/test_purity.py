@@ -20,7 +20,10 @@ from gateway.students.purity import impurities
         ("import random\nx = random.random()", "line 2: random.random: draw from"),
         ("import random\nx = random.Random()", "line 2: Random(): give it a seed"),
         ("\n\nopen('x')", "line 3: open: a policy touches no files"),
-        ("print(1)", "print: nobody sees it; return what you want to show from snapshot()"),
+        (
+            "print(1)",
+            "print: its output is not shown; return what you want to show from snapshot()",
+        ),
         ("eval('1')", "eval: write the code itself"),
         ("().__class__.__subclasses__()", "__subclasses__: a policy does not look behind"),
         ("import collections\ncollections._sys.modules", "line 2: collections._sys: what begins"),

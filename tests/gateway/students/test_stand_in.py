@@ -128,8 +128,8 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("return [Dispatch(3), Dispatch(4)]", "offered 1 and answered 2"),
         ("return [Cancel(2), Cancel(2)]", "two verdicts on 2"),
         ("return [Dispatch(3)] * 40_001", "over 40,000 verdicts"),
-        ("return [Dispatch('3')]", "is no verdict"),
-        ("return [Dispatch(True)]", "is no verdict"),
+        ("return [Dispatch('3')]", "is not a verdict"),
+        ("return [Dispatch(True)]", "is not a verdict"),
         ("return [Drop(3, '')]", "1 to 200 printable characters"),
         ("return [Drop(3, 'x' * 201)]", "1 to 200 printable characters"),
         ("return [Drop(3, 'two\\nlines')]", "1 to 200 printable characters"),
@@ -172,9 +172,9 @@ def is_line(self, number):
         (b"\0\0\0\5\xff\xff\xff\xff\xff", "not in the form"),
         (b"\0\0\0\2[]", "not in the form"),
         (b"\0\0\x27\x10" + b"[" * 10_000, "not in the form"),
-        (b'\0\0\0\x1d[[["dispatch", 1e999]], null]', "is no verdict"),
+        (b'\0\0\0\x1d[[["dispatch", 1e999]], null]', "is not a verdict"),
         (b"\0\0\0\x0c[[], 1e9999]", "next_timer_s"),
-        (b"\0\0\0\x0a[[], null][[], null]", "said more than it was asked"),
+        (b"\0\0\0\x0a[[], null][[], null]", "sent more than one answer"),
     ],
 )
 def test_garbage_on_the_wire_is_refused(sent, words):
@@ -239,7 +239,7 @@ def test_a_silent_policy_is_given_up_when_nobody_is_served_for_long():
     assert not driven.told
     driven.now_s = 15.0
     driven.dispatcher.tick()
-    assert "nobody was served for 10 s, though workers were free and 2 waited" in driven.why
+    assert "no request was served for 10 s, though workers were free and 2 waited" in driven.why
     assert driven.started == [1, 2]
     assert driven.dispatcher.next_timer_s() is None
 

@@ -54,11 +54,11 @@ def test_files_that_cannot_be_used_name_the_setting(files, tmp_path):
             ({"tls_certificate": tmp_path / "no"}, (certificate, "No such file")),
             ({"tls_key": tmp_path / "no"}, (key, "No such file")),
             ({"tls_key": tmp_path}, (key, "directory")),
-            ({"tls_certificate": rubbish}, (certificate, "is no certificate in PEM form")),
-            ({"tls_key": rubbish}, (key, "is no unencrypted private key")),
-            ({"tls_key": encrypted}, (key, "is no unencrypted private key")),
+            ({"tls_certificate": rubbish}, (certificate, "is not a certificate in PEM form")),
+            ({"tls_key": rubbish}, (key, "is not an unencrypted private key")),
+            ({"tls_key": encrypted}, (key, "is not an unencrypted private key")),
             ({"tls_key": other.key}, (key, "is not the key of the certificate")),
-            ({"tls_certificate": files.key}, (certificate, "is no certificate in PEM form")),
+            ({"tls_certificate": files.key}, (certificate, "is not a certificate in PEM form")),
         ):
             said = await refusal(files, **given)
             assert all(word in said for word in words), said

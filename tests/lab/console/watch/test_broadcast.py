@@ -131,7 +131,7 @@ def test_shadows_are_asked_for_and_taken_away(appliance, lab):
     sent = {"policy": "door-lifo", "admission": "sbac", "hands": "4"}
     url = f"http://127.0.0.1:{appliance['DOORBUSTER_GATEWAY_PORT']}/"
     assert APPLIED in lab.post("/watch/shadow", sent).text
-    assert "is asked already" in lab.post("/watch/shadow", sent).text
+    assert "is a shadow already" in lab.post("/watch/shadow", sent).text
     lab.post("/watch/shadow", {"policy": "sq", "admission": "none"})
     with stream(lab.url("/watch/stream")) as events:
         seen = looks(events)
