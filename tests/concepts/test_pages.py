@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.lessons.sheet import sheets
 from tests.concepts.figures import DRAWINGS
 from tests.concepts.pages import FIGURES, TRY_IT, Page, pages, printed_tables, run
 from tests.labs.commands import check, lines
-from tests.labs.sheets import sheets
 
 PAGES = pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 MOST_WORDS = 360
