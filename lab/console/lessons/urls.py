@@ -1,8 +1,8 @@
-"""Addresses of the lessons, their steps and their questions."""
+"""Addresses of the lessons, their steps and questions, and what a class has handed in."""
 
 from django.urls import path
 
-from lab.console.lessons import views
+from lab.console.lessons import class_views, views
 
 urlpatterns = [
     path("lessons/", views.lessons, name="lessons"),
@@ -14,4 +14,8 @@ urlpatterns = [
     path("lessons/<int:number>/steps/<int:step>/values", views.values, name="lesson-values"),
     path("lessons/<int:number>/steps/<int:step>/result", views.result, name="lesson-result"),
     path("lessons/<int:number>/questions/", views.questions, name="lesson-questions"),
+    path("lessons/<int:number>/hand-in", views.hand_in, name="lesson-hand-in"),
+    path("lessons/handed-in/<int:pk>.md", class_views.handed_in, name="handed-in"),
+    path("lessons/class/", class_views.overview, name="lessons-class"),
+    path("lessons/class/<int:number>.zip", class_views.everything, name="lessons-class-zip"),
 ]

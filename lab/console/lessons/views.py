@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.console.launches import queue
 from lab.console.launches.submission import submit
-from lab.console.lessons import findings, work
+from lab.console.lessons import findings, handing_in, work
 from lab.console.lessons.forms import AnswerForm, ValuesForm
 from lab.console.lessons.markdown import html
 from lab.console.lessons.starting import Start, start_of
@@ -21,7 +21,7 @@ from lab.console.lessons.work import (
     result_field,
     work_of,
 )
-from lab.console.models import Launch
+from lab.console.models import HandIn, Launch
 from lab.console.results import result_list
 from lab.console.site import permissions
 from lab.console.site.addresses import shop_address
@@ -40,7 +40,12 @@ def lessons(request: HttpRequest) -> HttpResponse:
     """Show all lessons, and how far this person is in each."""
     person = name_of(request)
     return render(
-        request, "console/lessons.html", {"works": [work_of(person, one) for one in sheets()]}
+        request,
+        "console/lessons.html",
+        {
+            "works": [work_of(person, one) for one in sheets()],
+            "has_class": LAB.lab_accounts and permissions.is_teacher(request),
+        },
     )
 
 
@@ -169,8 +174,20 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
             (_html(request, one.text), form[question_field(one.number)]) for one in sheet.questions
         ],
         "further": _html(request, sheet.section("Going further")),
+        "handed_in": HandIn.objects.filter(by=person, lesson=number).first(),
+        "has_accounts": LAB.lab_accounts,
     }
     return render(request, "console/lesson_questions.html", context)
+
+
+@students
+@require_POST
+def hand_in(request: HttpRequest, number: int) -> HttpResponse:
+    """Keep this person's work as one file for the teacher."""
+    sheet = _sheet(number)
+    person = name_of(request)
+    handing_in.hand_in(person, work_of(person, sheet))
+    return redirect("lesson-questions", number)
 
 
 @readers

@@ -81,6 +81,30 @@ def work_of(person: str, sheet: Sheet) -> Work:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a person is in a lesson."""
+
+    steps: int
+    """The steps that are done."""
+    questions: int
+    """The questions that have an answer."""
+
+
+def progress_of_all() -> dict[str, dict[int, Progress]]:
+    """Return person → lesson → progress, for all who have begun."""
+    fields: dict[str, dict[int, list[str]]] = {}
+    for by, lesson, field in Answer.objects.values_list("by", "lesson", "field"):
+        fields.setdefault(by, {}).setdefault(lesson, []).append(field.partition("-")[0])
+    return {
+        by: {
+            lesson: Progress(kinds.count("step"), kinds.count("question"))
+            for lesson, kinds in lessons.items()
+        }
+        for by, lessons in fields.items()
+    }
+
+
 def write(person: str, sheet: Sheet, field: str, text: str) -> None:
     """Keep the text of a field."""
     Answer.objects.update_or_create(

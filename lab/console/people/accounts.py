@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count
 
 from lab.console.launches import queue
-from lab.console.models import Launch, State
+from lab.console.models import Launch, State, forget_work
 from lab.console.people import names
 from lab.console.people.logins import PasswordHasher
 
@@ -238,12 +238,16 @@ def make_student(account: User) -> None:
 
 
 def delete(account: User) -> None:
-    """End the account's sessions and launches and remove it; its results and notes stay."""
+    """End the account's sessions and launches; remove it with its work on lessons.
+
+    Its results and notes stay.
+    """
     try:
         with transaction.atomic():
             _keep_a_teacher(account)
             end_sessions(account)
             _cancel_launches(account)
+            forget_work(account.username)
             account.delete()
     except IntegrityError:  # rows of allauth, which knows of them only while it is installed
         raise AccountError(

@@ -18,7 +18,7 @@ from html import unescape
 from django.contrib.auth.models import User
 from django.test import Client
 from lab.console.lessons.starting import start_of
-from lab.console.models import Answer, StepLaunch
+from lab.console.models import Answer, HandIn, StepLaunch
 from lab.cli.experiments import spec_of
 from lab.lessons.sheet import sheets
 client = Client()
@@ -251,6 +251,83 @@ for name in ("bert", "carla"):
 print(json.dumps(seen))
 """
     assert asked(tmp_path, program, DOORBUSTER_LAB_ACCOUNTS="1") == [302, False, False]
+
+
+def test_a_lesson_is_handed_in_as_one_file(tmp_path: Path) -> None:
+    """It has predictions, notes, values with their outcome, the result's name, and answers."""
+    made = small_result(spec_of(["simulate", "first-look"]), tmp_path / "results").name
+    program = f"""
+own = "/lessons/1/"
+send(own + "steps/7/predict", **{{"prediction-7": "In two.\\n# Not a heading"}})
+send(own + "steps/7/launch")
+Launch.objects.update(state=State.DONE, result={made!r})
+send(own + "steps/7/", **{{"step-7": "They do."}})
+send(own + "steps/3/values", **{{"value-3-0": "5.4"}})
+send(own + "questions/", **{{"question-2": "Orphans"}})
+leads = send(own + "hand-in")[1]
+shown = page(leads)[1]
+copy = client.get("/lessons/handed-in/1.md", secure=True)
+print(json.dumps([shown, copy.headers["Content-Disposition"], copy.content.decode()]))
+"""
+    shown, name, text = asked(tmp_path, program)
+    assert "Handed in on" in shown
+    assert name == 'attachment; filename="lab-1.md"'
+    assert text.startswith("# Lab 1: Watch a shop collapse\n")
+    assert "\n> In two.\n> # Not a heading\n" in text
+    assert f"Result: `{made}`" in text
+    assert "| Capacity, requests per paper second | 5.4 | in the range | 5.5 |" in text
+    assert "| … of 8Q-LIFO-Pri | " in text
+    assert "\n> They do.\n" in text
+    assert "\n> Orphans\n" in text
+    assert text.count("This step is not marked as done.") == 7
+
+
+def test_handing_in_again_replaces_the_file(tmp_path: Path) -> None:
+    program = """
+for answer in ("first", "second"):
+    send("/lessons/1/questions/", **{"question-1": answer})
+    send("/lessons/1/hand-in")
+print(json.dumps([one.text for one in HandIn.objects.all()]))
+"""
+    (text,) = asked(tmp_path, program)
+    assert "> second" in text
+    assert "> first" not in text
+
+
+def test_a_teacher_sees_the_class_and_students_only_their_own(tmp_path: Path) -> None:
+    program = """
+import io, zipfile
+def get(address):
+    return client.get(address, secure=True)
+for name in ("bert", "carla"):
+    client.force_login(User.objects.create(username=name))
+    send("/lessons/2/steps/1/", **{"step-1": f"by {name}"})
+    send("/lessons/2/hand-in")
+mine, theirs = (HandIn.objects.get(by=name).pk for name in ("carla", "bert"))
+student = [get(path).status_code for path in (
+    f"/lessons/handed-in/{mine}.md", f"/lessons/handed-in/{theirs}.md",
+    "/lessons/class/", "/lessons/class/2.zip")]
+client.force_login(User.objects.create(username="anna", is_staff=True))
+shown = get("/lessons/class/").content.decode()
+packed = zipfile.ZipFile(io.BytesIO(get("/lessons/class/2.zip").content))
+texts = {name: packed.read(name).decode() for name in packed.namelist()}
+bert = User.objects.get(username="bert")
+client.post(f"/people/{bert.pk}/delete", {"sure": "on"}, secure=True)
+left = [list(kept.objects.values_list("by", flat=True)) for kept in (HandIn, Answer)]
+print(json.dumps([student, shown, texts, left]))
+"""
+    student, shown, texts, left = asked(tmp_path, program, DOORBUSTER_LAB_ACCOUNTS="1")
+    assert student == [200, 403, 403, 403]
+    assert shown.count("1 of 5 steps") == 2
+    assert shown.count('href="/lessons/handed-in/') == 2
+    assert '<th scope="row">anna</th>' in shown
+    assert set(texts) == {"lab-2-bert.md", "lab-2-carla.md"}
+    assert "> by bert" in texts["lab-2-bert.md"]
+    assert left == [["carla"], ["carla"]]
+
+
+def test_without_accounts_there_is_no_class(tmp_path: Path) -> None:
+    assert asked(tmp_path, 'print(json.dumps(page("/lessons/class/")[0]))') == 404
 
 
 def test_a_student_of_a_class_launches_no_live_step(tmp_path: Path) -> None:

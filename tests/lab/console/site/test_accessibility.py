@@ -42,6 +42,11 @@ def pages(console) -> dict[str, str]:
         "gallery": "/",
         "launch": "/launch/lifo-pri-simulated/",
         "reproduction": "/launch/reproduce-lifo-pri/",
+        "lessons": "/lessons/",
+        "lesson": "/lessons/1/",
+        "step": "/lessons/1/steps/3/",
+        "step with a prediction": "/lessons/1/steps/6/",
+        "questions": "/lessons/1/questions/",
         "queue": "/launches/",
         "one launch": f"/launches/{launch}/",
         "watch": "/watch/",
@@ -155,7 +160,7 @@ def test_no_page_shuts_anybody_out_who_has_an_account(
     if person == "bert":  # deleting is the teacher's
         theirs["not allowed"] = theirs.pop("delete")
     else:
-        theirs |= {"people": "/people/", "person": "/people/2/"}
+        theirs |= {"people": "/people/", "person": "/people/2/", "class": "/lessons/class/"}
     faults += [
         fault
         for name, path in theirs.items()

@@ -1,0 +1,78 @@
+"""The class's progress, for its teachers, and what was handed in."""
+
+import io
+import zipfile
+from collections import defaultdict
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_GET
+
+from lab.console.lessons.handing_in import file_name
+from lab.console.lessons.owners import hand_in_owners
+from lab.console.lessons.work import Progress, progress_of_all
+from lab.console.models import HandIn
+from lab.console.site.permissions import answers
+from lab.console.site.settings import LAB
+from lab.lessons.sheet import sheets
+
+
+@answers
+@require_GET
+def overview(request: HttpRequest) -> HttpResponse:
+    """Show how far each person is in each lesson, and who has handed in."""
+    if not LAB.lab_accounts:
+        raise Http404
+    progress = progress_of_all()
+    people = sorted({*User.objects.values_list("username", flat=True), *filter(None, progress)})
+    handed_in: dict[str, dict[int, HandIn]] = defaultdict(dict)
+    for one in _of_class().defer("text"):
+        handed_in[one.by][one.lesson] = one
+    nothing = Progress(0, 0)
+    rows = [
+        (
+            person,
+            [
+                (sheet, progress.get(person, {}).get(sheet.number, nothing),
+                 handed_in.get(person, {}).get(sheet.number))
+                for sheet in sheets()
+            ],
+        )
+        for person in people
+    ]  # fmt: skip
+    numbers = {lesson for mine in handed_in.values() for lesson in mine}
+    context = {"sheets": sheets(), "rows": rows, "handed_in": sorted(numbers)}
+    return render(request, "console/lessons_class.html", context)
+
+
+@answers
+@require_GET
+def everything(request: HttpRequest, number: int) -> HttpResponse:
+    """Return all that was handed in for a lesson as one ZIP."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for one in _of_class().filter(lesson=number).order_by("by"):
+            bundle.writestr(file_name(one), one.text)
+    return _download(packed.getvalue(), "application/zip", f"lab-{number}.zip")
+
+
+@hand_in_owners
+@require_GET
+def handed_in(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return a lesson that was handed in, as a file."""
+    found = get_object_or_404(HandIn, pk=pk)
+    return _download(found.text.encode(), "text/markdown; charset=utf-8", file_name(found))
+
+
+def _of_class() -> QuerySet[HandIn]:
+    """Return what people have handed in, without work from before there were accounts."""
+    return HandIn.objects.exclude(by="")
+
+
+def _download(content: bytes, kind: str, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    return response

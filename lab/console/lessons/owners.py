@@ -1,0 +1,19 @@
+"""The permission to read what was handed in: teachers, and the person who handed it in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest
+
+from lab.console.models import HandIn
+from lab.console.site.permissions import Permission, name_of
+
+
+def _for_who_handed_in(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    if HandIn.objects.filter(by=name_of(request), **arguments).exists():
+        return ""
+    return "Only the person who handed it in, or a teacher, reads it."
+
+
+hand_in_owners = Permission(reads=_for_who_handed_in, sends=_for_who_handed_in)
+"""Teachers and the person who handed it in."""
