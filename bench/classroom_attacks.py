@@ -25,7 +25,7 @@ from rich.table import Table
 from bench.browser import Answer, Person
 from common import hosts
 from lab.files.run_folder import PlannedRun
-from loadgen.attempt_log import SCHEMA
+from loadgen.records.attempt_log import SCHEMA
 
 ROWS = 20_000_000
 """The rows of a Parquet file that is small on the wire and takes gigabytes when it is read."""

@@ -28,8 +28,8 @@ from rich.table import Table
 from common.one_line import OneLineCommand
 from gateway.policies import registry
 from gateway.policies.interface import Outcome, Page, Request
-from loadgen.draws import address, exponential, stream_key, uniform
-from loadgen.sessions import Chain, Customers, SessionLengths, SessionModel
+from loadgen.workload.draws import address, exponential, stream_key, uniform
+from loadgen.workload.sessions import Chain, Customers, SessionLengths, SessionModel
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import simulate
 

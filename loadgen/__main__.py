@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from common.settings import SettingsError
-from loadgen.describe import describe as describe_sessions
-from loadgen.describe import describe_partly_open
 from loadgen.gateway_url import gateway_url
+from loadgen.workload.describe import describe as describe_sessions
+from loadgen.workload.describe import describe_partly_open
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
@@ -51,7 +51,7 @@ def run(options: tuple[str, ...]) -> None:
 def wsesslog(host: str, sessions: int, seed: int) -> None:
     """Print a session file for httperf's --wsesslog, with addresses that exist in the shop."""
     # Opens connections, so it brings gevent along; the other commands need none of it.
-    from loadgen.browser import HostError
+    from loadgen.customers.browser import HostError
     from loadgen.wsesslog import ShopUnreadableError, session_file
 
     try:

@@ -13,11 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import AttemptOutcome
-from loadgen.connection_log import ConnectionKind, ConnectionLog, connections_file
 from loadgen.plan import ClosedLoop, LoadPlan, Part, PartlyOpen
-from loadgen.rows import RowLog
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.records.connection_log import ConnectionKind, ConnectionLog, connections_file
+from loadgen.records.rows import RowLog
 from loadgen.schedule import Lag
 from loadgen.tally import Tally, add_up
 

@@ -24,14 +24,14 @@ from locust.exception import StopUser
 from locust.runners import MasterRunner, Runner, WorkerNode, WorkerRunner
 
 from common.settings import SettingsError
-from loadgen.attempts import Attempt, AttemptOutcome
-from loadgen.browser import Fetched, HostError, ShopAddress
+from loadgen.customers.browser import Fetched, HostError, ShopAddress
+from loadgen.customers.shop_pages import PageRequest
 from loadgen.gateway_url import gateway_url
 from loadgen.options import OPTIONS, OptionError, plan_of, plan_of_master
 from loadgen.plan import LoadPlan, Part
+from loadgen.records.attempts import Attempt, AttemptOutcome
 from loadgen.roles import Alone, Latecomer, Master, Role, Worker, warn_of_no_part
 from loadgen.run import LoadRun
-from loadgen.shop_pages import PageRequest
 
 logger = logging.getLogger(__name__)
 

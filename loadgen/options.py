@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from loadgen.load_schedule import RateStep
 from loadgen.plan import RHO, SESSIONS, LoadPlan, PlanError
-from loadgen.sessions import Schedule, Segment
+from loadgen.workload.load_schedule import RateStep
+from loadgen.workload.sessions import Schedule, Segment
 
 ENVIRONMENT_PREFIX = "DOORBUSTER_LOAD_"
 _NOT_IN_WEB_UI = ("authority", "load-factor-file", "start-file", "attempts-file", "account",

@@ -22,11 +22,11 @@ from pydantic import (
     model_validator,
 )
 
-from loadgen.clients import ClientModel
-from loadgen.load_schedule import RateStep
-from loadgen.partly_open import Partly, PartlyOpenModel
-from loadgen.refusals import SessionModelError
-from loadgen.sessions import Customers, Schedule, Segment, SessionModel
+from loadgen.workload.clients import ClientModel
+from loadgen.workload.load_schedule import RateStep
+from loadgen.workload.partly_open import Partly, PartlyOpenModel
+from loadgen.workload.refusals import SessionModelError
+from loadgen.workload.sessions import Customers, Schedule, Segment, SessionModel
 
 CAPACITY_RPS = 5.6
 """Requests per paper second at ρ = 1; LIFO-Pri, section 3.2.2."""

@@ -16,8 +16,8 @@ from locust.env import Environment
 from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
 
 from loadgen.collector import Collector, WorkerPart
-from loadgen.connection_log import connections_file
 from loadgen.plan import LoadPlan, Part, PartlyOpen
+from loadgen.records.connection_log import connections_file
 from loadgen.run import LoadRun
 
 logger = logging.getLogger(__name__)

@@ -13,22 +13,22 @@ import gevent
 from gevent.event import Event
 
 from loadgen import load_factor
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import Attempt, AttemptOutcome
-from loadgen.browser import Fetched, ShopAddress
-from loadgen.client_pages import ClientPages
-from loadgen.client_process import ClientProcess
-from loadgen.clients import Clients
-from loadgen.connection_log import ConnectionLog
-from loadgen.customer import CustomerSession
+from loadgen.customers.browser import Fetched, ShopAddress
+from loadgen.customers.client import ClientProcess
+from loadgen.customers.client_pages import ClientPages
+from loadgen.customers.customer import CustomerSession
+from loadgen.customers.persistent_session import PersistentSession
+from loadgen.customers.shop_pages import PageRequest, Shopper
 from loadgen.load_factor import Pace
-from loadgen.partly_open import Partly
-from loadgen.persistent_session import PersistentSession
 from loadgen.plan import ClientLoop, ClosedLoop, LoadPlan, Part, PartlyOpen, Sessions
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import Attempt, AttemptOutcome
+from loadgen.records.connection_log import ConnectionLog
 from loadgen.schedule import Lag, RunClock
-from loadgen.sessions import Customers
-from loadgen.shop_pages import PageRequest, Shopper
 from loadgen.tally import Tally
+from loadgen.workload.clients import Clients
+from loadgen.workload.partly_open import Partly
+from loadgen.workload.sessions import Customers
 
 Reporter = Callable[[Attempt, PageRequest, Fetched], None]
 Spawn = Callable[[Callable[[], object]], None]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadgen.attempts import AttemptOutcome
+from loadgen.customers.shop_pages import paid_cents
 from loadgen.load_factor import Change
+from loadgen.records.attempts import AttemptOutcome
 from loadgen.schedule import Lag
-from loadgen.sessions import CONFIRM_PAGE
-from loadgen.shop_pages import paid_cents
+from loadgen.workload.sessions import CONFIRM_PAGE
 
 
 @dataclass(slots=True)

@@ -7,9 +7,9 @@ httperf has separate timeouts.
 
 from collections.abc import Iterator
 
-from loadgen.browser import Browser, ShopAddress
-from loadgen.sessions import Customers, SessionModel
-from loadgen.shop_pages import CHECKOUT, Shopper, WrongPageError
+from loadgen.customers.browser import Browser, ShopAddress
+from loadgen.customers.shop_pages import CHECKOUT, Shopper, WrongPageError
+from loadgen.workload.sessions import Customers, SessionModel
 
 _LOOK_FOR_S = 30.0
 

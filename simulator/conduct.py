@@ -3,8 +3,8 @@
 import math
 from heapq import heappush
 
-from loadgen.attempts import AttemptOutcome
-from loadgen.clients import Clients
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.workload.clients import Clients
 from simulator.record import Record
 from simulator.result import SessionFate
 from simulator.scenario import FILE_PLACE, Scenario

@@ -5,8 +5,8 @@ Source: edragon.txt, section 3.2.1.
 
 from typing import NamedTuple
 
-from loadgen.partly_open import PartlyOpenModel
-from loadgen.sessions import Schedule, Segment
+from loadgen.workload.partly_open import PartlyOpenModel
+from loadgen.workload.sessions import Schedule, Segment
 from simulator.hosting import simulate_platform
 from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
 from simulator.scenario import ScenarioError

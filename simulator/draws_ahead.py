@@ -1,14 +1,14 @@
 """The work of many requests drawn at once.
 
-`uniforms` is `loadgen.draws.uniform` for arrays, equal to it in every bit. Without numpy, as in a
-browser, the draws come one by one and are the same.
+`uniforms` is `loadgen.workload.draws.uniform` for arrays, equal to it in every bit. Without numpy,
+as in a browser, the draws come one by one and are the same.
 """
 
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from loadgen.draws import address, uniform
+from loadgen.workload.draws import address, uniform
 
 try:
     import numpy as np

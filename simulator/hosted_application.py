@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gateway.policies.connection_admission import ConnectionAdmission
-from loadgen.draws import address, stream_key, uniform
-from loadgen.partly_open import Partly
+from loadgen.workload.draws import address, stream_key, uniform
+from loadgen.workload.partly_open import Partly
 from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 

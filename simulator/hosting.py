@@ -12,7 +12,7 @@ from itertools import count
 from gateway.policies.connection_admission import ConnectionAdmission
 from gateway.policies.processor_assignment import Wish, assign
 from gateway.policies.registry import create_connection_admission
-from loadgen.draws import stream_key
+from loadgen.workload.draws import stream_key
 from simulator.hosted_application import HostedApplication, HostedSession, Work
 from simulator.hosting_result import Ledger, PlatformResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.policies.processor_assignment import Sharing
-from loadgen.partly_open import PartlyOpenModel
-from loadgen.sessions import Schedule
+from loadgen.workload.partly_open import PartlyOpenModel
+from loadgen.workload.sessions import Schedule
 from simulator.scenario import ScenarioError, require_one_of
 
 Provisioning = Literal["ecm", "static", "linux"]

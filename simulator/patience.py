@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 
-from loadgen.clients import Clients
-from loadgen.sessions import Customers
+from loadgen.workload.clients import Clients
+from loadgen.workload.sessions import Customers
 from simulator.sessions import Session
 
 PatienceEnd = tuple[float, int, Session]

@@ -3,7 +3,7 @@
 import math
 from heapq import heappop, heappush
 
-from loadgen.draws import exponential
+from loadgen.workload.draws import exponential
 from simulator.scenario import FILE_PLACE, SERVED_PAGES, SharedCpus
 
 

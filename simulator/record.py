@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gateway.policies.interface import FATES, PAGES, LoadSample
-from loadgen.attempts import Attempt, AttemptKeeper, AttemptOutcome, not_generated
-from loadgen.sessions import CONFIRM_PAGE
+from loadgen.records.attempts import Attempt, AttemptKeeper, AttemptOutcome, not_generated
+from loadgen.workload.sessions import CONFIRM_PAGE
 from simulator.result import SessionFate, Sessions, Simulated
 from simulator.scenario import FILE_PLACE, SERVED_PAGES, Scenario
 from simulator.servers import Server

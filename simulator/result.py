@@ -52,7 +52,7 @@ class Simulated:
 
     sessions: Sessions
     attempts: Mapping[str, int]
-    """Attempts by outcome, as the customer sees it (`loadgen.attempts.AttemptOutcome`)."""
+    """Attempts by outcome, as the customer sees it (`loadgen.records.attempts.AttemptOutcome`)."""
     counts: Mapping[str, Mapping[str, int]]
     """Page type → fate (`gateway.policies.interface.FATES`) → requests, as the driver sees them;
     `other` are files, as in the gateway's snapshot."""

@@ -6,9 +6,9 @@ from functools import partial
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-from loadgen.clients import Clients, place
-from loadgen.draws import address, stream_key
-from loadgen.sessions import Customers
+from loadgen.workload.clients import Clients, place
+from loadgen.workload.draws import address, stream_key
+from loadgen.workload.sessions import Customers
 from simulator.draws_ahead import WorkDraws
 from simulator.scenario import Scenario
 

@@ -21,7 +21,7 @@ from gateway.policies.interface import (
     Reject,
     Request,
 )
-from loadgen.attempts import AttemptKeeper, AttemptOutcome
+from loadgen.records.attempts import AttemptKeeper, AttemptOutcome
 from simulator.conduct import Conduct
 from simulator.file_lane import FileLane
 from simulator.patience import ends_of_patience

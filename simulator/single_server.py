@@ -4,7 +4,7 @@ import math
 from bisect import bisect_right
 from itertools import accumulate
 
-from loadgen.draws import exponential
+from loadgen.workload.draws import exponential
 from simulator.scenario import FifoServer
 
 SIZES_PER_CLASS = 9

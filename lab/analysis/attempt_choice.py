@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from gateway.policies.interface import PAGES
 from lab.errors import ExperimentError
-from loadgen.attempts import AttemptOutcome
-from loadgen.sessions import CONFIRM_PAGE
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.workload.sessions import CONFIRM_PAGE
 
 MOST_OF_SESSION = 60
 KINDS = {

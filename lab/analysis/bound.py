@@ -26,7 +26,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple, final
 
-from loadgen.sessions import (
+from loadgen.workload.sessions import (
     CONFIRM_PAGE,
     FIRST_PAGE,
     MEAN_EXECUTION_S,

@@ -27,7 +27,7 @@ from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.spec.sections import Customers, Load, PolicyChoice, SharedCpusServer
 from lab.titles import title_of
-from loadgen.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
+from loadgen.workload.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
 """The limit for answers to Br-1 in LIFO-Pri's text on Fig. 7, paper seconds."""

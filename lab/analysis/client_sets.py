@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from loadgen.attempts import AttemptOutcome
-from loadgen.clients import KIND_PAGE, ClientSet
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.workload.clients import KIND_PAGE, ClientSet
 
 SETS: tuple[ClientSet, ...] = ("control", "test")
 

@@ -25,7 +25,7 @@ from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.spec.runs import ShopRun
-from loadgen.attempt_log import AttemptLog
+from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12

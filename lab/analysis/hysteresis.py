@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.analysis.outcomes import is_outcome
-from loadgen.attempts import AttemptOutcome
+from loadgen.records.attempts import AttemptOutcome
 
 CALM_RHO = 0.9
 RUSH_RHO = 3.0

@@ -20,8 +20,8 @@ from lab.analysis.event_words import event_words
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
-from loadgen.attempt_log import require_attempts
-from loadgen.rows import RowsFileError, Size, check_rows, pieces, size_of
+from loadgen.records.attempt_log import require_attempts
+from loadgen.records.rows import RowsFileError, Size, check_rows, pieces, size_of
 
 MOST_FRAMES = 1200
 """The approximate number of samples of a run in a race."""

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
 from lab.intervals import Estimate
-from loadgen.attempts import AttemptOutcome
+from loadgen.records.attempts import AttemptOutcome
 
 Unit = Literal["%", "", "requests", "attempts", "sessions", "confirms", "s", "requests/s"]
 TableName = Literal["Who sells", "Sessions", "Requests"]

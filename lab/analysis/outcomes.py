@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.analysis.bound import CapacityBound
-from loadgen.attempts import AttemptOutcome
-from loadgen.sessions import CONFIRM_PAGE, PAGES
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 
 GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
 """Page type → its column of Table 4."""

@@ -17,9 +17,9 @@ from lab.files.documents import write_json
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import VERSION, Check, RunSummary
 from lab.spec.runs import Appliance, ShopRun
-from loadgen.attempts import AttemptOutcome
-from loadgen.clients import KIND_PAGE
-from loadgen.sessions import CONFIRM_PAGE, PAGES
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.workload.clients import KIND_PAGE
+from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 
 FILE = KIND_PAGE["file"]
 

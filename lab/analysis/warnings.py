@@ -12,7 +12,7 @@ from lab.analysis.published import table5
 from lab.engines.live import outages
 from lab.files.run_summary import Fallback, RunSummary
 from lab.titles import title_of
-from loadgen.sessions import CONFIRM_PAGE
+from loadgen.workload.sessions import CONFIRM_PAGE
 
 WHY_IT_DIFFERS = (
     "These runs show the published order and shape, and not the published percentages; nothing "

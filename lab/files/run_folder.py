@@ -21,8 +21,8 @@ from lab.files import forms
 from lab.files.documents import read_json, write_text
 from lab.files.run_summary import RunSummary
 from loadgen import load_factor
-from loadgen.attempt_log import AttemptsFileError, read_attempts
-from loadgen.rows import RowsFileError, read_table
+from loadgen.records.attempt_log import AttemptsFileError, read_attempts
+from loadgen.records.rows import RowsFileError, read_table
 
 RUN_FILE = "run.json"
 HIGHEST_LOAD_FACTOR = load_factor.HIGHEST

@@ -14,7 +14,7 @@ import pyarrow as pa
 from lab.analysis.outcomes import is_outcome
 from lab.intervals import Estimate, estimate
 from lab.report.drawing.table import Table
-from loadgen.attempts import AttemptOutcome
+from loadgen.records.attempts import AttemptOutcome
 
 TOLD = (AttemptOutcome.DROPPED, AttemptOutcome.REJECTED, AttemptOutcome.REFUSED)
 """Outcomes with an answer to the customer; customers who time out get none."""

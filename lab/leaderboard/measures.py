@@ -10,7 +10,7 @@ from lab.spec import own_policies
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
-from loadgen.attempt_log import AttemptLog
+from loadgen.records.attempt_log import AttemptLog
 from simulator.scenario import SharedCpus
 from simulator.simulation import simulate
 

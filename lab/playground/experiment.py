@@ -14,9 +14,9 @@ from typing import Any, Final
 from gateway.policies import ADMISSIONS, POLICIES, registry
 from gateway.policies.interface import PAGES
 from lab.analysis.bound import CapacityBound
-from loadgen.attempts import Attempt, AttemptOutcome
-from loadgen.load_schedule import Schedule, Segment
-from loadgen.sessions import CONFIRM_PAGE, Customers, SessionModel
+from loadgen.records.attempts import Attempt, AttemptOutcome
+from loadgen.workload.load_schedule import Schedule, Segment
+from loadgen.workload.sessions import CONFIRM_PAGE, Customers, SessionModel
 from simulator.scenario import Scenario, SharedCpus, server_capacity_rps
 from simulator.simulation import Simulated, simulate
 

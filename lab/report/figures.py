@@ -15,7 +15,7 @@ from lab.report.drawing.plots import curve, staircase
 from lab.results.comparison import ComparisonResult
 from lab.results.result import made_at
 from lab.titles import title_of
-from loadgen.sessions import FIRST_PAGE
+from loadgen.workload.sessions import FIRST_PAGE
 
 Styles = Mapping[str, Style]
 """The key of a policy → its style."""

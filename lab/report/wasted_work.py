@@ -8,7 +8,7 @@ from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
 from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
-from loadgen.attempts import AttemptOutcome
+from loadgen.records.attempts import AttemptOutcome
 
 _WHY_CONFIRMS_FALL = {
     "8q-lifo-pri": "its priority is N × U, the requests of a page that wait times its utility. "

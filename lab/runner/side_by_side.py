@@ -20,7 +20,7 @@ from lab.report.terminal import console
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.shop_cpus import ShopCpus
-from loadgen.attempt_log import read_metadata
+from loadgen.records.attempt_log import read_metadata
 from runtime.settings import Settings
 
 NAME = "race"

@@ -296,7 +296,7 @@ class Spec(Section):
                 )
         if self.load.duration_s is None:
             raise ValueError("load.duration_s: is missing; allowed: how long the clients are there")
-        from loadgen.refusals import SessionModelError
+        from loadgen.workload.refusals import SessionModelError
 
         try:
             clients.as_model().require_duration(self.load.duration_s)

@@ -18,9 +18,9 @@ from gateway.policies.interface import PAGES
 from gateway.policies.processor_assignment import Sharing
 from lab.spec.experiment import Spec
 from lab.spec.sections import FifoServerSection, PolicyChoice, SharedCpusServer
-from loadgen.clients import KIND_PAGE, ClientModel
-from loadgen.load_schedule import Segment
-from loadgen.sessions import MEAN_EXECUTION_S, Schedule, SessionModel
+from loadgen.workload.clients import KIND_PAGE, ClientModel
+from loadgen.workload.load_schedule import Segment
+from loadgen.workload.sessions import MEAN_EXECUTION_S, Schedule, SessionModel
 from simulator.hosting_scenario import Admission, Provisioning
 from simulator.scenario import (
     FifoServer,

@@ -30,13 +30,13 @@ from gateway.policies import (
     is_path,
     stem,
 )
-from loadgen import defaults
+from loadgen.workload import defaults
 
 if TYPE_CHECKING:
     from gateway.policies.interface import Policy
     from gateway.students.policy_file import PolicyFile
-    from loadgen.clients import ClientModel
-    from loadgen.sessions import Schedule, SessionLengths, SessionModel
+    from loadgen.workload.clients import ClientModel
+    from loadgen.workload.sessions import Schedule, SessionLengths, SessionModel
 
 
 def at_most(number: int) -> BeforeValidator:
@@ -297,7 +297,7 @@ class Load(Section):
         """Return the schedule in the session model's form."""
         if not self.schedule:
             return None
-        from loadgen.load_schedule import Schedule, Segment
+        from loadgen.workload.load_schedule import Schedule, Segment
 
         return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
 
@@ -345,7 +345,7 @@ class Lengths(Section):
 
     def as_model(self) -> "SessionLengths":
         """Return the lengths in the session model's form; raises SessionModelError."""
-        from loadgen.lengths import LengthClass, SessionLengths
+        from loadgen.workload.lengths import LengthClass, SessionLengths
 
         classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
         return SessionLengths(self.kind, self.mean, tuple(classes))
@@ -380,8 +380,8 @@ class Customers(Section):
 
     def as_model(self) -> "SessionModel":
         """Return the customers in the session model's form."""
-        from loadgen.chain import LIFO_PRI_TRANSITIONS
-        from loadgen.sessions import Chain, SessionModel
+        from loadgen.workload.chain import LIFO_PRI_TRANSITIONS
+        from loadgen.workload.sessions import Chain, SessionModel
 
         others = ("lengths", "buy_probability")
         given = {name: getattr(self, name) for name in Customers.model_fields if name not in others}
@@ -415,7 +415,7 @@ class Clients(Section):
 
     def as_model(self) -> "ClientModel":
         """Return the clients in the load generator's form; raises SessionModelError."""
-        from loadgen.clients import ClientModel
+        from loadgen.workload.clients import ClientModel
 
         return ClientModel(**self.model_dump())
 

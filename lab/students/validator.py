@@ -18,7 +18,7 @@ from gateway.students.policy_file import PolicyFile
 from gateway.students.process import Child, MisbehavedError
 from gateway.students.stand_in import StandIn
 from lab.students.drive import Drive, Step, mixed, rush
-from loadgen.sessions import Customers, SessionModel
+from loadgen.workload.sessions import Customers, SessionModel
 from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import BrokenPolicyError, simulate
 

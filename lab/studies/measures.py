@@ -18,8 +18,8 @@ from lab.engines.simulated.run import scenario_of
 from lab.spec import own_policies
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
-from loadgen.attempt_log import AttemptLog
-from loadgen.sessions import FIRST_PAGE
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.workload.sessions import FIRST_PAGE
 from simulator.result import SessionFate, Simulated
 from simulator.simulation import simulate
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from bench import classroom, classroom_attacks
 from bench.browser import Answer, Records
-from loadgen.attempt_log import SCHEMA
+from loadgen.records.attempt_log import SCHEMA
 
 
 def test_no_answer_and_a_refusal_are_errors():

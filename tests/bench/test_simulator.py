@@ -5,7 +5,7 @@ from rich.console import Console
 
 from bench.simulator import RHO, SUBJECTS, YARDSTICK, Score, ratio, same_model_simpy, table
 from gateway.policies import registry
-from loadgen.sessions import Customers
+from loadgen.workload.sessions import Customers
 from simulator.scenario import FifoServer, Scenario
 from simulator.simulation import simulate
 from tests.simulator.scenes import ENDLESS

@@ -17,7 +17,7 @@ from random import Random
 
 import requests
 
-from loadgen.forms import Form, find_form
+from loadgen.customers.forms import Form, find_form
 from shop.accounts import SEEDED_PASSWORD
 from shop.walker import ADDRESS, PAYMENT
 from tests.chaos import rough

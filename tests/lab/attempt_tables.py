@@ -1,7 +1,7 @@
 """Attempts made by hand, for the tests of what is computed from them."""
 
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import Attempt, not_generated
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import Attempt, not_generated
 
 
 def table(*rows):

@@ -10,7 +10,7 @@ from gateway.policies.interface import Page
 from gateway.policies.processor_assignment import Wish, assign
 from gateway.policies.registry import sheet
 from lab.lessons.sheet import sheets
-from loadgen.sessions import SessionModel
+from loadgen.workload.sessions import SessionModel
 from runtime.settings import REPOSITORY
 
 KIT = REPOSITORY / "docs" / "teaching"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from common import ports
-from loadgen.attempt_log import read_attempts, read_metadata
-from loadgen.attempts import Attempt
-from loadgen.clients import ClientModel, Clients
+from loadgen.records.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempts import Attempt
+from loadgen.workload.clients import ClientModel, Clients
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 

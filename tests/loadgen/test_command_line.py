@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common import ports
-from loadgen.attempt_log import read_attempts
+from loadgen.records.attempt_log import read_attempts
 from tests.fake_shop.pages import small_shop
 from tests.skips import needs
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from common import ports
-from loadgen.attempt_log import read_attempts
-from loadgen.connection_log import read_connections
+from loadgen.records.attempt_log import read_attempts
+from loadgen.records.connection_log import read_connections
 from runtime import certificates
 from tests.fake_shop.pages import small_shop
 from tests.gateway import process

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from common import ports
-from loadgen.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempt_log import read_attempts, read_metadata
 from tests.fake_shop.pages import Seen, small_shop
 from tests.loadgen import locust_process
 

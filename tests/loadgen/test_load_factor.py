@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.load_factor import Pace, read
+from loadgen.records.attempt_log import read_attempts, read_metadata
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 

@@ -9,9 +9,9 @@ from statistics import median
 import pytest
 
 from common import ports
-from loadgen.attempt_log import read_attempts, read_metadata
-from loadgen.attempts import Attempt, AttemptOutcome
-from loadgen.sessions import Customers, Schedule, Segment, SessionLengths, SessionModel
+from loadgen.records.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempts import Attempt, AttemptOutcome
+from loadgen.workload.sessions import Customers, Schedule, Segment, SessionLengths, SessionModel
 from tests.fake_shop.pages import Seen, small_shop
 from tests.loadgen import locust_process
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.clients import ClientModel
 from loadgen.options import OPTIONS, OptionError, plan_of
-from loadgen.partly_open import Partly, PartlyOpenModel
 from loadgen.plan import ClientLoop, ClosedLoop, Part, PartlyOpen, Sessions
-from loadgen.sessions import (
+from loadgen.workload.clients import ClientModel
+from loadgen.workload.partly_open import Partly, PartlyOpenModel
+from loadgen.workload.sessions import (
     SBAC_TABLE_1,
     Customers,
     Schedule,

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from common import ports
-from loadgen.attempt_log import read_attempts, read_metadata
-from loadgen.attempts import Attempt
-from loadgen.connection_log import read_connections
-from loadgen.load_schedule import RateStep, Schedule
-from loadgen.partly_open import Partly, PartlyOpenModel
-from loadgen.rows import metadata_of
+from loadgen.records.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempts import Attempt
+from loadgen.records.connection_log import read_connections
+from loadgen.records.rows import metadata_of
+from loadgen.workload.load_schedule import RateStep, Schedule
+from loadgen.workload.partly_open import Partly, PartlyOpenModel
 from tests import certificate
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process

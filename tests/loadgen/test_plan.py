@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from loadgen.attempt_log import read_metadata
-from loadgen.clients import ClientModel
-from loadgen.load_schedule import RateStep
 from loadgen.options import OptionError, plan_of
-from loadgen.partly_open import PartlyOpenModel
 from loadgen.plan import ClientLoop, ClosedLoop, LoadPlan, PartlyOpen, PlanError, Sessions
-from loadgen.sessions import Schedule, Segment, SessionLengths, SessionModel
+from loadgen.records.attempt_log import read_metadata
+from loadgen.workload.clients import ClientModel
+from loadgen.workload.load_schedule import RateStep
+from loadgen.workload.partly_open import PartlyOpenModel
+from loadgen.workload.sessions import Schedule, Segment, SessionLengths, SessionModel
 from tests.fake_shop.pages import small_shop
 
 STEPS = (RateStep(0, 3.5), RateStep(600, 0.75), RateStep(1200, 0))

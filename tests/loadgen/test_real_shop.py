@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from common.http_json import JsonClient, NoAnswerError
-from loadgen.attempt_log import read_attempts
-from loadgen.browser import Browser, ShopAddress
+from loadgen.customers.browser import Browser, ShopAddress
+from loadgen.customers.shop_pages import Shopper
 from loadgen.options import plan_of
-from loadgen.shop_pages import Shopper
+from loadgen.records.attempt_log import read_attempts
 from runtime.settings import REPOSITORY, Settings
 from tests.conftest import serving
 from tests.loadgen import locust_process

@@ -3,7 +3,7 @@
 import json
 import time
 
-from loadgen.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempt_log import read_attempts, read_metadata
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 

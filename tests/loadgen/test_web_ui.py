@@ -12,7 +12,7 @@ import pytest
 
 from common import ports
 from common.waiting import retry
-from loadgen.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempt_log import read_attempts, read_metadata
 from tests.fake_shop.pages import SmallShop, small_shop
 from tests.loadgen import locust_process
 from tests.waiting import until

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from loadgen import shop_pages
+from loadgen.customers import shop_pages
 from shop import costs
 
 

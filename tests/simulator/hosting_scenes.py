@@ -2,8 +2,8 @@
 
 import math
 
-from loadgen.partly_open import PartlyOpenModel
-from loadgen.sessions import Schedule, Segment
+from loadgen.workload.partly_open import PartlyOpenModel
+from loadgen.workload.sessions import Schedule, Segment
 from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
 from tests.simulator.scenes import ENDLESS
 

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 from gateway.policies import registry
 from gateway.policies.base import IgnoringPolicy
 from gateway.policies.interface import NOTHING, Dispatch, Outcome, Request, Verdicts
-from loadgen.sessions import Chain, Customers, SessionLengths, SessionModel
+from loadgen.workload.sessions import Chain, Customers, SessionLengths, SessionModel
 from simulator.result import Simulated
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 

@@ -11,9 +11,9 @@ from typing import Any
 import simpy
 
 from gateway.policies import Abandonment
-from loadgen.attempts import Attempt, AttemptOutcome, not_generated
-from loadgen.clients import Clients
-from loadgen.sessions import Customers
+from loadgen.records.attempts import Attempt, AttemptOutcome, not_generated
+from loadgen.workload.clients import Clients
+from loadgen.workload.sessions import Customers
 
 Draw = Callable[[int, int, int, str], float]
 """(session, step, attempt, page) → seconds."""

@@ -13,9 +13,9 @@ import gateway.policies
 import simulator
 from gateway.policies import ADMISSIONS, POLICIES
 from gateway.policies.registry import create
-from loadgen.attempts import Attempt
-from loadgen.clients import ClientModel, Clients
-from loadgen.sessions import MEAN_EXECUTION_S
+from loadgen.records.attempts import Attempt
+from loadgen.workload.clients import ClientModel, Clients
+from loadgen.workload.sessions import MEAN_EXECUTION_S
 from simulator.draws_ahead import HAS_NUMPY
 from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import simulate

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from gateway.policies import registry
 from gateway.policies.interface import PAGES
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import Attempt
-from loadgen.clients import ClientModel, Clients
-from loadgen.refusals import SessionModelError
-from loadgen.sessions import MEAN_EXECUTION_S
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import Attempt
+from loadgen.workload.clients import ClientModel, Clients
+from loadgen.workload.refusals import SessionModelError
+from loadgen.workload.sessions import MEAN_EXECUTION_S
 from simulator.result import SessionFate, Simulated
 from simulator.scenario import FifoServer, FileClass, Scenario, ScenarioError, SharedCpus
 from simulator.simulation import simulate

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadgen.partly_open import PartlyOpenModel
+from loadgen.workload.partly_open import PartlyOpenModel
 from simulator.connection_profile import static_profile
 from simulator.hosting_scenario import Costs
 from simulator.scenario import ScenarioError

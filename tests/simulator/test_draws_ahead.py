@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadgen.draws import address, stream_key, uniform
+from loadgen.workload.draws import address, stream_key, uniform
 from simulator.draws_ahead import WorkDraws, uniforms
 
 KEYS = st.integers(0, 2**64 - 1)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from gateway.policies.connection_admission import AcceptAll
-from loadgen.partly_open import PartlyOpenModel
-from loadgen.sessions import Schedule, Segment
+from loadgen.workload.partly_open import PartlyOpenModel
+from loadgen.workload.sessions import Schedule, Segment
 from simulator.hosted_application import HostedApplication, HostedSession, Work
 from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario

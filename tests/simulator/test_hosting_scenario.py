@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadgen.partly_open import PartlyOpenModel
+from loadgen.workload.partly_open import PartlyOpenModel
 from simulator.hosting_scenario import Costs, PlatformScenario
 from simulator.scenario import ScenarioError
 from tests.simulator.hosting_scenes import app

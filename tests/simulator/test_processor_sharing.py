@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadgen.sessions import PAGES
+from loadgen.workload.sessions import PAGES
 from simulator.processor_sharing import ProcessorSharing
 from simulator.scenario import SharedCpus
 

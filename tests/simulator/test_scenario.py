@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.policies import registry
-from loadgen.sessions import Customers, SessionModel
+from loadgen.workload.sessions import Customers, SessionModel
 from simulator.scenario import FifoServer, FileClass, Scenario, ScenarioError, SharedCpus
 
 

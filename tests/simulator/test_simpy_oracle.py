@@ -5,11 +5,11 @@ import math
 import pytest
 
 from gateway.policies import registry
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import Attempt
-from loadgen.clients import ClientModel, Clients, place
-from loadgen.draws import address, exponential, stream_key, uniform
-from loadgen.sessions import MEAN_EXECUTION_S, Customers, SessionLengths, SessionModel
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import Attempt
+from loadgen.workload.clients import ClientModel, Clients, place
+from loadgen.workload.draws import address, exponential, stream_key, uniform
+from loadgen.workload.sessions import MEAN_EXECUTION_S, Customers, SessionLengths, SessionModel
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import simulate
 from tests.simulator.simpy_models import OneAtATime, Shared, attempts, client_attempts

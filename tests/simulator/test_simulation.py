@@ -22,10 +22,10 @@ from gateway.policies.interface import (
     Verdicts,
 )
 from lab.engines.samples import SCHEMA, of_admission
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import AttemptOutcome
-from loadgen.load_schedule import Schedule, Segment
-from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.workload.load_schedule import Schedule, Segment
+from loadgen.workload.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
 from simulator.result import SessionFate
 from simulator.scenario import FifoServer, FileClass, Scenario, SharedCpus
 from simulator.simulation import BrokenPolicyError, simulate

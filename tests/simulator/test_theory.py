@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gateway.policies import registry
-from loadgen.attempt_log import AttemptLog
-from loadgen.clients import ClientModel, Clients
-from loadgen.sessions import PAGES, Chain
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.workload.clients import ClientModel, Clients
+from loadgen.workload.sessions import PAGES, Chain
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import simulate
 from tests.simulator.queueing_theory import (

@@ -8,7 +8,7 @@ LAST_BROWSING = {  # file: the text after which the guide's lines go
     "gateway/policies/interface.py": '    DETAILS = "Br-4"\n',
     "gateway/http/pages.toml": 'path = "/books/[0-9]+/"\n',
     "shop/urls.py": '    path("books/<int:book_id>/", browsing.details, name="details"),\n',
-    "loadgen/shop_pages.py": """        if page == "Br-4":
+    "loadgen/customers/shop_pages.py": """        if page == "Br-4":
             return PageRequest("GET", self._rng.choice(self._books).decode("ascii"))
 """,
     "docs/shop.md": (

@@ -26,12 +26,12 @@ from lab.engines.hosted.connection_costs import ConnectionCosts
 from lab.engines.load_generators import run_load
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
-from loadgen.attempt_log import read_attempts
-from loadgen.attempts import AttemptOutcome
-from loadgen.connection_log import ConnectionKind, connections_file, read_connections
-from loadgen.load_schedule import RateStep
-from loadgen.partly_open import PartlyOpenModel
 from loadgen.plan import LoadPlan, PartlyOpen
+from loadgen.records.attempt_log import read_attempts
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.records.connection_log import ConnectionKind, connections_file, read_connections
+from loadgen.workload.load_schedule import RateStep
+from loadgen.workload.partly_open import PartlyOpenModel
 
 IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0

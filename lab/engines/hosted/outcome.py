@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.errors import ExperimentError
-from loadgen.attempt_log import read_attempts, read_metadata
-from loadgen.attempts import AttemptOutcome
-from loadgen.connection_log import ConnectionKind, connections_file, read_connections
-from loadgen.partly_open import IMAGE
+from loadgen.records.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.records.connection_log import ConnectionKind, connections_file, read_connections
+from loadgen.workload.partly_open import IMAGE
 
 Series = npt.NDArray[np.float64]
 

@@ -21,10 +21,10 @@ from lab.engines.hosted.outcome import HostedApplication, Series, assigned, host
 from lab.engines.load_generators import run_load
 from lab.errors import ExperimentError
 from lab.spec.runs import Host, PlatformRun
-from loadgen.load_schedule import RateStep
-from loadgen.partly_open import PartlyOpenModel
 from loadgen.plan import LoadPlan, PartlyOpen, PlanError
-from loadgen.refusals import SessionModelError
+from loadgen.workload.load_schedule import RateStep
+from loadgen.workload.partly_open import PartlyOpenModel
+from loadgen.workload.refusals import SessionModelError
 from runtime.settings import Settings
 
 _LOOK_EVERY_S = 0.5

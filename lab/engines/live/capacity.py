@@ -16,9 +16,9 @@ from lab.engines.load_generators import LoadGenerator, distributed_options, run_
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
 from lab.spec.experiment import Spec
-from loadgen.attempt_log import read_metadata
 from loadgen.plan import ClosedLoop, LoadPlan
-from loadgen.sessions import SessionModel
+from loadgen.records.attempt_log import read_metadata
+from loadgen.workload.sessions import SessionModel
 
 REPETITIONS = 3
 DURATION_S = 150.0

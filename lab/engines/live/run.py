@@ -24,7 +24,7 @@ from lab.files.run_folder import RunFolder
 from lab.spec import runs
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
-from loadgen.attempt_log import read_metadata
+from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:

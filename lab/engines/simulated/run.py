@@ -13,9 +13,9 @@ from lab.engines.samples import SCHEMA, of_admission, write_samples
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.spec.runs import Appliance, ShopRun
-from loadgen.attempt_log import AttemptLog
-from loadgen.clients import Clients
-from loadgen.sessions import CONFIRM_PAGE, Customers
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.workload.clients import Clients
+from loadgen.workload.sessions import CONFIRM_PAGE, Customers
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import Simulated, simulate
 

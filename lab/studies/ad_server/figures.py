@@ -18,7 +18,7 @@ from lab.studies.ad_server.cases import (
     clients_words,
 )
 from lab.studies.study import PaperFigures
-from loadgen.ad_clients import PRIORITIES
+from loadgen.customers.ad_clients import PRIORITIES
 
 Pairs = Mapping[str, Sequence[float]]
 THREADS = "threads for a request of high priority"

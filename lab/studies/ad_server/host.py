@@ -17,7 +17,7 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 from lab.errors import ExperimentError
 from lab.machine.description import ROOT
 from lab.studies.ad_server.cases import SERVER_THREADS
-from loadgen.ad_clients import AdOrder
+from loadgen.customers.ad_clients import AdOrder
 from runtime.native import own_ad_server
 from runtime.settings import Settings
 
@@ -82,7 +82,7 @@ class AdClients:
         self._log = log
 
     def play(self, order: AdOrder) -> dict[str, Any]:
-        """Return the answer of `loadgen.ad_clients.play`.
+        """Return the answer of `loadgen.customers.ad_clients.play`.
 
         Raises ExperimentError if the process ends or a request gets no answer; then no attempts
         remain.
@@ -114,7 +114,7 @@ def clients_process(url: str, log: Path) -> Iterator[AdClients]:
     """Run the clients' process, on any CPU, until the block ends; its errors go to `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
-        [sys.executable, "-m", "loadgen.ad_clients", url],
+        [sys.executable, "-m", "loadgen.customers.ad_clients", url],
         end_with_parent=signal.SIGTERM,
         parent=os.getpid(),
     )

@@ -25,8 +25,8 @@ from lab.studies.ad_server.host import AdClients, AdServer, clients_process, run
 from lab.studies.ad_server.measures import metrics
 from lab.studies.ad_server.study import STUDY, measured_words, requests_words
 from lab.studies.live import LiveStudy
-from loadgen.ad_clients import AdOrder
-from loadgen.attempt_log import AttemptsFileError, read_attempts, read_metadata
+from loadgen.customers.ad_clients import AdOrder
+from loadgen.records.attempt_log import AttemptsFileError, read_attempts, read_metadata
 
 _PLAN = "requests.json"
 _RUNS = "runs.jsonl"

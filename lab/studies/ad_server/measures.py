@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.results.metrics import Metrics, Value
-from loadgen.ad_clients import PRIORITIES
-from loadgen.attempts import AttemptOutcome
+from loadgen.customers.ad_clients import PRIORITIES
+from loadgen.records.attempts import AttemptOutcome
 
 STREAM = 100
 """Requests per priority in Fig. 5."""

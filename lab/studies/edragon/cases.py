@@ -18,7 +18,7 @@ from lab.analysis.published import published
 from lab.spec.cases import Case
 from lab.spec.runs import Host, Loads, PlatformRun
 from lab.studies.study import Engine, PaperCases
-from loadgen.partly_open import PartlyOpenModel
+from loadgen.workload.partly_open import PartlyOpenModel
 from simulator.connection_profile import ConnectionProfile, static_profile
 from simulator.hosting_scenario import Admission, Provisioning
 

@@ -17,9 +17,9 @@ from lab.results.metrics import Metrics, Value
 from lab.spec.cases import Case
 from lab.spec.runs import PlatformRun
 from lab.studies.edragon.cases import Zone, mean_over
-from loadgen.attempt_log import AttemptLog
-from loadgen.load_schedule import RateStep, Schedule
-from loadgen.partly_open import PartlyOpenModel
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.workload.load_schedule import RateStep, Schedule
+from loadgen.workload.partly_open import PartlyOpenModel
 from simulator.hosting import simulate_platform
 from simulator.hosting_result import AppResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario

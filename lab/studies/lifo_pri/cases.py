@@ -12,7 +12,7 @@ from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
 from lab.studies import PAGE_METRICS
 from lab.studies.study import Engine, PaperCases
-from loadgen.sessions import PAGES, SessionLengths, SessionModel
+from loadgen.workload.sessions import PAGES, SessionLengths, SessionModel
 from simulator.scenario import SharedCpus
 
 SINGLE_QUEUE = ("always-fifo", "always-lifo", "lifo-at-overload")

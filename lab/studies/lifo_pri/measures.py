@@ -7,7 +7,7 @@ import numpy as np
 from lab.analysis.outcomes import Outcomes, SessionFates
 from lab.results.metrics import Metrics, Value
 from lab.studies.measures import RESPONSE_EDGES_S, RESPONSE_STEP_S
-from loadgen.attempts import AttemptOutcome
+from loadgen.records.attempts import AttemptOutcome
 
 
 def outcomes(metrics: Metrics) -> Outcomes:

@@ -15,7 +15,7 @@ from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
 from lab.studies import SESSION_METRICS
 from lab.studies.study import Engine, PaperCases
-from loadgen.sessions import (
+from loadgen.workload.sessions import (
     SBAC_TABLE_1,
     LengthKind,
     Schedule,

@@ -30,7 +30,7 @@ from lab.studies.sbac.cases import (
 )
 from lab.studies.study import PaperFigures
 from lab.titles import title_of
-from loadgen.sessions import LengthKind
+from loadgen.workload.sessions import LengthKind
 
 LOAD = "offered load, %"
 THROUGHPUT = "completed sessions, % of capacity"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.policies import Abandonment, trace
 from gateway.policies.interface import Policy
-from loadgen.sessions import Customers, SessionModel
+from loadgen.workload.sessions import Customers, SessionModel
 from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import simulate
 from tests.gateway.policies.combinations import fresh

@@ -11,7 +11,7 @@ from lab.intervals import simultaneous
 from lab.leaderboard.measures import EFFICIENCY, case_of
 from lab.spec.experiment import Spec, changed, load_spec
 from lab.studies.measures import simulate_case
-from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Chain
+from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, Chain
 
 LIFO_PRI = Chain()
 FORKED = Chain({"Br-1": {"Br-2": 0.5, "Br-3": 0.5}, "Br-2": {"Tr-4": 0.9}, "Br-3": {"Tr-4": 0.1}})

@@ -3,7 +3,7 @@ import pytest
 
 from lab.analysis.bound import CapacityBound
 from lab.analysis.outcomes import FATES, after_warm_up, completed_by, outcomes_of, response_times_s
-from loadgen.sessions import PAGES, SessionModel
+from loadgen.workload.sessions import PAGES, SessionModel
 from tests.lab.attempt_tables import RUSH, SHOPPERS, table
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from lab.analysis.outcomes import outcomes_of
 from lab.analysis.reconciliation import reconcile
-from loadgen.sessions import PAGES
+from loadgen.workload.sessions import PAGES
 from tests.lab.attempt_tables import RUSH, SHOPPERS, table
 
 FATES = ("arrived", "dispatched", "dropped", "rejected", "abandoned_waiting", "withdrawn",

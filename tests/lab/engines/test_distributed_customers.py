@@ -7,9 +7,9 @@ import pytest
 from common import cpus, ports
 from lab.engines.load_generators import LoadGenerator, distributed_options, run_loads
 from lab.errors import ExperimentError
-from loadgen.attempt_log import read_metadata
 from loadgen.plan import LoadPlan, Sessions
-from loadgen.sessions import SessionModel
+from loadgen.records.attempt_log import read_metadata
+from loadgen.workload.sessions import SessionModel
 from runtime.settings import load
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process

@@ -6,7 +6,7 @@ from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.sections import Clients, Customers, Load
 from loadgen.plan import LoadPlan
-from loadgen.sessions import Schedule, Segment
+from loadgen.workload.sessions import Schedule, Segment
 
 
 def plan_of(load, customers, rho=1.4):

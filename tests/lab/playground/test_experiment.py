@@ -19,7 +19,7 @@ from lab.playground import experiment, sources
 from lab.playground.experiment import SLIDERS, ChoiceError
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
-from loadgen.attempt_log import AttemptLog
+from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 CHOICE = {"policy": "8q-lifo-pri", "rho": 2.0, "sessions": 400, "seed": 3, "timeout_s": 5}

@@ -16,8 +16,8 @@ from lab.report.tables import headline, table4, table5, write_tables
 from lab.results.comparison import ComparisonResult
 from lab.runner.comparison import plan
 from lab.spec.experiment import Spec, changed, load_spec
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import Attempt, not_generated
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import Attempt, not_generated
 from tests.lab.attempt_tables import RUSH, SHOPPERS, table
 from tests.lab.engines.test_waste import METERED
 from tests.lab.leaderboard.made_up import cell, outcomes

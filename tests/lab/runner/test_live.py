@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from loadgen.attempt_log import read_attempts
+from loadgen.records.attempt_log import read_attempts
 from runtime.settings import REPOSITORY
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from lab.spec.shop_cpus import most_shops
-from loadgen.attempt_log import read_attempts
+from loadgen.records.attempt_log import read_attempts
 from runtime.settings import load
 from tests.lab.runner.test_live import doorbuster, folders, start
 from tests.waiting import until

@@ -8,8 +8,8 @@ from lab.spec.cases import Case
 from lab.spec.experiment import Spec, load_spec
 from lab.spec.runs import AdServerRun, Appliance, Host, PlatformRun, ShopRun, run_of
 from lab.spec.sections import PolicyChoice
-from loadgen.clients import ClientModel
-from loadgen.sessions import LengthClass, Schedule, Segment, SessionLengths, SessionModel
+from loadgen.workload.clients import ClientModel
+from loadgen.workload.sessions import LengthClass, Schedule, Segment, SessionLengths, SessionModel
 from simulator.scenario import FifoServer, FileClass, SharedCpus
 from tests.lab.studies.small import small_case, small_policy
 

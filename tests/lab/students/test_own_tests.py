@@ -140,7 +140,7 @@ def test_a_test_may_write_and_import(folder):
     """The folder of pytest's tmp_path is writable, and gone afterwards; the simulator is there."""
     text = """
 import os
-import simulator.scenario, loadgen.sessions
+import simulator.scenario, loadgen.workload.sessions
 
 def test_it(tmp_path):
     (tmp_path / "x").write_text("hello")

@@ -9,7 +9,7 @@ from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
 from lab.studies import SESSION_METRICS
-from loadgen.sessions import SessionLengths, SessionModel
+from loadgen.workload.sessions import SessionLengths, SessionModel
 from simulator.scenario import FifoServer
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from lab.studies import PAGE_METRICS
 from lab.studies.measures import RESPONSE_EDGES_S, simulate_case
-from loadgen.attempt_log import read_attempts
-from loadgen.sessions import SessionLengths, SessionModel
+from loadgen.records.attempt_log import read_attempts
+from loadgen.workload.sessions import SessionLengths, SessionModel
 from simulator.scenario import FifoServer, FileClass
 from tests.lab.studies.small import small_case, small_policy
 

@@ -22,7 +22,7 @@ from lab.report.sealed_page import SEAL
 from lab.results.comparison import ComparisonResult
 from lab.results.result import IMPORTED, Imported, began_at_of
 from lab.students.scoreboard import FOLDER as SCOREBOARD
-from loadgen.attempt_log import SCHEMA
+from loadgen.records.attempt_log import SCHEMA
 from tests.lab.console import boards
 from tests.lab.console.bundling import bundle_of
 from tests.lab.console.conftest import run

@@ -4,9 +4,9 @@ import pytest
 
 from lab.engines.hosted.connection_profile import SessionCounts, counted, split
 from lab.errors import ExperimentError
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import Attempt
-from loadgen.connection_log import ConnectionLog, OpenedConnection, connections_file
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import Attempt
+from loadgen.records.connection_log import ConnectionLog, OpenedConnection, connections_file
 
 COUNTS = SessionCounts(
     sessions=10, new=10, resumed=20, replies_over_new=40, replies_over_resumed=60

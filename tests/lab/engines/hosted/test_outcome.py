@@ -11,9 +11,9 @@ from lab.engines.hosted.outcome import (
     session_fates,
 )
 from lab.errors import ExperimentError
-from loadgen.attempt_log import AttemptLog
-from loadgen.attempts import Attempt, not_generated
-from loadgen.connection_log import ConnectionLog, OpenedConnection
+from loadgen.records.attempt_log import AttemptLog
+from loadgen.records.attempts import Attempt, not_generated
+from loadgen.records.connection_log import ConnectionLog, OpenedConnection
 
 
 def attempts(*rows):

@@ -13,7 +13,7 @@ from lab.runner.comparison import plan
 from lab.runner.simulated import make_packed_run, make_simulated_run
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun, server_of
-from loadgen.attempt_log import AttemptLog, read_metadata
+from loadgen.records.attempt_log import AttemptLog, read_metadata
 from simulator.scenario import FifoServer, SharedCpus
 from simulator.simulation import simulate
 

@@ -20,9 +20,9 @@ from lab.studies.ad_server import host as ad_server_host
 from lab.studies.ad_server import live as ad_server_live
 from lab.studies.ad_server.cases import Cases, Scale, planned_runs
 from lab.studies.ad_server.claims import claims
-from loadgen.ad_clients import AdOrder
-from loadgen.attempt_log import AttemptLog, read_attempts, read_metadata
-from loadgen.attempts import Attempt
+from loadgen.customers.ad_clients import AdOrder
+from loadgen.records.attempt_log import AttemptLog, read_attempts, read_metadata
+from loadgen.records.attempts import Attempt
 from runtime.settings import REPOSITORY
 from tests.waiting import until
 

@@ -1,0 +1,253 @@
+"""A customer's browser: one connection, cookies, and a patience that ends in a real close.
+
+The browser sends one request and reports the outcome of the attempt. It keeps its connection alive
+between pages and closes it at once when the customer leaves. It never repeats a request by itself,
+as connection pools do, so client and gateway count the same attempts. Durations are real seconds.
+"""
+
+from dataclasses import dataclass
+
+import gevent
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from loadgen.customers.connection import (
+    Connected,
+    Connection,
+    HostError,
+    NotConnectedError,
+    ShopAddress,
+    why,
+)
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.records.connection_log import ConnectionKind
+
+__all__ = ["Browser", "Fetched", "HostError", "ShopAddress"]
+
+_READ_BYTES = 65536
+_VERDICTS = {"dropped": AttemptOutcome.DROPPED, "rejected": AttemptOutcome.REJECTED}
+
+
+@dataclass(slots=True)
+class Fetched:
+    """The result of one attempt. `body` is empty unless the outcome is `completed`."""
+
+    outcome: AttemptOutcome
+    status: int = 0
+    request_id: str = ""
+    body: bytes = b""
+    reason: str = ""
+    was_idle: bool = False
+    """True if a kept connection ended before any byte came: the server had closed it meanwhile."""
+
+
+class _Parts:
+    """The parts of one response that have come; an interim response (1xx) gives way to the next."""
+
+    __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.body = bytearray()
+        self.is_head_complete = self.is_complete = self.keeps_alive = False
+        self.parser: HttpResponseParser | None = None
+        """While it parses: no cycle of references is left for the garbage collector."""
+
+    def on_message_begin(self) -> None:
+        self.fields.clear()
+        self.is_head_complete = self.is_complete = self.keeps_alive = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.fields.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        self.is_head_complete = True
+
+    def on_body(self, data: bytes) -> None:
+        self.body += data
+
+    def on_message_complete(self) -> None:
+        assert self.parser is not None
+        self.keeps_alive = self.parser.should_keep_alive()  # the parser forgets it right after this
+        self.is_complete = True
+
+
+class _Response:
+    """One response to a request that is not HEAD."""
+
+    __slots__ = ("_parser", "_parts")
+
+    def __init__(self) -> None:
+        self._parts = _Parts()
+        self._parser = HttpResponseParser(self._parts)
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes of the connection, none at its end. Raises HttpParserError."""
+        self._parts.parser = self._parser
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            raise HttpParserError("the server wants another protocol") from None
+        finally:
+            self._parts.parser = None
+        if not data and self._parts.is_head_complete and not self._has_length():
+            self._parts.is_complete = True
+
+    def _has_length(self) -> bool:
+        """Return whether the head gives the body's end; without it the body ends with the
+        connection."""
+        return any(
+            name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields
+        )
+
+    def is_final(self) -> bool:
+        """Return True when the whole response came; interim ones (1xx) do not count."""
+        return self._parts.is_complete and self._parser.get_status_code() >= 200
+
+    def status(self) -> int:
+        """Return the status; 0 until the head has come."""
+        return self._parser.get_status_code() if self._parts.is_head_complete else 0
+
+    def should_close(self) -> bool:
+        """Return whether the connection must close after this response."""
+        return not self._parts.keeps_alive
+
+    def body(self) -> bytes:
+        """Return the body without its framing."""
+        return bytes(self._parts.body)
+
+    def values(self, name: bytes) -> list[str]:
+        """Return the values of all fields with this name."""
+        return [value.decode("latin-1") for one, value in self._parts.fields if one == name]
+
+    def value(self, name: bytes) -> str:
+        """Return the first value of a field; empty if there is none."""
+        return next(iter(self.values(name)), "")
+
+
+class Browser:
+    """One customer's connection and cookies."""
+
+    __slots__ = ("_connection", "_fixed", "_origin", "cookies")
+
+    def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
+        """Make a browser without a connection; it calls `connected` after every attempt
+        to connect."""
+        self._connection = Connection(address, connected)
+        self.cookies: dict[str, str] = {}
+        self._origin = f"{address.scheme}://{address.host_field}"
+        self._fixed = (
+            f"Host: {address.host_field}\r\n"
+            "User-Agent: Mozilla/5.0 (compatible; DoorbusterCustomer/1.0)\r\n"
+            "Accept: text/html, image/svg+xml\r\nAccept-Language: en\r\n"
+        )
+
+    def close(self) -> None:
+        """Leave: close the connection now, whatever is still under way."""
+        self._connection.close()
+
+    def fetch(
+        self, method: str, path: str, form: str | None, attempt: int, patience_s: float
+    ) -> Fetched:
+        """Request `path` and wait at most `patience_s` real seconds; `inf` waits for ever.
+
+        `form` is the URL-encoded form of a POST. The patience covers connecting (the TLS handshake
+        included), sending and the whole response; when it ends the connection is closed at once.
+        The method never raises for what the other side does: every way to end is an outcome.
+        """
+        request = self._request(method, path, form, attempt)
+        timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None
+        if timeout is not None:
+            timeout.start()
+        try:
+            return self._exchange(request)
+        except gevent.Timeout as ended:
+            if ended is not timeout:
+                self.close()
+                raise
+            self._connection.give_up()
+            return Fetched(AttemptOutcome.TIMED_OUT)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            if timeout is not None:
+                timeout.close()
+
+    def _request(self, method: str, path: str, form: str | None, attempt: int) -> bytes:
+        head = f"{method} {path} HTTP/1.1\r\n{self._fixed}X-Doorbuster-Attempt: {attempt}\r\n"
+        if self.cookies:
+            pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+            head += f"Cookie: {pairs}\r\n"
+        if form is None:
+            return f"{head}\r\n".encode("latin-1")
+        body = form.encode("ascii")
+        head += (
+            f"Origin: {self._origin}\r\n"
+            "Content-Type: application/x-www-form-urlencoded\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode("latin-1") + body
+
+    def _exchange(self, request: bytes) -> Fetched:
+        connection = self._connection
+        kept = connection.is_kept()
+        if not kept:
+            try:
+                connection.open()
+            except NotConnectedError as error:
+                refused = error.kind is ConnectionKind.REFUSED
+                outcome = AttemptOutcome.REFUSED if refused else AttemptOutcome.FAILED
+                return Fetched(outcome, reason=str(error))
+        response = _Response()
+        answered = False
+        try:
+            connection.send(request)
+            while not response.is_final():
+                data = connection.receive(_READ_BYTES)
+                answered = answered or bool(data)
+                response.feed(data)
+                if not data and not response.is_final():
+                    self.close()
+                    lost = self._lost(response, "the connection was closed before the page ended")
+                    lost.was_idle = kept and not answered
+                    return lost
+        except HttpParserError as error:
+            self.close()
+            return self._lost(response, f"not HTTP or cut short: {error}")
+        except OSError as error:
+            self.close()
+            if not (kept or answered or connection.is_secure):
+                # The kernel accepted the connection; it was reset before any byte came.
+                return Fetched(AttemptOutcome.REFUSED, reason=why(error))
+            lost = self._lost(response, why(error))
+            lost.was_idle = kept and not answered
+            return lost
+        if response.should_close():
+            self.close()
+        self._keep_cookies(response)
+        return _judge(response)
+
+    @staticmethod
+    def _lost(response: _Response, reason: str) -> Fetched:
+        request_id = response.value(b"x-request-id")
+        return Fetched(AttemptOutcome.FAILED, response.status(), request_id, reason=reason)
+
+    def _keep_cookies(self, response: _Response) -> None:
+        for line in response.values(b"set-cookie"):
+            pair, _, attributes = line.partition(";")
+            name, _, value = pair.partition("=")
+            if not value.strip('" ') or "max-age=0" in attributes.lower():
+                self.cookies.pop(name.strip(), None)
+            else:
+                self.cookies[name.strip()] = value.strip()
+
+
+def _judge(response: _Response) -> Fetched:
+    status = response.status()
+    request_id = response.value(b"x-request-id")
+    if 200 <= status < 300:
+        return Fetched(AttemptOutcome.COMPLETED, status, request_id, response.body())
+    verdict = _VERDICTS.get(response.value(b"x-doorbuster-verdict"))
+    if status == 503 and verdict is not None:
+        return Fetched(verdict, status, request_id)
+    return Fetched(AttemptOutcome.FAILED, status, request_id, reason=f"HTTP status {status}")

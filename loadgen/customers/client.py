@@ -1,0 +1,64 @@
+"""One client process of the Connection Sentry: one request after another, until time is up.
+
+The module has a client's behaviour between its start and its end (section 4.2).
+"""
+
+from functools import partial
+
+from loadgen.customers.browser import ShopAddress
+from loadgen.customers.client_pages import ClientPages, judge
+from loadgen.customers.visitor import Errand, Visitor, Witness, ended_s
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.schedule import RunClock
+from loadgen.workload.clients import Clients
+
+
+class ClientProcess:
+    """The client with one number; `run` plays it in the calling greenlet.
+
+    Its cookies last as long as the client. Its connection does too, unless the client leaves a
+    request or the other side closes it.
+    """
+
+    def __init__(
+        self,
+        client: int,
+        clients: Clients,
+        pages: ClientPages,
+        address: ShopAddress,
+        clock: RunClock,
+        witness: Witness,
+    ) -> None:
+        self._client = client
+        self._clients = clients
+        self._pages = pages
+        self._visitor = Visitor(client, address, clock, witness)
+        self._clock = clock
+
+    def run(self, until_s: float) -> None:
+        """Send requests until `until_s`, paper seconds since the run's start.
+
+        The client waits for a request that is under way at that time, as long as its patience
+        lasts. A reload is a new request.
+        """
+        turn = self._clients.first(self._client)
+        due_s = turn.pause_s
+        try:
+            while self._begins(due_s, until_s):
+                page = self._clients.page(self._client, turn.step)
+                patience_s = self._clients.patience_s(self._client, turn.step, turn.attempt)
+                attempt = self._visitor.ask(
+                    Errand(turn.step, page, turn.attempt, due_s, patience_s),
+                    self._pages.request(page, self._client, turn.step),
+                    partial(judge, page),
+                )
+                left = attempt.outcome == AttemptOutcome.TIMED_OUT
+                turn = self._clients.after(self._client, turn.step, turn.attempt, left)
+                due_s = ended_s(attempt) + turn.pause_s
+        finally:
+            self._visitor.leave()
+
+    def _begins(self, due_s: float, until_s: float) -> bool:
+        """Wait for `due_s`; return False if the request would begin after the run's end."""
+        self._clock.sleep_until(min(due_s, until_s))
+        return due_s < until_s and self._clock.now_s() < until_s

@@ -1,0 +1,91 @@
+"""The requests of a Connection Sentry client, and the check of their answers.
+
+The paper's clients replay a trace, so they follow no links. Here each request is drawn by itself:
+two runs of a seed send the same requests, whatever the answers were. Nothing is cached; a client
+requests a cover each time it needs one.
+"""
+
+from urllib.parse import urlencode
+
+from loadgen.customers.shop_pages import (
+    BOOK_LINK,
+    CATEGORY_LINK,
+    SEARCH_WORDS,
+    PageRequest,
+    WrongPageError,
+)
+from loadgen.workload.clients import place
+from loadgen.workload.draws import stream_key, uniform
+
+CATEGORIES = (
+    "literary-fiction",
+    "crime",
+    "science-fiction",
+    "fantasy",
+    "romance",
+    "historical-fiction",
+    "thriller",
+    "young-adult",
+    "children",
+    "poetry",
+    "history",
+    "biography",
+    "popular-science",
+    "computing",
+    "business",
+    "cooking",
+    "travel",
+    "art-and-design",
+    "nature-and-gardening",
+    "philosophy",
+)
+"""The shop's categories, as `/browse/<category>/` names them."""
+
+BOOKS = 1000
+"""The number of books in every catalogue, of any size; their ids are 1 to 1000."""
+
+_COVER = b"<svg"
+
+
+class ClientPages:
+    """The requests of all clients of one seed, with the same addresses as the clients'
+    other draws."""
+
+    def __init__(self, seed: int) -> None:
+        self._key = stream_key(seed, "client pages")
+
+    def request(self, page: str, client: int, step: int) -> PageRequest:
+        """Return the client's request number `step`, for a page of type `page` (Br-1 to Br-4,
+        `file`).
+
+        A reload sends the same request again.
+        """
+        draw = uniform(self._key, place(client, step))
+        if page == "Br-1":
+            path = "/"
+        elif page == "Br-2":
+            path = f"/browse/{CATEGORIES[int(draw * len(CATEGORIES))]}/"
+        elif page == "Br-3":
+            words = SEARCH_WORDS[int(draw * len(SEARCH_WORDS))]
+            path = "/search/?" + urlencode({"q": words})
+        else:
+            book = 1 + int(draw * BOOKS)
+            path = f"/books/{book}/" if page == "Br-4" else f"/covers/{book}.svg"
+        return PageRequest("GET", path)
+
+
+def judge_cover(body: bytes) -> None:
+    """Raise `WrongPageError` when `body` is not the picture of a cover."""
+    if not body.lstrip().startswith(_COVER):
+        raise WrongPageError("no cover, which is an SVG image")
+
+
+def judge(page: str, body: bytes) -> None:
+    """Raise `WrongPageError` when `body` is not a page of type `page`."""
+    if page == "file":
+        judge_cover(body)
+    elif page in ("Br-1", "Br-4"):
+        if not CATEGORY_LINK.search(body):
+            raise WrongPageError("no category to browse")
+    elif not BOOK_LINK.search(body):
+        raise WrongPageError("no book on the page")

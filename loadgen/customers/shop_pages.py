@@ -1,0 +1,145 @@
+"""The requests of a walk through the page types, and the check of the pages that come.
+
+The module sees the table *The eight pages* of docs/shop.md from the customer's side: the category,
+words and book that a session requests, the form it sends, and the signs of a right page.
+"""
+
+import re
+from itertools import pairwise
+from random import Random
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from common.page_types import PAGE_TYPES
+from loadgen.customers.forms import Form, find_form
+
+ACCOUNTS = 1000
+"""The number of seeded accounts: session i shops as `customer-%04d` of (i mod 1000) + 1."""
+
+SEARCH_WORDS = (
+    "detective",
+    "history",
+    "letters",
+    "night",
+    "photograph",
+    "secret",
+    "spring",
+    "stolen",
+    "story",
+    "street",
+)
+"""Words of titles and descriptions of the seeded catalogue; each finds several pages of books."""
+
+CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
+_NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
+"""The form of the next page, which a right transaction page has."""
+
+_ORDER_PLACED = b'id="order-number"'
+_TOTAL = re.compile(rb'class="sum"><span>Total</span> <strong>[^\d<]*([\d,]+)\.(\d\d)<')
+CATEGORY_LINK = re.compile(rb'href="(/browse/[^"/?#]+/)"')
+BOOK_LINK = re.compile(rb'href="(/books/\d+/)"')
+_COVER = re.compile(rb'<img [^>]*?src="(/covers/\d+\.svg)"')
+_END_OF_ENTRY = b"</li>"
+_OUT_OF_STOCK = b'class="gone"'
+
+_TYPED = {
+    "street": "1 Long Lane",
+    "city": "Mumbai",
+    "postal_code": "400 076",
+    "country": "IN",
+    "card_name": "A Customer",
+    "card_number": "4242 4242 4242 4242",
+    "card_expiry": "12/39",
+    "card_code": "123",
+}
+"""The customers' entries in the forms; the shop fills in their full name itself."""
+
+
+class PageRequest(NamedTuple):
+    """One request, which every attempt of a step sends unchanged."""
+
+    method: str
+    path: str
+    form: str | None = None
+
+
+class WrongPageError(Exception):
+    """A page without what a customer needs of it; one line names what is missing."""
+
+
+class Shopper:
+    """The clicks and entries of one customer, drawn from the session's random stream."""
+
+    def __init__(self, seed: int, session: int, user: str, password: str) -> None:
+        """Make a customer; `user` is a format such as `customer-%04d`."""
+        self._rng = Random(f"{seed}/shop/{session}")
+        self._typed = {
+            "username": user % (session % ACCOUNTS + 1),
+            "password": password,
+            **_TYPED,
+        }
+        self._categories: list[bytes] = []
+        self._books: list[bytes] = []
+        self._form: Form | None = None
+
+    def request(self, page: str) -> PageRequest:
+        """Return the request for the next page of the walk; pages seen before supply links and
+        forms."""
+        if page == "Br-1":
+            return PageRequest("GET", "/")
+        if page == "Br-2":
+            return PageRequest("GET", self._rng.choice(self._categories).decode("ascii"))
+        if page == "Br-3":
+            return PageRequest(
+                "GET", "/search/?" + urlencode({"q": self._rng.choice(SEARCH_WORDS)})
+            )
+        if page == "Br-4":
+            return PageRequest("GET", self._rng.choice(self._books).decode("ascii"))
+        assert self._form is not None
+        return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
+
+    def read(self, page: str, body: bytes, following: str | None) -> None:
+        """Read from a page that came what the walk needs next.
+
+        Raises `WrongPageError` when it is missing: the page then counts as failed.
+        """
+        if page in ("Br-1", "Br-4") and following == "Br-2":
+            self._categories = _some(CATEGORY_LINK.findall(body), "no category to browse")
+        elif page in ("Br-2", "Br-3") and following == "Br-4":
+            self._books = _some(_books_in_stock(body), "no book in stock on the page")
+        elif page == "Br-4" and following == "Tr-1":
+            self._form = _form(body, CHECKOUT["Tr-1"])
+        elif page in _NEXT_FORM:
+            self._form = _form(body, _NEXT_FORM[page])
+        elif page == "Tr-4" and _ORDER_PLACED not in body:
+            raise WrongPageError("the order is not confirmed")
+
+
+def paid_cents(body: bytes) -> int:
+    """Return the total that the confirm page shows, in cents; 0 where it shows none."""
+    found = _TOTAL.search(body)
+    return int(found[1].replace(b",", b"") + found[2]) if found else 0
+
+
+def covers(body: bytes) -> list[str]:
+    """Return the addresses of the covers that a page shows, each once, in the order of the page."""
+    return list(dict.fromkeys(link.decode("ascii") for link in _COVER.findall(body)))
+
+
+def _books_in_stock(body: bytes) -> list[bytes]:
+    """Return the links of the entries in stock; customers do not click on the others."""
+    entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
+    return [link for entry in entries for link in BOOK_LINK.findall(entry)]
+
+
+def _some(links: list[bytes], missing: str) -> list[bytes]:
+    if not links:
+        raise WrongPageError(missing)
+    return sorted(set(links))
+
+
+def _form(body: bytes, action: str) -> Form:
+    form = find_form(body, action)
+    if form is None:
+        raise WrongPageError(f"no form to {action}")
+    return form

@@ -1,0 +1,122 @@
+"""A browser of one customer or client, and the rows of its attempts.
+
+A visitor makes one attempt: it sends the request, waits as long as the patience lasts, judges the
+page that came, and reports the attempt to the observers.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from loadgen.customers.browser import Browser, Fetched, ShopAddress
+from loadgen.customers.shop_pages import PageRequest, WrongPageError
+from loadgen.records.attempts import Attempt, AttemptOutcome
+from loadgen.records.connection_log import ConnectionKind, OpenedConnection
+from loadgen.schedule import RunClock
+
+
+class Witness(Protocol):
+    """A callback for every attempt as it ends; `fetched` is None for a page never requested."""
+
+    def __call__(
+        self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
+    ) -> None: ...
+
+
+class ConnectionWitness(Protocol):
+    """A callback for every connection, as its opening ends."""
+
+    def __call__(self, connection: OpenedConnection, /) -> None: ...
+
+
+Judge = Callable[[bytes], None]
+"""A check of a page that came; it raises `WrongPageError` for a wrong page."""
+
+
+class Errand(NamedTuple):
+    """One attempt to make; times in paper seconds."""
+
+    step: int
+    page: str
+    attempt: int
+    due_s: float
+    patience_s: float
+
+
+class Visitor:
+    """One browser and the rows of its attempts, which have `session` as their number."""
+
+    def __init__(
+        self,
+        session: int,
+        address: ShopAddress,
+        clock: RunClock,
+        witness: Witness,
+        connections: ConnectionWitness | None = None,
+    ) -> None:
+        self._session = session
+        self._browser = Browser(address, self._connected if connections else None)
+        self._clock = clock
+        self._witness = witness
+        self._connections = connections
+        self.met_idle_connection = False
+        """True if the newest attempt was lost to a connection that the server had closed."""
+
+    def leave(self) -> None:
+        """Close the connection, whatever is still under way."""
+        self._browser.close()
+
+    def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
+        """Make the attempt now, however late that is; `judge` checks a page that came.
+
+        A page for which `judge` raises `WrongPageError` counts as failed.
+        """
+        started_s = self._clock.now_s()
+        fetched = self._browser.fetch(
+            request.method,
+            request.path,
+            request.form,
+            errand.attempt,
+            self._clock.real_s(errand.patience_s),
+        )
+        finished_s = self._clock.now_s()
+        self.met_idle_connection = fetched.was_idle
+        if fetched.outcome is AttemptOutcome.COMPLETED:
+            try:
+                judge(fetched.body)
+            except WrongPageError as error:
+                fetched.outcome = AttemptOutcome.FAILED
+                fetched.reason = f"wrong page: {error}"
+        attempt = Attempt(
+            self._session,
+            errand.step,
+            errand.page,
+            errand.attempt,
+            errand.due_s,
+            started_s,
+            finished_s,
+            errand.patience_s,
+            fetched.outcome.value,
+            fetched.status,
+            fetched.request_id,
+        )
+        self._witness(attempt, request, fetched)
+        return attempt
+
+    def _connected(self, kind: ConnectionKind, took_s: float) -> None:
+        assert self._connections is not None
+        handshake_s = took_s * self._clock.time_scale
+        opened_s = self._clock.now_s() - handshake_s
+        self._connections(OpenedConnection(self._session, opened_s, kind.value, handshake_s))
+
+
+def ended_s(attempt: Attempt) -> float:
+    """Return the time from which the attempt's successor is due, paper seconds.
+
+    A customer whose patience ended left at that time, however late this process woke up.
+    """
+    assert attempt.started_s is not None
+    assert attempt.finished_s is not None
+    assert attempt.patience_s is not None
+    if attempt.outcome == AttemptOutcome.TIMED_OUT:
+        return attempt.started_s + attempt.patience_s
+    return attempt.finished_s

@@ -1,0 +1,85 @@
+"""The attempts of a run as the file `attempts.parquet`.
+
+Load generator and simulator write it, the lab reads it.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.records.rows import (
+    RowLog,
+    RowsFileError,
+    distinct,
+    metadata_of,
+    read_rows,
+    require_known,
+    require_schema,
+)
+
+SCHEMA = pa.schema(
+    [
+        pa.field("session", pa.int32(), nullable=False),
+        pa.field("step", pa.int16(), nullable=False),
+        pa.field("page", pa.string(), nullable=False),
+        pa.field("attempt", pa.int16(), nullable=False),
+        pa.field("intended_s", pa.float64()),
+        pa.field("started_s", pa.float64()),
+        pa.field("finished_s", pa.float64()),
+        pa.field("patience_s", pa.float64()),
+        pa.field("outcome", pa.string(), nullable=False),
+        pa.field("status", pa.int16(), nullable=False),
+        pa.field("request_id", pa.string(), nullable=False),
+    ]
+)
+
+
+class AttemptsFileError(RowsFileError):
+    """A file that is not an `attempts.parquet`; the message is one line and names the file."""
+
+
+class AttemptLog(RowLog):
+    """The attempts of a run; attempts with equal session, step and number keep their order."""
+
+    schema = SCHEMA
+    order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
+
+    def outcomes_between(self, first_s: float, last_s: float) -> Counter[str]:
+        """Count the attempts that ended in [first_s, last_s), paper seconds, by outcome."""
+        return Counter(
+            outcome
+            for outcome, finished_s in zip(
+                self.column("outcome"), self.column("finished_s"), strict=True
+            )
+            if finished_s is not None and first_s <= finished_s < last_s
+        )
+
+
+def read_attempts(path: Path) -> pa.Table:
+    """Return the table of an `attempts.parquet`.
+
+    Raises `AttemptsFileError` when the file is missing, not Parquet, of another schema, or holds
+    unknown outcomes.
+    """
+    try:
+        table = read_rows(path, SCHEMA)
+        outcomes = table.column("outcome").unique().to_pylist()
+        require_known(path, "outcome", outcomes, list(AttemptOutcome))
+    except RowsFileError as error:
+        raise AttemptsFileError(str(error)) from None
+    return table
+
+
+def require_attempts(path: Path) -> None:
+    """Raise RowsFileError for another schema or unknown outcomes; the file is read
+    piece by piece."""
+    require_schema(path, SCHEMA)
+    require_known(path, "outcome", distinct(path, "outcome"), list(AttemptOutcome))
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Return the writer's metadata of the run. Raises as `read_attempts` does."""
+    return metadata_of(read_attempts(path))

@@ -1,0 +1,67 @@
+"""The connection schema: one row per opening of a connection in a partly-open run.
+
+All times are paper seconds; `opened_s` counts from the run's start.
+"""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from loadgen.records.rows import RowLog, read_rows, require_known
+
+
+class ConnectionKind(StrEnum):
+    """The result of opening a connection, as the customer sees it."""
+
+    NEW = "new"  # a full handshake; over plain HTTP every connection
+    RESUMED = "resumed"  # the handshake resumed the session of an earlier connection
+    REFUSED = "refused"  # turned away: no TCP connection, a TLS alert, closed in the handshake
+    FAILED = "failed"  # given up by the customer: a wrong certificate, no TLS there, no files here
+    TIMED_OUT = "timed_out"  # patience ended in the handshake
+
+
+class OpenedConnection(NamedTuple):
+    """One row of `connections.parquet`."""
+
+    session: int
+    opened_s: float
+    """The time at which the customer began to connect."""
+    kind: str
+    handshake_s: float
+    """The time from `opened_s` to the end of the handshake, TCP's included, in every outcome."""
+
+
+class ConnectionLog(RowLog):
+    """The connections of a run; those of one session are in the order of their opening."""
+
+    schema = pa.schema(
+        [
+            pa.field("session", pa.int32(), nullable=False),
+            pa.field("opened_s", pa.float64(), nullable=False),
+            pa.field("kind", pa.string(), nullable=False),
+            pa.field("handshake_s", pa.float64(), nullable=False),
+        ]
+    )
+    order = (("session", "ascending"), ("opened_s", "ascending"))
+
+
+def read_connections(path: Path) -> pa.Table:
+    """Return the table of a `connections.parquet`; raises `RowsFileError` for any other file."""
+    table = read_rows(path, ConnectionLog.schema)
+    kinds = table.column("kind").unique().to_pylist()
+    require_known(path, "kind", kinds, list(ConnectionKind))
+    return table
+
+
+def connections_file(attempts_file: Path) -> Path:
+    """Return the file for the connections of a run, next to its attempts.
+
+    It is `connections.parquet` for `attempts.parquet` and `connections-2.parquet` for
+    `attempts-2.parquet`; any other name gets the prefix `connections-`.
+    """
+    name = attempts_file.name
+    if "attempts" in name:
+        return attempts_file.with_name(name.replace("attempts", "connections", 1))
+    return attempts_file.with_name(f"connections-{name}")

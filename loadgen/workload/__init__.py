@@ -1,0 +1,1 @@
+"""The workload model: arrivals, walks, lengths and patience of customers."""

@@ -1,0 +1,202 @@
+"""The Markov chain over the page types: LIFO-Pri's Fig. 1, or another.
+
+The module has the page types, the chain, the exact values that follow from it, and the walks drawn
+from it by quota or by chance. It is pure.
+
+Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
+E-commerce Web Servers*, section 3.2. The paper does not print the transition probabilities; they
+follow from Tables 3 and 4 (docs/loadgen.md shows the working).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from random import Random
+from types import MappingProxyType
+
+from common import page_types
+from loadgen.workload.draws import LONGEST_WALK
+from loadgen.workload.refusals import SessionModelError
+
+PAGES = page_types.NAMES
+"""The page types, section 3.2.1, in the order of the chain."""
+
+LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {page.name: page.leads_to for page in page_types.PAGE_TYPES if page.leads_to}
+)
+"""Fig. 1; the rest of each row to 1 is the probability of the exit."""
+
+MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
+    {page.name: page.mean_execution_s for page in page_types.PAGE_TYPES}
+)
+"""Table 2: mean execution times, waits included."""
+
+FIRST_PAGE = "Br-1"
+CONFIRM_PAGE = "Tr-4"
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A Markov chain over the page types; a session starts at `Br-1` and ends at the exit.
+
+    `transitions[page][following]` is a probability; the rest of a row to 1 is the exit. Raises
+    `SessionModelError` for an unknown page, a probability outside [0, 1], a page whose
+    probabilities add up to more than 1, and a page from which no session ever exits.
+    """
+
+    transitions: Mapping[str, Mapping[str, float]] = field(
+        default_factory=lambda: LIFO_PRI_TRANSITIONS
+    )
+
+    def __post_init__(self) -> None:
+        for page, row in self.transitions.items():
+            _require_page("transitions", page)
+            for following, probability in row.items():
+                _require_page(f"transitions.{page}", following)
+                if not 0 <= probability <= 1:
+                    raise SessionModelError(
+                        f"transitions.{page}.{following}",
+                        f"{probability} is not a probability; give a number from 0 to 1",
+                    )
+            total = sum(_exact(probability) for probability in row.values())
+            if total > 1:
+                raise SessionModelError(
+                    f"transitions.{page}",
+                    f"probabilities add up to {float(total):g}; give at most 1, the rest exits",
+                )
+        exiting = self._pages_that_exit()
+        for page in PAGES:
+            if page not in exiting:
+                raise SessionModelError(
+                    f"transitions.{page}", "no session ever exits from here; leave some to the exit"
+                )
+
+    def row(self, page: str) -> Mapping[str, float]:
+        """Return the transitions from `page`, without the exit."""
+        return self.transitions.get(page, {})
+
+    def visits(self) -> dict[str, float]:
+        """Return the expected requests of each page type per session, if every request succeeds."""
+        return {page: float(count) for page, count in _solve(self._flow_in(), FIRST_PAGE).items()}
+
+    def mean_requests(self) -> float:
+        """Return the expected requests per session, if every one succeeds (2.397 for LIFO-Pri)."""
+        return sum(self.visits().values())
+
+    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
+        """Return the mean execution time of a request, paper seconds (0.2501 for LIFO-Pri, Table
+        2)."""
+        return mean_execution_s(self.visits(), execution_s)
+
+    def probability_of_confirm(self, page: str) -> float:
+        """Return the probability that a session now at `page` reaches Tr-4.
+
+        Table 3 is proportional to it.
+        """
+        _require_page("page", page)
+        flow = {
+            origin: {
+                following: _exact(probability)
+                for following, probability in self.row(origin).items()
+                if origin != CONFIRM_PAGE
+            }
+            for origin in PAGES
+        }
+        # P(page) = sum over following of p * P(following), P(Tr-4) = 1: the same linear system,
+        # read against the arrows.
+        return float(_solve(flow, CONFIRM_PAGE)[page])
+
+    def walk_at(self, place: Fraction | float) -> tuple[str, ...]:
+        """Return the walk at `place` in [0, 1), where each walk is as wide as it is likely.
+
+        A uniform random place gives a random walk; evenly spaced places give a quota sample.
+        """
+        exact = isinstance(place, Fraction)
+        page = FIRST_PAGE
+        walk = [page]
+        while len(walk) < LONGEST_WALK:
+            for following, probability in self.row(page).items():
+                width = _exact(probability) if exact else probability
+                if place < width:
+                    place = place / width
+                    page = following
+                    walk.append(page)
+                    break
+                place = place - width
+            else:
+                break
+        return tuple(walk)
+
+    def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
+        """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
+
+        The count of every beginning of a walk is within one of its expected count. With 1000
+        sessions and LIFO-Pri's chain the file has 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27
+        of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's own file matches its chain
+        exactly, which independent draws do with a probability of about 2e-5.
+        """
+        walks = [self.walk_at(Fraction(2 * i + 1, 2 * sessions)) for i in range(sessions)]
+        rng.shuffle(walks)
+        return tuple(walks)
+
+    def _flow_in(self) -> dict[str, dict[str, Fraction]]:
+        flow: dict[str, dict[str, Fraction]] = {page: {} for page in PAGES}
+        for origin, row in self.transitions.items():
+            for following, probability in row.items():
+                flow[following][origin] = _exact(probability)
+        return flow
+
+    def _pages_that_exit(self) -> set[str]:
+        exiting: set[str] = set()
+        grew = True
+        while grew:
+            grew = False
+            for page in PAGES:
+                if page in exiting:
+                    continue
+                row = self.row(page)
+                leaves = sum(_exact(probability) for probability in row.values()) < 1
+                if leaves or any(p > 0 and following in exiting for following, p in row.items()):
+                    exiting.add(page)
+                    grew = True
+        return exiting
+
+
+def mean_execution_s(
+    visits: Mapping[str, float], execution_s: Mapping[str, float] = MEAN_EXECUTION_S
+) -> float:
+    """Return a request's mean execution time, paper seconds, for `visits` to each page type."""
+    total = sum(count * execution_s[page] for page, count in visits.items())
+    return total / sum(visits.values())
+
+
+def _exact(probability: float) -> Fraction:
+    """Return the decimal number as it was written, not the nearest binary number."""
+    return Fraction(str(probability))
+
+
+def _solve(inflow: Mapping[str, Mapping[str, Fraction]], source: str) -> dict[str, Fraction]:
+    """Solve x[page] = (1 if page is source) + Σ inflow[page][other] × x[other] by elimination."""
+    pages = PAGES
+    rows = [
+        [Fraction(int(page == other)) - inflow[page].get(other, Fraction(0)) for other in pages]
+        + [Fraction(int(page == source))]
+        for page in pages
+    ]
+    for i in range(len(pages)):
+        pivot = next((r for r in range(i, len(pages)) if rows[r][i] != 0), None)
+        if pivot is None:
+            raise SessionModelError(f"transitions.{pages[i]}", "no session ever exits from here")
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        head = rows[i][i]
+        rows[i] = [value / head for value in rows[i]]
+        for r in range(len(pages)):
+            if r != i and rows[r][i] != 0:
+                factor = rows[r][i]
+                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
+    return {page: rows[i][-1] for i, page in enumerate(pages)}
+
+
+def _require_page(field: str, page: str) -> None:
+    if page not in PAGES:
+        raise SessionModelError(field, f"unknown page {page!r}; pages are {', '.join(PAGES)}")

@@ -1,0 +1,236 @@
+"""The closed loop of the Connection Sentry: clients that send requests whatever happens to them.
+
+The clients follow from the model's parameters and a seed: their requests, their think times and
+patience, and what they do when a patience has ended. Load generator and simulator use this same
+module. It is pure: standard library only, no clock, no I/O. All times are paper seconds.
+
+Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
+e-Commerce Services*, section 4.2. The paper has Surge processes in two sets. Those of the control
+set never cancel, and their requests are measured; those of the test set cancel after a patience.
+The paper replays a trace; here each request is drawn independently from the shares of the request
+classes. The paper leaves open the distribution of patience, the think times and what follows on a
+cancelled request; these are this project's choices.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from loadgen.workload import defaults
+from loadgen.workload.draws import exponential, stream_key, uniform
+from loadgen.workload.refusals import SessionModelError, require_positive
+
+ClientSet = Literal["control", "test"]
+
+KIND_PAGE: Mapping[str, str] = MappingProxyType(
+    {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
+)
+"""The page type of each request class of the paper; `file` is outside the eight page types."""
+
+MOST_PER_SET = 1000
+MOST_STEPS = 20_000
+"""The expected requests of one client in a run without any waiting; a log has room for 32,767."""
+MOST_RELOADS = 200
+"""The reloads of one request after which a client goes away; at 0.75 the chance is 1e-25."""
+
+_STEP_BITS = 15
+_ATTEMPT_BITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ClientModel:
+    """The clients' behaviour. Paper seconds.
+
+    Raises `SessionModelError`, naming the field, for values outside the ranges given here.
+    """
+
+    per_set: int = defaults.CONNECTION_SENTRY_PER_SET
+    """Clients in each of the two sets, 1 to 1000."""
+    patience_max_s: float = defaults.CONNECTION_SENTRY_PATIENCE_MAX_S
+    """The patience of the test set is uniform in (0, max]; the control set never leaves."""
+    think_time_mean_s: float = defaults.CONNECTION_SENTRY_THINK_TIME_MEAN_S
+    """Exponential pause before each request, above 0; before a client's first it is uniform
+    between 0 and this, so that clients do not come all at once."""
+    reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
+    """Probability that a client that has left reloads at once; otherwise it goes away."""
+    away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
+    """Mean of the exponential time for which a client stays away before it thinks of another
+    request."""
+    mix: Mapping[str, float] = field(default_factory=lambda: defaults.CONNECTION_SENTRY_MIX)
+    """Weights of the kinds of request (`KIND_PAGE`), not negative; a missing kind is never
+    requested."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.per_set <= MOST_PER_SET:
+            raise SessionModelError(
+                "per_set", f"{self.per_set} is out of range; give 1 to {MOST_PER_SET}"
+            )
+        require_positive("patience_max_s", self.patience_max_s)
+        require_positive("think_time_mean_s", self.think_time_mean_s)
+        if not 0 <= self.reload_probability <= 1:
+            raise SessionModelError(
+                "reload_probability", f"{self.reload_probability} is not a probability; give 0 to 1"
+            )
+        if not (self.away_mean_s >= 0 and math.isfinite(self.away_mean_s)):
+            raise SessionModelError(
+                "away_mean_s", f"{self.away_mean_s} is not a duration; give 0 or more seconds"
+            )
+        # A copy in a fixed order: draws do not depend on the order in which the weights were
+        # written.
+        object.__setattr__(self, "mix", _checked_mix(self.mix))
+
+    def parameters(self) -> dict[str, object]:
+        """Return all parameters by name, JSON-ready."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)} | {
+            "mix": dict(self.mix)
+        }
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "ClientModel":
+        """Return the model that `parameters` described."""
+        return cls(**given)
+
+    def shares(self) -> dict[str, float]:
+        """Return the share of each kind among the requests; the shares add up to 1."""
+        total = math.fsum(self.mix.values())
+        return {kind: weight / total for kind, weight in self.mix.items() if weight}
+
+    def require_duration(self, duration_s: float) -> None:
+        """Raise `SessionModelError` if a run of `duration_s` paper seconds is too long.
+
+        A client makes at most one request per think time. Reloads count as attempts, not as
+        requests. An average of `MOST_STEPS` requests leaves room for chance.
+        """
+        require_positive("duration_s", duration_s)
+        longest_s = MOST_STEPS * self.think_time_mean_s
+        if duration_s > longest_s:
+            raise SessionModelError(
+                "duration_s",
+                f"{duration_s:g}: with a think time of {self.think_time_mean_s:g} s "
+                f"give at most {longest_s:g} s",
+            )
+
+
+class Turn(NamedTuple):
+    """A client's next step: a request, after a pause."""
+
+    step: int
+    """Number of the client's request, from 0."""
+    attempt: int
+    """Number of the attempt, from 1; an attempt above 1 is a reload of the same request."""
+    pause_s: float
+    """Pause since the last request ended, or since the run's start for the first; 0 for
+    a reload."""
+
+
+class Clients:
+    """The clients of one seed: the same ones in every run, whatever happens to them.
+
+    Clients 0 … `per_set` − 1 are the control set, the others the test set. Each concern has a
+    separate random stream, and a draw is addressed by client, step and attempt: the second attempt
+    of client 12 at its fifth request has one patience in every run.
+    """
+
+    __slots__ = (
+        "_away_key",
+        "_bounds",
+        "_kind_key",
+        "_kinds",
+        "_patience_key",
+        "_reload_key",
+        "_think_key",
+        "count",
+        "model",
+        "seed",
+    )
+
+    def __init__(self, model: ClientModel, seed: int) -> None:
+        self.model = model
+        self.seed = seed
+        self.count = 2 * model.per_set
+        """Clients in both sets."""
+        self._kind_key = stream_key(seed, "client kinds")
+        self._think_key = stream_key(seed, "client think times")
+        self._patience_key = stream_key(seed, "client patience")
+        self._reload_key = stream_key(seed, "client reloads")
+        self._away_key = stream_key(seed, "client absences")
+        # Kinds without weight have no place among the bounds, so that no draw can hit them.
+        self._kinds = tuple(model.shares())
+        self._bounds = tuple(accumulate(model.shares().values()))[:-1]
+
+    def set_of(self, client: int) -> ClientSet:
+        """Return the set of `client` (from 0)."""
+        return "control" if client < self.model.per_set else "test"
+
+    def kind(self, client: int, step: int) -> str:
+        """Return the class of the client's request number `step` (from 0), a key of `KIND_PAGE`."""
+        draw = uniform(self._kind_key, place(client, step))
+        return self._kinds[bisect_right(self._bounds, draw)]
+
+    def page(self, client: int, step: int) -> str:
+        """Return the page type of that request: Br-1 to Br-4, or `file`."""
+        return KIND_PAGE[self.kind(client, step)]
+
+    def think_time_s(self, client: int, step: int) -> float:
+        """Return the pause before request `step`; before the first, since the run's start."""
+        draw = uniform(self._think_key, place(client, step))
+        mean_s = self.model.think_time_mean_s
+        return draw * mean_s if step == 0 else exponential(draw, mean_s)
+
+    def patience_s(self, client: int, step: int, attempt: int) -> float:
+        """Return the patience of this attempt (from 1); `inf` in the control set."""
+        if self.set_of(client) == "control":
+            return math.inf
+        draw = uniform(self._patience_key, place(client, step, attempt))
+        return (1 - draw) * self.model.patience_max_s
+
+    def reloads(self, client: int, step: int, attempt: int) -> bool:
+        """Return whether the client, having left attempt `attempt`, sends the same
+        request again."""
+        if attempt > MOST_RELOADS:
+            return False
+        draw = uniform(self._reload_key, place(client, step, attempt))
+        return draw < self.model.reload_probability
+
+    def away_s(self, client: int, step: int) -> float:
+        """Return how long the client stays away when it gives request `step` up."""
+        draw = uniform(self._away_key, place(client, step))
+        return exponential(draw, self.model.away_mean_s)
+
+    def first(self, client: int) -> Turn:
+        """Return the client's first turn."""
+        return Turn(0, 1, self.think_time_s(client, 0))
+
+    def after(self, client: int, step: int, attempt: int, left: bool) -> Turn:
+        """Return the turn after an attempt that has ended; `left` is True if its patience ended.
+
+        A client that left reloads at once, or goes away and then thinks of the next request. An
+        attempt that ended in any other way, even in an error, is followed by the next request after
+        the think time.
+        """
+        if left and self.reloads(client, step, attempt):
+            return Turn(step, attempt + 1, 0.0)
+        away_s = self.away_s(client, step) if left else 0.0
+        return Turn(step + 1, 1, away_s + self.think_time_s(client, step + 1))
+
+
+def place(client: int, step: int, attempt: int = 0) -> int:
+    """Return a separate position for each draw; `step` below 32,768, `attempt` below 256."""
+    return ((client << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
+
+
+def _checked_mix(mix: Mapping[str, float]) -> dict[str, float]:
+    for kind, weight in mix.items():
+        if kind not in KIND_PAGE:
+            raise SessionModelError(
+                "mix", f"unknown kind {kind!r}; kinds are {', '.join(KIND_PAGE)}"
+            )
+        if not (weight >= 0 and math.isfinite(weight)):
+            raise SessionModelError(f"mix.{kind}", f"{weight} is not a weight; give 0 or more")
+    if not any(mix.values()):
+        raise SessionModelError("mix", "no kind has a weight above 0; give at least one")
+    return {kind: mix[kind] for kind in KIND_PAGE if kind in mix}

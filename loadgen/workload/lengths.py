@@ -1,0 +1,186 @@
+"""Sessions known by their length alone, as in SBAC: a number of requests, whatever the pages.
+
+The distributions of session lengths, their exact moments, and the walk of a given length.
+
+Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management
+of Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes
+of sessions at a real shop). The paper does not say how an exponential number becomes a whole number
+of requests; both readings are here.
+"""
+
+import math
+from bisect import bisect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate, cycle, islice
+from typing import Any, Literal, NamedTuple, get_args
+
+from loadgen.workload.chain import FIRST_PAGE, MEAN_EXECUTION_S, mean_execution_s
+from loadgen.workload.draws import LONGEST_WALK, exponential
+from loadgen.workload.refusals import SessionModelError
+
+LengthKind = Literal["geometric", "exponential"]
+
+_SHARES_TOLERANCE = 1e-9
+
+_LONGEST = (FIRST_PAGE, *islice(cycle(("Br-2", "Br-4")), LONGEST_WALK - 1))
+"""The longest walk without an aim: a category, a book, another category, and so on. Each page
+follows from the page before it."""
+
+
+class LengthClass(NamedTuple):
+    """One class of sessions: `share` of all, `mean` requests each."""
+
+    name: str
+    share: float
+    mean: float
+
+
+SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.817, 28.2))
+"""Lengths of sessions that bought something and of those that did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLengths:
+    """The distribution of a session's requests: one mean for all, or a mixture of classes.
+
+    `geometric`: P(L = n) = (1 − 1/m)^(n−1) / m, mean m exactly. `exponential`: L = max(1, round(X))
+    with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), a little
+    above m.
+
+    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m): 7e-25 for a
+    mean of 73.6, less than the 53 bits of a draw can show.
+
+    Raises `SessionModelError`, naming the field, for:
+
+    - an unknown kind,
+    - both or neither of `mean` and `mixture`,
+    - shares that do not add up to 1, and names that occur twice,
+    - means out of range: 1 to 4096 requests for `geometric`, above 0 to 4096 for `exponential`.
+    """
+
+    kind: LengthKind = "geometric"
+    mean: float | None = None
+    """Requests per session, of the distribution before rounding."""
+    mixture: tuple[LengthClass, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(LengthKind):
+            raise SessionModelError(
+                "kind", f"{self.kind!r} is unknown; give geometric, exponential"
+            )
+        if self.mean is not None:
+            if self.mixture:
+                raise SessionModelError("mixture", "give either a mean or a mixture, not both")
+            self._require_mean("mean", self.mean)
+        elif not self.mixture:
+            raise SessionModelError("mean", "is missing; give a mean or a mixture")
+        for entry in self.mixture:
+            self._require_mean(f"mixture.{entry.name}.mean", entry.mean)
+            if not 0 < entry.share <= 1:
+                raise SessionModelError(
+                    f"mixture.{entry.name}.share", f"{entry.share}: give above 0, at most 1"
+                )
+        names = [entry.name for entry in self.mixture]
+        if len(set(names)) < len(names):
+            raise SessionModelError("mixture", f"a name occurs twice: {', '.join(names)}")
+        total = math.fsum(entry.share for entry in self.mixture)
+        if self.mixture and abs(total - 1) > _SHARES_TOLERANCE:
+            raise SessionModelError("mixture", f"shares add up to {total:g}; make them 1")
+
+    def classes(self) -> tuple[LengthClass, ...]:
+        """Return the mixture; without one, a single class of all sessions."""
+        if self.mean is not None:
+            return (LengthClass("all", 1.0, self.mean),)
+        return self.mixture
+
+    def at_least(self, length: int) -> float:
+        """Return the probability of `length` requests or more, for `length` up to
+        `LONGEST_WALK`."""
+        if length <= 1:
+            return 1.0
+        if self.kind == "geometric":
+            return math.fsum(c.share * (1 - 1 / c.mean) ** (length - 1) for c in self.classes())
+        return math.fsum(c.share * math.exp((0.5 - length) / c.mean) for c in self.classes())
+
+    def visits(self) -> dict[str, float]:
+        """Return the expected requests of each page type per session, if every request succeeds.
+
+        The value is exact: the sum of the probabilities of reaching each step.
+        """
+        reached = [self.at_least(step + 1) for step in range(LONGEST_WALK)]
+        return {
+            FIRST_PAGE: reached[0],
+            _LONGEST[1]: math.fsum(reached[1::2]),
+            _LONGEST[2]: math.fsum(reached[2::2]),
+        }
+
+    def mean_requests(self) -> float:
+        """Return the expected requests per session, if every request succeeds."""
+        return math.fsum(self.visits().values())
+
+    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
+        """Return the mean execution time of a request, paper seconds."""
+        return mean_execution_s(self.visits(), execution_s)
+
+    def parameters(self) -> dict[str, object]:
+        """Return all parameters by name, JSON-ready, with only the one of `mean` and `mixture` in
+        use."""
+        if self.mean is not None:
+            return {"kind": self.kind, "mean": self.mean}
+        return {"kind": self.kind, "mixture": [entry._asdict() for entry in self.mixture]}
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "SessionLengths":
+        """Return the lengths that `parameters` described."""
+        mixture = tuple(LengthClass(**part) for part in given.get("mixture", ()))
+        return cls(given["kind"], given.get("mean"), mixture)
+
+    def _require_mean(self, field: str, mean: float) -> None:
+        lowest_fits = mean >= 1 if self.kind == "geometric" else mean > 0
+        if not (lowest_fits and mean <= LONGEST_WALK):
+            low = "1" if self.kind == "geometric" else "above 0"
+            raise SessionModelError(field, f"{mean}: give {low} to {LONGEST_WALK} requests")
+
+
+class LengthLaw:
+    """The classes and lengths of a distribution by their place in it, calculated once."""
+
+    __slots__ = ("_offset", "_scales", "_uppers")
+
+    def __init__(self, lengths: SessionLengths) -> None:
+        classes = lengths.classes()
+        self._uppers = list(accumulate(entry.share for entry in classes[:-1]))
+        # Both kinds are an exponential with its fraction cut off: a geometric length is
+        # 1 + floor(X) with X of the mean that makes e^(−1/mean of X) = 1 − 1/m.
+        if lengths.kind == "geometric":
+            self._offset = 1.0
+            self._scales = [geometric_scale(entry.mean) for entry in classes]
+        else:
+            self._offset = 0.5
+            self._scales = [entry.mean for entry in classes]
+
+    def kind_at(self, place: float) -> int:
+        """Return the class at `place` in [0, 1), as an index in the mixture.
+
+        Each class is as wide as its share.
+        """
+        return bisect(self._uppers, place)
+
+    def length_at(self, kind: int, place: float) -> int:
+        """Return the length at `place` in [0, 1) of the distribution of class `kind`."""
+        length = int(exponential(place, self._scales[kind]) + self._offset)
+        return min(length or 1, LONGEST_WALK)
+
+
+def geometric_scale(mean: float) -> float:
+    """Return the mean of the exponential X for which 1 + floor(X) is geometric of mean `mean`.
+
+    `mean` must be at least 1.
+    """
+    return 0.0 if mean == 1 else -1 / math.log1p(-1 / mean)
+
+
+def walk_of(length: int) -> tuple[str, ...]:
+    """Return Br-1, then Br-2 and Br-4 in turn, `length` pages in all."""
+    return _LONGEST[:length]

@@ -1,0 +1,104 @@
+"""Offered load that changes in steps: SBAC's usual and busy days, eDragon's zones.
+
+The module has piecewise constant loads and the arrivals that follow from them. It is pure.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from loadgen.workload.refusals import SessionModelError, require_positive
+
+
+class Segment(NamedTuple):
+    """`duration_s` paper seconds at offered load `rho`; no session arrives where it is 0."""
+
+    duration_s: float
+    rho: float
+
+
+class RateStep(NamedTuple):
+    """`sessions_ps` new sessions per paper second, from `from_s` paper seconds on."""
+
+    from_s: float
+    sessions_ps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Loads one after another from the start of the run; arrivals end with the last segment.
+
+    Raises `SessionModelError` for a duration that is not above 0, a load below 0, and a schedule
+    without arrivals.
+    """
+
+    segments: tuple[Segment, ...]
+
+    def __post_init__(self) -> None:
+        for i, segment in enumerate(self.segments):
+            require_positive(f"schedule.{i}.duration_s", segment.duration_s)
+            if not (segment.rho >= 0 and math.isfinite(segment.rho)):
+                raise SessionModelError(f"schedule.{i}.rho", f"{segment.rho}: give 0 or more")
+        if not any(segment.rho > 0 for segment in self.segments):
+            raise SessionModelError(
+                "schedule", "no session ever arrives; give at least one load above 0"
+            )
+
+    @classmethod
+    def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":
+        """Return a schedule of absolute rates, where ρ = 1 is one session per second.
+
+        Each rate holds until the next, the last until `until_s`.
+
+        Raises `SessionModelError` when the first step is not at 0, a step is not after the one
+        before it, the end is not after the last, or a rate is below 0 or always 0.
+        """
+        if not steps or steps[0].from_s != 0:
+            raise SessionModelError("steps.0.from_s", "the first step begins at 0")
+        ends = [*(step.from_s for step in steps[1:]), until_s]
+        segments = []
+        for i, (step, end_s) in enumerate(zip(steps, ends, strict=True)):
+            if not (math.isfinite(end_s) and end_s > step.from_s):
+                field = f"steps.{i + 1}.from_s" if i + 1 < len(steps) else "until_s"
+                raise SessionModelError(field, f"{end_s:g} is not after {step.from_s:g} s")
+            if not (step.sessions_ps >= 0 and math.isfinite(step.sessions_ps)):
+                raise SessionModelError(
+                    f"steps.{i}.sessions_ps", f"{step.sessions_ps}: give 0 or more"
+                )
+            segments.append(Segment(end_s - step.from_s, step.sessions_ps))
+        return cls(tuple(segments))
+
+    @property
+    def duration_s(self) -> float:
+        """The time from the start to the end of the last segment, paper seconds."""
+        return math.fsum(segment.duration_s for segment in self.segments)
+
+    def expected_sessions(self, session_rate: float) -> float:
+        """Return the mean number of arrivals when ρ = 1 is `session_rate` sessions per paper
+        second."""
+        return session_rate * math.fsum(s.duration_s * s.rho for s in self.segments)
+
+    def arrivals(self, unit_gaps: Iterable[float], session_rate: float) -> Iterator[float]:
+        """Yield arrival times in paper seconds, where ρ = 1 is `session_rate` sessions per second.
+
+        `unit_gaps` are exponential with mean 1. They form a Poisson process of rate 1, whose time
+        each segment changes by its rate: an arrival comes when session_rate × ∫ρ has reached the
+        sum of the gaps. The same customers come under every load, only earlier or later.
+        """
+        segments = iter(self.segments)
+        segment = next(segments)
+        time_s, end_s = 0.0, segment.duration_s
+        for gap in unit_gaps:
+            rate = session_rate * segment.rho
+            while gap >= (room := (end_s - time_s) * rate):
+                gap -= room
+                time_s = end_s
+                following = next(segments, None)
+                if following is None:
+                    return
+                segment = following
+                end_s += segment.duration_s
+                rate = session_rate * segment.rho
+            time_s += gap / rate
+            yield time_s

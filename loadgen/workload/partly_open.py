@@ -1,0 +1,260 @@
+"""The partly-open model: sessions arrive at a rate, each stays for a number of interactions.
+
+The sessions follow from the model's parameters and a seed: when each comes, how many interactions
+it has, which page each is, how long it thinks, how many images it fetches. Load generator and
+simulator use this same module. It is pure: standard library only, no clock, no I/O. All times are
+paper seconds.
+
+Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
+and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Its 26
+interactions are the shop's eight pages here. The paper does not print the matrix, or how many
+images each page has; these are this project's choices. docs/edragon.md, *Workload*, lists the
+differences.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+from loadgen.workload.chain import FIRST_PAGE, LIFO_PRI_TRANSITIONS, PAGES
+from loadgen.workload.draws import (
+    LARGEST_MAX_RETRIES,
+    LONGEST_WALK,
+    address,
+    exponential,
+    stream_key,
+    uniform,
+)
+from loadgen.workload.lengths import geometric_scale
+from loadgen.workload.load_schedule import Schedule
+from loadgen.workload.refusals import SessionModelError, require_positive
+
+IMAGE = "image"
+"""The `page` of an interaction's image rows; it is outside the eight page types."""
+
+MOST_IMAGES = 100
+"""The most images of an interaction, on average."""
+
+_TRANSACTION_PAGES = tuple(page for page in PAGES if page.startswith("Tr"))
+_CHECKOUT_BEGINS = "Br-4"
+_BUYING_ALWAYS = Fraction(4, 7)
+"""The share of transaction pages when every customer who looks at a book buys it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyOpenModel:
+    """The sessions' behaviour. Paper seconds; defaults are eDragon's, section 4.
+
+    Raises `SessionModelError`, naming the field, for values outside the ranges given here.
+    """
+
+    interactions_mean: float = 50.0
+    """Interactions of a session on average, the cap included; 1 to `interactions_most`."""
+    interactions_most: int = 100
+    """The most interactions of a session, 1 to 4096."""
+    think_time_mean_s: float = 7.0
+    """Exponential pause before each interaction but the first."""
+    timeout_s: float = 10.0
+    """The longest wait for a reply, handshake included; `inf`: for ever."""
+    reconnects: int = 1
+    """The most repetitions of a request after timeouts, each over a new connection."""
+    images_mean: float = 1.4
+    """The mean number of images fetched after a page. Each number is one of the two whole numbers
+    next to the mean, in the proportion that gives the mean."""
+    transactions_ratio: float = 0.15
+    """Share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7; RUBiS's bidding
+    mix has 15 % read-write interactions. At 4/7 every customer who looks at a book buys it."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.interactions_most <= LONGEST_WALK:
+            raise SessionModelError(
+                "interactions_most",
+                f"{self.interactions_most} is out of range; give 1 to {LONGEST_WALK}",
+            )
+        if not 1 <= self.interactions_mean <= self.interactions_most:
+            raise SessionModelError(
+                "interactions_mean",
+                f"{self.interactions_mean} is out of range; give 1 to {self.interactions_most}, "
+                "the most there may be",
+            )
+        if not (self.think_time_mean_s >= 0 and math.isfinite(self.think_time_mean_s)):
+            raise SessionModelError(
+                "think_time_mean_s",
+                f"{self.think_time_mean_s} is not a duration; give 0 or more seconds",
+            )
+        if self.timeout_s != math.inf:
+            require_positive("timeout_s", self.timeout_s)
+        if not 0 <= self.reconnects <= LARGEST_MAX_RETRIES:
+            raise SessionModelError(
+                "reconnects", f"{self.reconnects} is out of range; give 0 to {LARGEST_MAX_RETRIES}"
+            )
+        if not 0 <= self.images_mean <= MOST_IMAGES:
+            raise SessionModelError(
+                "images_mean", f"{self.images_mean} is out of range; give 0 to {MOST_IMAGES}"
+            )
+        if not 0 <= self.transactions_ratio <= _BUYING_ALWAYS:
+            raise SessionModelError(
+                "transactions_ratio",
+                f"{self.transactions_ratio} is out of range; give 0 to 4/7 (0.571)",
+            )
+
+    def parameters(self) -> dict[str, object]:
+        """Return all parameters by name, JSON-ready; an endless timeout is the text `inf`."""
+        found = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {name: "inf" if value == math.inf else value for name, value in found.items()}
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "PartlyOpenModel":
+        """Return the model that `parameters` described; a missing parameter has its default."""
+        return cls(**{**given, "timeout_s": float(given.get("timeout_s", cls().timeout_s))})
+
+    def end_probability(self) -> float:
+        """Return p, the probability that a session leaves after an interaction.
+
+        Lengths are geometric and cut at M = `interactions_most`; p is the one solution of (1 − (1 −
+        p)^M) / p = `interactions_mean`: 0.0160 for 50 of at most 100. When the mean is M, p is 0
+        and every session has M interactions.
+        """
+        if self.interactions_mean == self.interactions_most:
+            return 0.0
+        low, high = 0.0, 1.0
+        # The mean falls from M at p = 0 to 1 at p = 1; halved until no number is left between.
+        while low < (middle := (low + high) / 2) < high:
+            if _mean_length(middle, self.interactions_most) > self.interactions_mean:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def transitions(self) -> dict[str, dict[str, Fraction]]:
+        """Return the transitions from each page, exactly; every row adds up to 1, no session exits.
+
+        They are LIFO-Pri's chain, given that the session goes on (Br-1 → Br-2 4/9, Br-3 5/9; one
+        way on from Br-2, Br-3, Tr-1, Tr-2, Tr-3), and Tr-4 → Br-1. From Br-4, a share b buys (Tr-1)
+        and the others start again at Br-1. A round has three browsing pages and 4b others, so that
+        `transactions_ratio` t = 4b / (3 + 4b), b = 3t / (4 (1 − t)).
+        """
+        found = {page: _going_on(LIFO_PRI_TRANSITIONS.get(page, {})) for page in PAGES}
+        ratio = min(Fraction(str(self.transactions_ratio)), _BUYING_ALWAYS)
+        buying = 3 * ratio / (4 * (1 - ratio))
+        found[_CHECKOUT_BEGINS] = {_TRANSACTION_PAGES[0]: buying, FIRST_PAGE: 1 - buying}
+        return found
+
+    def visits(self) -> dict[str, float]:
+        """Return the expected interactions of each page type per session, if every one
+        is answered."""
+        stays = 1 - self.end_probability()
+        transitions = self.transitions()
+        here = {page: float(page == FIRST_PAGE) for page in PAGES}
+        found = dict.fromkeys(PAGES, 0.0)
+        for _ in range(self.interactions_most):
+            onwards = dict.fromkeys(PAGES, 0.0)
+            for page, share in here.items():
+                found[page] += share
+                for following, probability in transitions[page].items():
+                    onwards[following] += share * stays * float(probability)
+            here = onwards
+        return found
+
+    def replies_mean(self) -> float:
+        """Return the expected replies of a session, pages and images, if every one comes."""
+        return self.interactions_mean * (1 + self.images_mean)
+
+
+class Partly:
+    """The sessions of one seed: the same ones in every run, whatever happens to them.
+
+    Each concern has a separate random stream, and a draw is addressed by session and interaction:
+    session 7 has the same pages, pauses and images under every policy.
+    """
+
+    __slots__ = (
+        "_arrival_key",
+        "_image_key",
+        "_length_key",
+        "_onwards",
+        "_page_key",
+        "_scale",
+        "_think_key",
+        "model",
+        "seed",
+    )
+
+    def __init__(self, model: PartlyOpenModel, seed: int) -> None:
+        self.model = model
+        self.seed = seed
+        self._arrival_key = stream_key(seed, "partly-open arrivals")
+        self._length_key = stream_key(seed, "partly-open lengths")
+        self._page_key = stream_key(seed, "partly-open pages")
+        self._think_key = stream_key(seed, "partly-open think times")
+        self._image_key = stream_key(seed, "partly-open images")
+        end = model.end_probability()
+        self._scale = geometric_scale(1 / end) if end else math.inf
+        self._onwards = {
+            page: [(following, float(share)) for following, share in row.items()]
+            for page, row in model.transitions().items()
+        }
+
+    def arrivals(self, schedule: Schedule) -> Iterator[float]:
+        """Return the times of Poisson arrivals under `schedule` (`Schedule.of_rates`), in order.
+
+        The times count from the start. Session 0 is the first. The arrivals end with the schedule.
+        """
+        unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
+        return schedule.arrivals(unit_gaps, 1.0)
+
+    def length(self, session: int) -> int:
+        """Return how many interactions session `session` (from 0) has if all goes well."""
+        most = self.model.interactions_most
+        if math.isinf(self._scale):
+            return most
+        draw = uniform(self._length_key, address(session, 0, 0))
+        return min(int(exponential(draw, self._scale)) + 1, most)
+
+    def pages(self, session: int) -> tuple[str, ...]:
+        """Return the pages that session `session` requests if all goes well, one per
+        interaction."""
+        page = FIRST_PAGE
+        found = [page]
+        for interaction in range(1, self.length(session)):
+            page = self._following(page, session, interaction)
+            found.append(page)
+        return tuple(found)
+
+    def think_time_s(self, session: int, interaction: int) -> float:
+        """Return the pause before interaction `interaction` (from 0); 0 before the first."""
+        mean_s = self.model.think_time_mean_s
+        if interaction == 0 or mean_s == 0:
+            return 0.0
+        return exponential(uniform(self._think_key, address(session, interaction, 0)), mean_s)
+
+    def images(self, session: int, interaction: int) -> int:
+        """Return how many images the interaction fetches after its page."""
+        least = math.floor(self.model.images_mean)
+        draw = uniform(self._image_key, address(session, interaction, 0))
+        return least + (draw < self.model.images_mean - least)
+
+    def _following(self, page: str, session: int, interaction: int) -> str:
+        row = self._onwards[page]
+        if len(row) == 1:
+            return row[0][0]
+        draw = uniform(self._page_key, address(session, interaction, 0))
+        (first, share), (second, _) = row
+        return first if draw < share else second
+
+
+def _mean_length(end: float, most: int) -> float:
+    """Return the mean of a geometric length that is cut at `most`; `end` in (0, 1)."""
+    return -math.expm1(most * math.log1p(-end)) / end
+
+
+def _going_on(row: Mapping[str, float]) -> dict[str, Fraction]:
+    """Return the row, given that the session does not end; the last page leads to the first."""
+    exact = {following: Fraction(str(probability)) for following, probability in row.items()}
+    total = sum(exact.values())
+    if not total:
+        return {FIRST_PAGE: Fraction(1)}
+    return {following: probability / total for following, probability in exact.items()}

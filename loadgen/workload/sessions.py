@@ -1,0 +1,287 @@
+"""The session model: the arrivals, walks and patience of customers.
+
+The customers follow from the model's parameters and a seed: arrivals, walks, patience, retries,
+think times. Load generator and simulator use this same module. It is pure: standard library only,
+no clock, no I/O. Its parts are pure, too: `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's sessions),
+`load_schedule` and `draws`. Other packages import from here. All times are paper seconds.
+
+Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
+E-commerce Web Servers*, section 3.2.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import count, takewhile
+from random import Random
+from typing import Any, Literal, get_args
+
+from loadgen.workload import defaults
+from loadgen.workload.chain import (
+    CONFIRM_PAGE,
+    FIRST_PAGE,
+    MEAN_EXECUTION_S,
+    PAGES,
+    Chain,
+    mean_execution_s,
+)
+from loadgen.workload.draws import (
+    LARGEST_MAX_RETRIES,
+    LONGEST_WALK,
+    address,
+    exponential,
+    stream_key,
+    uniform,
+)
+from loadgen.workload.lengths import (
+    SBAC_TABLE_1,
+    LengthClass,
+    LengthKind,
+    LengthLaw,
+    SessionLengths,
+    walk_of,
+)
+from loadgen.workload.load_schedule import Schedule, Segment
+from loadgen.workload.refusals import SessionModelError, require_positive
+
+__all__ = [
+    "CONFIRM_PAGE",
+    "FIRST_PAGE",
+    "LARGEST_MAX_RETRIES",
+    "LONGEST_WALK",
+    "MEAN_EXECUTION_S",
+    "PAGES",
+    "SBAC_TABLE_1",
+    "Chain",
+    "Customers",
+    "LengthClass",
+    "LengthKind",
+    "Schedule",
+    "Segment",
+    "SessionLengths",
+    "SessionModel",
+    "SessionModelError",
+    "WalkDrawing",
+]
+
+WalkDrawing = Literal["quota", "chance"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionModel:
+    """The customers' behaviour. Paper seconds; defaults are LIFO-Pri's, section 3.2.1.
+
+    Raises `SessionModelError`, naming the field, for values outside the ranges given here.
+    """
+
+    chain: Chain = field(default_factory=Chain)
+    """Fig. 1."""
+    timeout_s: float = defaults.LIFO_PRI_TIMEOUT_S
+    """httperf's `--timeout`: the common part of every patience; `inf`: no customer ever leaves."""
+    think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
+    """httperf's `--think-timeout`, exponential; added to `timeout_s`."""
+    retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
+    """p: a timed-out request is sent again with this probability."""
+    max_retries: int = defaults.LIFO_PRI_MAX_RETRIES
+    """M: at most this many retries per request, 0 to 200."""
+    think_time_mean_s: float = defaults.LIFO_PRI_THINK_TIME_MEAN_S
+    """Exponential pause before each page but the first; LIFO-Pri has none."""
+    walks: WalkDrawing = "quota"
+    """`quota`: a file of `file_sessions` walks, cycled, as the paper did; `chance`: independent."""
+    file_sessions: int = 1000
+    """Length of the session file."""
+    lengths: SessionLengths | None = None
+    """SBAC's sessions: a number of requests, Br-1 and then Br-2 and Br-4 in turn. With them
+    `chain`, `walks` and `file_sessions` are not used."""
+
+    def __post_init__(self) -> None:
+        for name in ("timeout_s", "think_timeout_mean_s", "think_time_mean_s"):
+            value = getattr(self, name)
+            if math.isnan(value) or value < 0:
+                raise SessionModelError(name, f"{value} is not a duration; give 0 or more seconds")
+        if math.isinf(self.think_time_mean_s):
+            raise SessionModelError("think_time_mean_s", "give a finite number of seconds")
+        if not 0 <= self.retry_probability <= 1:
+            raise SessionModelError(
+                "retry_probability", f"{self.retry_probability} is not a probability; give 0 to 1"
+            )
+        if not 0 <= self.max_retries <= LARGEST_MAX_RETRIES:
+            raise SessionModelError(
+                "max_retries",
+                f"{self.max_retries} is out of range; give 0 to {LARGEST_MAX_RETRIES}",
+            )
+        if self.walks not in get_args(WalkDrawing):
+            raise SessionModelError("walks", f"{self.walks!r} is unknown; give quota or chance")
+        if self.file_sessions < 1:
+            raise SessionModelError("file_sessions", f"{self.file_sessions}: give 1 or more")
+
+    def parameters(self) -> dict[str, object]:
+        """Return all parameters by name, JSON-ready; an endless patience is the text `inf`."""
+        found: dict[str, object] = {
+            "transitions": {page: dict(row) for page, row in self.chain.transitions.items()}
+        }
+        for entry in fields(self):
+            if entry.name not in ("chain", "lengths"):
+                value = getattr(self, entry.name)
+                found[entry.name] = "inf" if value == math.inf else value
+        found["lengths"] = self.lengths.parameters() if self.lengths else None
+        return found
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "SessionModel":
+        """Return the model that `parameters` described; a missing parameter has its default."""
+        rest = dict(given)
+        chain = Chain(rest.pop("transitions")) if "transitions" in rest else Chain()
+        if rest.get("lengths"):
+            try:
+                rest["lengths"] = SessionLengths.of_parameters(rest["lengths"])
+            except SessionModelError as error:
+                message = str(error).partition(": ")[2]
+                raise SessionModelError(f"lengths.{error.field}", message) from None
+        return cls(chain, **{**rest, "timeout_s": float(rest.get("timeout_s", cls().timeout_s))})
+
+    def visits(self) -> dict[str, float]:
+        """Return the expected requests of each page type per session, if every request succeeds."""
+        return self.lengths.visits() if self.lengths else self.chain.visits()
+
+    def mean_requests(self) -> float:
+        """Return the expected requests per session, if every request succeeds; exact."""
+        return math.fsum(self.visits().values())
+
+    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
+        """Return the mean execution time of a request, paper seconds."""
+        return mean_execution_s(self.visits(), execution_s)
+
+    def session_rate(self, rho: float, capacity_rps: float) -> float:
+        """Return the sessions per paper second that offer load ρ to `capacity_rps` requests/s.
+
+        λ = ρ × capacity / mean requests per session: the load if every session completed.
+        """
+        require_positive("rho", rho)
+        require_positive("capacity_rps", capacity_rps)
+        return rho * capacity_rps / self.mean_requests()
+
+    def rho(self, session_rate: float, capacity_rps: float) -> float:
+        """Return the offered load ρ of `session_rate` sessions/s on a server of `capacity_rps`."""
+        require_positive("capacity_rps", capacity_rps)
+        return session_rate * self.mean_requests() / capacity_rps
+
+
+class Customers:
+    """The customers of one seed: the same ones in every run, whatever happens to them.
+
+    Each concern (arrivals, walks, patience, retries, think times) has a separate random stream. A
+    draw is addressed by session, step and attempt, and does not depend on the draws before it. So
+    two policies meet the same customers: the second attempt of session 7 at its third page has one
+    patience, whether or not the first page took retries. Each draw is calculated when it is needed;
+    only the session file is kept.
+    """
+
+    __slots__ = (
+        "_arrival_key",
+        "_class_key",
+        "_file",
+        "_length_key",
+        "_length_law",
+        "_mixed",
+        "_patience_key",
+        "_retry_key",
+        "_think_key",
+        "_walk_key",
+        "model",
+        "schedule",
+        "seed",
+        "session_rate",
+    )
+
+    def __init__(
+        self,
+        model: SessionModel,
+        seed: int,
+        session_rate: float,
+        schedule: Schedule | None = None,
+    ) -> None:
+        """Make the customers; `session_rate` is in sessions per paper second and must be positive.
+
+        With a `schedule` it is the rate at ρ = 1, and arrivals end with the last segment.
+        """
+        require_positive("session_rate", session_rate)
+        self.model = model
+        self.seed = seed
+        self.session_rate = session_rate
+        self.schedule = schedule
+        self._arrival_key = stream_key(seed, "arrivals")
+        self._walk_key = stream_key(seed, "walks")
+        self._patience_key = stream_key(seed, "patience")
+        self._retry_key = stream_key(seed, "retries")
+        self._think_key = stream_key(seed, "think times")
+        self._class_key = stream_key(seed, "session classes")
+        self._length_key = stream_key(seed, "session lengths")
+        self._length_law = LengthLaw(model.lengths) if model.lengths else None
+        self._mixed = bool(model.lengths and model.lengths.mixture)
+        self._file: tuple[tuple[str, ...], ...] = ()
+        if model.walks == "quota" and model.lengths is None:
+            file_rng = Random(f"{seed}/session file")
+            self._file = model.chain.quota_file(model.file_sessions, file_rng)
+
+    def arrivals(self, until_s: float = math.inf) -> Iterator[float]:
+        """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
+
+        They go on for ever, or to the end of the schedule, or to `until_s`.
+        """
+        if self.schedule is None:
+            times = self._steady_arrivals()
+        else:
+            unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
+            times = self.schedule.arrivals(unit_gaps, self.session_rate)
+        return times if math.isinf(until_s) else takewhile(lambda time_s: time_s < until_s, times)
+
+    def _steady_arrivals(self) -> Iterator[float]:
+        time_s = 0.0
+        mean_gap_s = 1 / self.session_rate
+        for session in count():
+            time_s += exponential(uniform(self._arrival_key, session), mean_gap_s)
+            yield time_s
+
+    def kind(self, session: int) -> int:
+        """Return the index of the session's class in the mixture of lengths; 0 without
+        a mixture."""
+        if self._length_law is None or not self._mixed:
+            return 0
+        return self._length_law.kind_at(uniform(self._class_key, session))
+
+    def length(self, session: int) -> int:
+        """Return how many pages session `session` (from 0) requests if all goes well."""
+        if self._length_law is None:
+            return len(self.walk(session))
+        return self._length_law.length_at(self.kind(session), uniform(self._length_key, session))
+
+    def walk(self, session: int) -> tuple[str, ...]:
+        """Return the pages that session `session` (from 0) requests if all goes well."""
+        if self._length_law is not None:
+            return walk_of(self.length(session))
+        if self._file:
+            return self._file[session % len(self._file)]
+        return self.model.chain.walk_at(uniform(self._walk_key, session))
+
+    def patience_s(self, session: int, step: int, attempt: int) -> float:
+        """Return the patience of this attempt; steps count from 0, attempts from 1."""
+        model = self.model
+        if model.think_timeout_mean_s == 0 or math.isinf(model.timeout_s):
+            return model.timeout_s
+        draw = uniform(self._patience_key, address(session, step, attempt))
+        return model.timeout_s + exponential(draw, model.think_timeout_mean_s)
+
+    def retries(self, session: int, step: int, attempt: int) -> bool:
+        """Return whether the customer, when attempt `attempt` (from 1) times out, sends another."""
+        if attempt > self.model.max_retries:
+            return False
+        draw = uniform(self._retry_key, address(session, step, attempt))
+        return draw < self.model.retry_probability
+
+    def think_time_s(self, session: int, step: int) -> float:
+        """Return the pause before step `step`; 0 before the first."""
+        mean_s = self.model.think_time_mean_s
+        if step == 0 or mean_s == 0:
+            return 0.0
+        return exponential(uniform(self._think_key, address(session, step, 0)), mean_s)

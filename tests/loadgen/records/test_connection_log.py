@@ -1,0 +1,80 @@
+"""The file of connections: its columns, its name, and invalid files."""
+
+from pathlib import Path
+
+import pytest
+
+from loadgen.collector import Collector
+from loadgen.options import plan_of
+from loadgen.records.connection_log import (
+    ConnectionKind,
+    ConnectionLog,
+    OpenedConnection,
+    connections_file,
+    read_connections,
+)
+from loadgen.records.rows import RowsFileError, metadata_of
+
+ROWS = [
+    OpenedConnection(1, 9.5, ConnectionKind.RESUMED.value, 0.02),
+    OpenedConnection(1, 3.0, ConnectionKind.NEW.value, 0.175),
+    OpenedConnection(0, 4.0, ConnectionKind.REFUSED.value, 0.01),
+]
+
+
+def _log(rows: list[OpenedConnection]) -> ConnectionLog:
+    log = ConnectionLog()
+    for row in rows:
+        log.append(row)
+    return log
+
+
+def test_what_is_written_is_read_in_the_order_of_sessions(tmp_path: Path) -> None:
+    path = tmp_path / "connections.parquet"
+    _log(ROWS).write(path, {"seed": 3})
+    table = read_connections(path)
+    found = [OpenedConnection(**row) for row in table.to_pylist()]
+    assert found == [ROWS[2], ROWS[1], ROWS[0]]
+    assert metadata_of(table) == {"seed": 3}
+
+
+def test_a_file_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
+    log = _log([*ROWS, OpenedConnection("seven", 0.0, "new", 0.0)])  # type: ignore[arg-type]
+    with pytest.raises((TypeError, ValueError)):
+        log.write(tmp_path / "connections.parquet")
+    with pytest.raises(OSError, match="No such file"):
+        _log(ROWS).write(tmp_path / "absent" / "connections.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_nobody_knows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "connections.parquet"
+    _log([OpenedConnection(0, 0.0, "stale", 0.0)]).write(path)
+    with pytest.raises(RowsFileError) as refusal:
+        read_connections(path)
+    assert str(refusal.value) == (
+        f"{path}: kind 'stale' is unknown; kinds are new, resumed, refused, failed, timed_out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("attempts", "connections"),
+    [
+        ("attempts.parquet", "connections.parquet"),
+        ("attempts-2.parquet", "connections-2.parquet"),
+        ("shop.parquet", "connections-shop.parquet"),
+    ],
+)
+def test_connections_lie_beside_the_attempts(attempts: str, connections: str) -> None:
+    assert connections_file(Path("run") / attempts) == Path("run") / connections
+
+
+def test_an_earlier_runs_connections_do_not_stand_beside_this_runs_attempts(tmp_path: Path) -> None:
+    attempts, stale = tmp_path / "attempts.parquet", tmp_path / "connections.parquet"
+    given = {"attempts_file": str(attempts), "sessions": "1", "session_rate": "1"}
+    collector = Collector.expecting(plan_of(given), "http://127.0.0.1", ["local"])
+    collector.remove_stale()  # there is none, which is no harm
+    ConnectionLog().write(stale)
+    (tmp_path / "connections-2.parquet").write_bytes(b"of another run")
+    collector.remove_stale()
+    assert [path.name for path in tmp_path.iterdir()] == ["connections-2.parquet"]
