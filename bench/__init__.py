@@ -1,2 +1,1 @@
-"""Benchmarks: ratios of costs and rates, measured in one run on this machine. They are
-not tests."""
+"""Benchmarks: ratios of costs and rates, measured side by side in one run on this machine."""

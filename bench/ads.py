@@ -36,9 +36,10 @@ from common.one_line import OneLineCommand
 from lab.intervals import Estimate, estimate
 from lab.machine.other_load import Neighbours
 from runtime.native import own_ad_server
-from shop.ads import candidates, inventory, selection
-from shop.ads.fan_out import FanOut
-from shop.ads.ledger import Ledger
+from shop.ads import inventory
+from shop.ads.delivery.ledger import Ledger
+from shop.ads.selection import candidates, selector
+from shop.ads.selection.fan_out import FanOut
 
 PATIENCE_S = 300.0
 SIZE = "468x60"
@@ -305,14 +306,14 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
     """Return the pages of three slots per second that `threads` threads select, each fanned out."""
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
-    request = selection.Request(3, world.size, world.concepts)
+    request = selector.Request(3, world.size, world.concepts)
     rng = random.Random(1)
     done = [0] * requesters
     stop_s = time.perf_counter() + duration_s
 
     def work(number: int) -> None:
         while time.perf_counter() < stop_s:
-            selection.select(request, time.time(), ledger, fan_out, rng)
+            selector.select(request, time.time(), ledger, fan_out, rng)
             done[number] += 1
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(requesters)]

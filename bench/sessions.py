@@ -147,17 +147,17 @@ def seed() -> None:
     django.setup()
     from django.db import connection
 
-    from shop import preparing
+    from shop.stock import preparation
 
-    preparing.prepare(lambda _: None)
+    preparation.prepare(lambda _: None)
     connection.close()
 
 
 def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: bool) -> None:
     """Walk as one customer from Br-1 to Tr-4."""
     from shop.accounts import seeded_username
-    from shop.calibration import controller_at
-    from shop.walker import Walker
+    from shop.page_costs.calibration import controller_at
+    from shop.page_costs.walker import Walker
 
     with (
         controller_at(f"http://127.0.0.1:{shop.controller_port}") as controller,

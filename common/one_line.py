@@ -1,4 +1,4 @@
-"""Commands that refuse wrong arguments in one line: the fault and the allowed values, exit status 2."""
+"""Commands that refuse wrong arguments in one line with the allowed values, and with status 2."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -96,13 +96,13 @@ def _gateway() -> Iterable[Metric]:
 
 def _shop() -> Iterable[Metric]:
     _django("shop.settings")
-    from shop import controller_metrics
+    from shop.control import metrics
 
-    return controller_metrics.registry.collect()
+    return metrics.registry.collect()
 
 
 def _ads() -> Iterable[Metric]:
-    from shop.ads import metrics
+    from shop.ads.delivery import metrics
 
     # The library shows a label only after it has counted something.
     metrics.started(threads=1, banners=1)

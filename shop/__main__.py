@@ -22,7 +22,7 @@ def main() -> None:
 @main.command()
 def serve() -> None:
     """Serve the shop with Gunicorn on the CPUs of DOORBUSTER_SHOP_CPUS."""
-    from shop import serving
+    from shop.server import serving
 
     serving.serve()
 
@@ -30,9 +30,9 @@ def serve() -> None:
 @main.command("migrate-and-seed")
 def migrate_and_seed() -> None:
     """Bring the database, the shelves and the static files up to date; quick when they are."""
-    from shop import preparing
+    from shop.stock import preparation
 
-    preparing.prepare(click.echo)
+    preparation.prepare(click.echo)
 
 
 @main.command()
@@ -42,7 +42,7 @@ def migrate_and_seed() -> None:
 @click.option("--time-scale", default=10.0, show_default=True, help="Paper seconds per second.")
 def calibrate(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> None:
     """Compare the execution times of an idle shop with Table 2; fails beyond 5 %."""
-    from shop import calibration
+    from shop.page_costs import calibration
 
     sys.exit(calibration.run(url, controller_url, rounds, time_scale))
 
@@ -51,7 +51,7 @@ def calibrate(url: str | None, controller_url: str | None, rounds: int, time_sca
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Repetitions.")
 def costs(rounds: int) -> None:
     """Print PostgreSQL's cost of the browsing pages with the present catalogue."""
-    from shop import costs as page_costs
+    from shop.page_costs import browsing_costs as page_costs
 
     page_costs.run(rounds)
 

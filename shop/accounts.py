@@ -1,7 +1,4 @@
-"""Customers' accounts: how passwords are hashed, and the accounts the shop is seeded with.
-
-Owns: the names and the one password of the seeded accounts. Must not know: pages, orders.
-"""
+"""Customers' accounts: the hashing of passwords, and the accounts that the shop is seeded with."""
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
@@ -10,9 +7,9 @@ SEEDED_PASSWORD = "doorbuster-2005"
 
 
 class QuickPBKDF2PasswordHasher(PBKDF2PasswordHasher):
-    """Django's PBKDF2-SHA256 at so few iterations that a login fits in Tr-2's share of CPU.
+    """Django's PBKDF2-SHA256 with few iterations, so that a login fits in Tr-2's share of CPU.
 
-    Real hashing, but weak: docs/decisions/0004-shop-password-hashing.md says why and what follows.
+    The hashing is real, but weak: docs/decisions/0004-shop-password-hashing.md gives the reason.
     """
 
     algorithm = "pbkdf2_sha256_quick"
@@ -20,5 +17,5 @@ class QuickPBKDF2PasswordHasher(PBKDF2PasswordHasher):
 
 
 def seeded_username(number: int) -> str:
-    """`customer-0001` … `customer-1000`."""
+    """Return the name of a seeded account: `customer-0001` to `customer-1000`."""
     return f"customer-{number:04d}"

@@ -21,8 +21,7 @@ from django.http import HttpRequest
 from common.page_types import PageType
 from shop.ad_server import AdServer, Failed, Refused
 from shop.catalogue.shelves import SHELVES
-from shop.page_types import PAGE_TYPE_BY_URL_NAME
-from shop.slots import PUBLISHER, SIZES
+from shop.page_types import PAGE_TYPE_BY_URL_NAME, PUBLISHER, SIZES
 
 FAILURES_IN_A_ROW = 3
 PAUSE_S = 1.0  # then one page tries, until the ad server answers again

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from shop import activity, page_work
+from shop import activity
+from shop.page_costs import page_work
 from shop.page_types import PAGE_TYPE_BY_URL_NAME
 
 _Handler = Callable[[HttpRequest], HttpResponse]

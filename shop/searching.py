@@ -1,7 +1,4 @@
-"""Full-text search over the catalogue, by PostgreSQL.
-
-Owns: how words find books (weights, ranking, highlighting). Must not know: pages.
-"""
+"""Full-text search over the catalogue, by PostgreSQL: weights, ranking, highlighting."""
 
 from dataclasses import dataclass
 
@@ -15,7 +12,7 @@ from shop.models import Book, Category
 
 CONFIGURATION = "english"
 PER_PAGE = 20
-# What a book is found by: its title above all, then author and subtitle, then its description.
+# A search looks in the title first, then in author and subtitle, then in the description.
 VECTOR_SQL = f"""
     setweight(to_tsvector('{CONFIGURATION}', title), 'A') ||
     setweight(to_tsvector('{CONFIGURATION}', subtitle || ' ' || author), 'B') ||
@@ -27,7 +24,7 @@ _START, _STOP = "\ue000", "\ue001"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One page of books with their highlights, and on which shelves the matches stand."""
+    """One page of books with their highlights, and the shelves of all matches."""
 
     page: Page[Book]
     hits: list[tuple[Book, SafeString]]
@@ -35,7 +32,7 @@ class Results:
 
 
 def search_books(query: str, page: str | None) -> Results:
-    """Books that match `query` as people write it: words, "phrases", or, -not."""
+    """Return the books that match a query of words, "phrases", `or` and `-not`."""
     words = SearchQuery(query, search_type="websearch", config=CONFIGURATION)
     matches = Book.objects.filter(search=words)
     ranked = (
@@ -70,6 +67,6 @@ def search_books(query: str, page: str | None) -> Results:
 
 
 def highlighted(headline: str) -> SafeString:
-    """The headline as HTML, with the words that matched in <mark>."""
+    """Return the headline as HTML, with the words that matched in <mark>."""
     marked = escape(headline).replace(_START, "<mark>").replace(_STOP, "</mark>")
     return mark_safe(marked)

@@ -70,7 +70,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "shop.urls"
-WSGI_APPLICATION = "shop.wsgi.application"
+WSGI_APPLICATION = "shop.server.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 DATABASES = {
@@ -99,7 +99,7 @@ CACHES = {
         "LOCATION": f"redis://{_REDIS}/0",
         "KEY_PREFIX": "shop" if SHOP_SCHEMA == "public" else SHOP_SCHEMA,
         "OPTIONS": {
-            "pool_class": "shop.back_end.RedisPool",
+            "pool_class": "shop.page_costs.back_end.RedisPool",
             # A Redis that hangs is away, too.
             "socket_connect_timeout": REDIS_PATIENCE_S,
             "socket_timeout": REDIS_PATIENCE_S,

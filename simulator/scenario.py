@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from gateway.policies import Abandonment
 from gateway.policies.interface import Policy
-from loadgen.workload import defaults
+from loadgen import defaults
 from loadgen.workload.clients import KIND_PAGE, Clients
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, Customers, SessionModel
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from common.page_types import PAGE_TYPES
 from gateway.http import pages
 from gateway.policies.interface import TRANSACTION_PAGES, Page
+from loadgen.defaults import LIFO_PRI_BUY_PROBABILITY
 from loadgen.workload.chain import PAGES, Chain
-from loadgen.workload.defaults import LIFO_PRI_BUY_PROBABILITY
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NAMES = {page.value: page.name.lower() for page in Page}

@@ -30,7 +30,7 @@ from gateway.policies import (
     is_path,
     stem,
 )
-from loadgen.workload import defaults
+from loadgen import defaults
 
 if TYPE_CHECKING:
     from gateway.policies.interface import Policy

@@ -20,7 +20,7 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from loadgen.workload import defaults
+from loadgen import defaults
 from loadgen.workload.draws import exponential, stream_key, uniform
 from loadgen.workload.refusals import SessionModelError, require_positive
 

@@ -16,7 +16,7 @@ from itertools import count, takewhile
 from random import Random
 from typing import Any, Literal, get_args
 
-from loadgen.workload import defaults
+from loadgen import defaults
 from loadgen.workload.chain import (
     CONFIRM_PAGE,
     FIRST_PAGE,

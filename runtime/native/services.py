@@ -270,8 +270,9 @@ def ads(settings: Settings) -> Service:
             "shop/ads",
             "shop/catalogue",
             "shop/page_types.py",
+            "shop/server",
             "shop/settings.py",
-            "shop/slots.py",
+            "shop/stock/tables.py",
         ),
     )
 

@@ -45,7 +45,7 @@ def serve() -> None:
     While PostgreSQL is away it waits, and listens on no port: the shop's pages come without banners
     at once instead of waiting for them.
     """
-    from shop import serving
+    from shop.server import serving
 
     _configuration()
     serving.check_inner_host()
@@ -79,7 +79,7 @@ def migrate_and_seed() -> None:
 @main.command()
 def token() -> None:
     """Print the token that calls of the contract API carry."""
-    from shop.ads import permission
+    from shop.ads.management import permission
 
     click.echo(permission.token())
 
@@ -126,7 +126,7 @@ def draws(size: str, concepts: str, number: int, groups: int, against: str) -> N
     first, so that each group is expected often enough.
     """
     from shop import settings
-    from shop.ads import fairness
+    from shop.ads.selection import fairness
 
     try:
         weights, drawn = fairness.draw(

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from shop.ads import reports
+from shop.ads.management import reports
 from shop.ads.models import (
     Advertiser,
     Banner,

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from common import settings as reader
 from common.settings import PREFIX, Form, SettingsError, SettingsModel
 from common.shared_settings import AdsBanners, AdsPort
-from shop.ads.fan_out import check_levels
+from shop.ads.selection.fan_out import check_levels
 
 __all__ = ["Configuration", "SettingsError", "read"]
 

@@ -15,8 +15,9 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
 from common import hosts
-from shop import serving, settings
+from shop import settings
 from shop.ads import configuration
+from shop.server import serving
 
 _configuration = configuration.read()
 
@@ -66,7 +67,7 @@ def _is_ours(folder: Path) -> bool:
     return False
 
 
-# The folder in which the worker processes count together (shop/ads/metrics.py); they inherit it.
+# The worker processes inherit this folder and count together in it (shop/ads/delivery/metrics.py).
 _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 from django.conf import settings
 
-from shop import migrating
 from shop.ads import seeding, shop_pages
+from shop.stock import tables
 
 Progress = Callable[[str], None]
 
 
 def prepare(banners: int, progress: Progress) -> None:
     """Migrate, seed and open pages, as far as that has not been done."""
-    migrating.migrate(settings.SCHEMA, "Migrating the ad server's tables", progress)
+    tables.migrate(settings.SCHEMA, "Migrating the ad server's tables", progress)
     if not seeding.seed(banners, progress):
         progress("The inventory is there")
     shop_pages.open_pages()

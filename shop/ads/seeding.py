@@ -1,11 +1,9 @@
 """The inventory that comes with the server: advertisers, contracts, publishers with slots.
 
-Owns: what a seeded inventory is, and when it has to be made anew. Must not know: requests.
-
-Concepts are the shop's shelves and the words its books are made of; a banner is about one shelf.
-Contracts of people, made by API or admin, are theirs: with one of them there, nothing is seeded for
-the first time, and when another inventory is made they stay, with their banners and counts. So do
-all advertisers, concepts, publishers, pages with what was counted on them, and slots.
+Concepts are the shop's shelves and the words of its books; a banner is about one shelf. Contracts
+that people made by the API or in the admin stay when another inventory is made, with their banners
+and counts. Advertisers, concepts, publishers, pages with their counts, and slots stay as well. A
+server that has such a contract and no inventory is not seeded.
 """
 
 import hashlib
@@ -47,7 +45,8 @@ DAYS = (20, 90)
 DELIVERED_SHARE = (0.85, 1.0)  # of what is due when the inventory is made
 CLICK_RATE = (0.0, 0.02)
 REFUSING_SHARE = 0.05
-# Slots show so many times what is contracted for their shelf and size: room for new contracts.
+# Slots show this multiple of the contracted impressions of their shelf and size, so that new
+# contracts find room.
 SPARE = 1.6
 
 _FIRST = (
@@ -75,7 +74,7 @@ _TEXTS = (
 
 
 def seed(banners: int, progress: Progress) -> bool:
-    """Make an inventory of `banners` contracts unless it is there. Answers whether it did."""
+    """Make an inventory of `banners` contracts unless it exists; return whether it was made."""
     wanted = _fingerprint(banners)
     if Seed.objects.filter(fingerprint=wanted).exists():
         return False
@@ -96,7 +95,7 @@ def seed(banners: int, progress: Progress) -> bool:
 
 
 def words(shelf: Shelf) -> list[str]:
-    """The concepts of a shelf: itself, then single words that only its books' titles have."""
+    """Return the concepts of a shelf: its name, then words that only its books' titles have."""
     plain = {word for word in _words_of(shelf) if re.match(CONCEPT, word)}
     elsewhere = {word for other in SHELVES if other is not shelf for word in _words_of(other)}
     return [shelf.slug, *sorted(plain - elsewhere - {other.slug for other in SHELVES})]
@@ -113,11 +112,10 @@ def _fingerprint(banners: int) -> str:
 
 
 def _remove_contracts() -> None:
-    """Contracts that came with the server, with their banners; people's stay.
+    """Remove the contracts that came with the server, with their banners.
 
-    Which these are: they renew themselves, or began when they were accepted (also if somebody has
-    ended them since, and those of times before there was renewal); nobody else's does to the
-    microsecond.
+    These contracts renew themselves, or began at the moment of their acceptance. A contract that a
+    person made never begins at that moment to the microsecond.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -139,7 +137,7 @@ def _remove_contracts() -> None:
 
 
 def _next_id(table: str) -> int:
-    """After the last that is there."""
+    """Return the first id that is free."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}")
         return int(cursor.fetchone()[0])
@@ -147,7 +145,7 @@ def _next_id(table: str) -> int:
 
 @contextmanager
 def _foreign_keys_checked_last() -> Iterator[None]:
-    """Foreign keys are taken away and put back: checked all at once, not row by row."""
+    """Remove foreign keys for the block, so that they are checked all at once afterwards."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -166,7 +164,7 @@ def _foreign_keys_checked_last() -> Iterator[None]:
 
 
 class _Inventory:
-    """Rows for the tables, made of one random number generator."""
+    """Rows for the tables, from one random number generator."""
 
     def __init__(self, banners: int, revision: int) -> None:
         self._rng = random.Random(SEED)
@@ -248,7 +246,7 @@ class _Inventory:
                 )
 
     def _open_pages(self, concepts: dict[str, int]) -> None:
-        """A page per publisher and shelf, with a slot of every size; forecasts are made anew."""
+        """Open a page per publisher and shelf with a slot of every size, and forecast its views."""
         links = []
         for name in PUBLISHERS:
             publisher, _ = Publisher.objects.get_or_create(name=name)
@@ -279,7 +277,7 @@ class _Inventory:
 
 
 def copy(table: str, columns: str, rows: list[Any]) -> None:
-    """Write rows into a table, the quickest way."""
+    """Copy rows into a table."""
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as to:
         for row in rows:
             to.write_row(row)

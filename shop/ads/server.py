@@ -8,13 +8,15 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from shop.ads import configuration, flushing, loading, metrics, renewing, selection
+from shop.ads import configuration
 from shop.ads.configuration import Configuration
-from shop.ads.fan_out import FanOut
-from shop.ads.flushing import Writer
-from shop.ads.ledger import Ledger
-from shop.ads.loading import Names
-from shop.ads.selection import Placed, Request
+from shop.ads.delivery import flushing, loading, metrics, renewing
+from shop.ads.delivery.flushing import Writer
+from shop.ads.delivery.ledger import Ledger
+from shop.ads.delivery.loading import Names
+from shop.ads.selection import selector
+from shop.ads.selection.fan_out import FanOut
+from shop.ads.selection.selector import Placed, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,14 @@ class AdServer:
     def select(self, request: Request) -> list[Placed]:
         """Return banners for a page, with their impressions booked."""
         began_s = time.perf_counter()
-        placed = selection.select(request, time.time(), self.ledger, self.fan_out, self.rng)
+        placed = selector.select(request, time.time(), self.ledger, self.fan_out, self.rng)
         took_s = time.perf_counter() - began_s
         metrics.selected(request.priority, request.slots, len(placed), took_s)
         return placed
 
     def candidates(self, request: Request) -> list[dict[str, Any]]:
         """Return the candidates of a page with their weights, the heaviest first; none is drawn."""
-        rows, weights = selection.wheel(request, time.time(), self.ledger, self.fan_out)
+        rows, weights = selector.wheel(request, time.time(), self.ledger, self.fan_out)
         inventory = self.ledger.view.inventory
         word_of = {number: word for word, number in self.names.concepts.items()}
         return [

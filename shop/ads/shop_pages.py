@@ -8,7 +8,7 @@ from django.db import transaction
 
 from common.page_types import PAGE_TYPES
 from shop.ads.models import Page, Publisher, Slot
-from shop.slots import PUBLISHER, SIZES
+from shop.page_types import PUBLISHER, SIZES
 
 
 def open_pages() -> None:

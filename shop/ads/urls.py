@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import path
 
 from shop.ads import views
-from shop.ads.api import api
+from shop.ads.management.api import api
 
 urlpatterns = [
     path("ads/select", views.select),

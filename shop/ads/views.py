@@ -14,10 +14,12 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from common.http_api import CallError
-from shop.ads import artwork, loading, metrics, openapi, permission, schemas, server
-from shop.ads.answers import answer_of, refusal, single
+from shop.ads import artwork, server
+from shop.ads.delivery import loading, metrics
+from shop.ads.management import openapi, permission, schemas
+from shop.ads.management.answers import answer_of, refusal, single
 from shop.ads.models import Banner
-from shop.ads.selection import Request
+from shop.ads.selection.selector import Request
 from shop.ads.sizes import NUMBER_OF, SIZES
 
 _PICTURE_AGE_S = 3600

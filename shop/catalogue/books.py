@@ -1,10 +1,7 @@
-"""Puts books together, the same ones for the same seed on every machine, however many are wanted.
+"""The books of the seeded shop: the same ones for the same seed on every machine.
 
-The first 4,309 are the paper's catalogue, made as a whole. What a larger catalogue adds is its long
-tail: it sells worse than all of them, and its titles come in volumes once the words run out.
-
-Owns: titles, authors, descriptions, prices, ISBNs, stock of the seeded shop.
-Must not know: the database, pages.
+The first 4,309 are the paper's catalogue and are made as a whole. A larger catalogue adds a long
+tail: those books sell worse, and their titles come in volumes once the words run out.
 """
 
 import random
@@ -26,7 +23,7 @@ from shop.catalogue.shelves import (
 SEED = 20000
 AUTHORS_PER_SHELF = 70
 NEWEST_YEAR = 2026
-# Every so many books one is out of stock, as in a real shop. A rush knows them by this rule.
+# One book in 97 is out of stock, as in a real shop. A rush finds them by this rule.
 OUT_OF_STOCK_EVERY = 97
 TITLE_TRIES = 2_000
 STOCK_RANGE = (2_000, 9_000)
@@ -43,7 +40,7 @@ _BINDINGS = (("paperback", 0.62, 0), ("hardback", 0.26, 900), ("pocket", 0.12, -
 
 @dataclass(frozen=True, slots=True)
 class NewBook:
-    """A book as it comes from the printer; fields as in `shop.models.Book`."""
+    """A new book, with the fields of `shop.models.Book`."""
 
     id: int
     shelf: str
@@ -64,14 +61,14 @@ class NewBook:
 
 
 def isbn13(number: int) -> str:
-    """The ISBN-13 of a nine-digit `number` under prefix 979-9, check digit included."""
+    """Return the ISBN-13 of a nine-digit `number` under prefix 979-9, check digit included."""
     body = f"979{number:09d}"
     total = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(body))
     return f"{body}{-total % 10}"
 
 
 def books(seed: int = SEED, count: int = BOOKS) -> Iterator[NewBook]:
-    """The first `count` books; ids from 1. No two share a title, an ISBN or a sales rank."""
+    """Yield the first `count` books; ids begin at 1. Titles, ISBNs and sales ranks are unique."""
     rng = random.Random(seed)
     writers = _writers(rng)
     ranks = list(range(1, BOOKS + 1))
@@ -151,14 +148,14 @@ def _book(
 
 
 class _Titles:
-    """Titles that no other book has, with the words they are made of."""
+    """Titles that no other book has, with the words in them."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._volumes: dict[str, int] = {}
 
     def unused(self, shelf: Shelf) -> tuple[str, dict[str, str]]:
-        """One of new words. Raises ValueError if the shelf has too few of them."""
+        """Return a new title and its words. Raises ValueError if the shelf has too few words."""
         for _ in range(TITLE_TRIES):
             title, words = self._drawn(shelf)
             if title not in self._volumes:
@@ -167,7 +164,7 @@ class _Titles:
         raise ValueError(f"The shelf {shelf.slug!r} has too few words for another title.")
 
     def of_another_volume(self, shelf: Shelf) -> tuple[str, dict[str, str]]:
-        """One of whatever words; a title that is there already becomes its next volume's."""
+        """Return any title and its words; a title that exists already becomes another volume."""
         title, words = self._drawn(shelf)
         volume = self._volumes[title] = self._volumes.get(title, 0) + 1
         return (title if volume == 1 else f"{title}, Volume {volume}"), words
@@ -178,7 +175,7 @@ class _Titles:
 
 
 def _words(rng: random.Random, shelf: Shelf) -> dict[str, str]:
-    """One word for every slot of the shelf."""
+    """Return one word for every slot of the shelf."""
     words = {slot: rng.choice(choices) for slot, choices in shelf.words.items()}
     words["where"] = rng.choice(PLACES)
     words["who"] = f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"
@@ -192,7 +189,7 @@ def _filled(pattern: str, words: dict[str, str]) -> str:
 
 
 def _with_articles(text: str) -> str:
-    """`a orchard` → `an orchard`, and the reverse for words that only look like vowels."""
+    """Return the text with the right articles: `an orchard`, `a useful lamp`."""
     words = text.split(" ")
     for i, word in enumerate(words[:-1]):
         if word in ("a", "A"):
@@ -204,7 +201,7 @@ def _with_articles(text: str) -> str:
 
 
 def _capitalised(text: str) -> str:
-    """Capital letters at the start of each sentence."""
+    """Return the text with a capital letter at the start of each sentence."""
     return _SENTENCE_START.sub(lambda start: start.group().upper(), text)
 
 

@@ -1,9 +1,7 @@
-"""The shelves of the shop: what kinds of books there are and the words they are made of.
+"""The shelves of the shop: the kinds of books, with the words and patterns of their texts.
 
-Owns: words and sentence patterns. Must not know: how they are put together (`books`).
-
-A slot in a pattern, like `{thing}`, is filled from the shelf's list of that name; `{Thing}` is the
-same with a capital, as titles want it. `{who}` and `{where}` come from the lists shared by all.
+`books` fills a slot in a pattern, such as `{thing}`, from the shelf's list of that name. `{who}` and
+`{where}` come from lists that all shelves share.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """A category and the words its books are made of; `share` weighs how many books it gets."""
+    """A category and the words of its books; its number of books is in proportion to `share`."""
 
     slug: str
     name: str

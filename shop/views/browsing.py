@@ -9,11 +9,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from shop import stocking
 from shop.banners import Slot
 from shop.forms import SearchForm
 from shop.models import Book, Category
 from shop.searching import search_books
+from shop.stock import shelf_filling
 
 PER_PAGE = 20
 _NEW = 6
@@ -42,7 +42,7 @@ def home(request: HttpRequest) -> HttpResponse:
         request,
         "shop/home.html",
         {
-            "titles": f"{stocking.size():,}",
+            "titles": f"{shelf_filling.size():,}",
             "featured": featured,
             "fan": new[:3],
             "new": new,

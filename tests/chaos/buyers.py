@@ -19,7 +19,7 @@ import requests
 
 from loadgen.customers.forms import Form, find_form
 from shop.accounts import SEEDED_PASSWORD
-from shop.walker import ADDRESS, PAYMENT
+from shop.page_costs.walker import ADDRESS, PAYMENT
 from tests.chaos import rough
 
 FIRST_ACCOUNT = 901

@@ -18,7 +18,7 @@ from hosting.options import PlatformOptions
 from hosting.platform import Platform
 from lab.engines.hosted import connection_profile
 from runtime.settings import REPOSITORY
-from shop.walker import Walker
+from shop.page_costs.walker import Walker
 from tests.waiting import until
 
 pytestmark = pytest.mark.long

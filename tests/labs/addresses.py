@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from gateway.admin import calls
 from runtime.settings import REPOSITORY, load
 
-_SHOP, _ADS, _ADS_API = "shop/urls.py", "shop/ads/urls.py", "shop/ads/api.py"
+_SHOP, _ADS, _ADS_API = "shop/urls.py", "shop/ads/urls.py", "shop/ads/management/api.py"
 _CONSOLE = sorted(
     str(file.relative_to(REPOSITORY)) for file in REPOSITORY.glob("lab/console/*/urls.py")
 )

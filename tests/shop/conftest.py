@@ -31,13 +31,13 @@ def django_db_setup(
     """
     from django.test.utils import setup_databases, teardown_databases
 
-    from shop import preparing, seeding
     from shop.catalogue.books import BOOKS
+    from shop.stock import preparation, seeding
 
     with django_db_blocker.unblock():
         made = setup_databases(verbosity=0, interactive=False)
         seeding.seed(BOOKS, lambda _: None)
-        preparing.collect_static_files(lambda _: None)
+        preparation.collect_static_files(lambda _: None)
     yield
     with django_db_blocker.unblock():
         teardown_databases(made, verbosity=0)
@@ -46,7 +46,7 @@ def django_db_setup(
 @pytest.fixture
 def no_page_work() -> Iterator[None]:
     """Switch page work off: pages take only their real time."""
-    from shop import page_work
+    from shop.page_costs import page_work
 
     before = page_work.work.settings
     page_work.work.configure(page_work.PageWorkSettings(profile="real"))
@@ -76,8 +76,8 @@ def committed(
     """Yield the seeded shop with real commits, for threads and processes; reset it afterwards."""
     from django.db import connection
 
-    from shop import returns
     from shop.models import Book
+    from shop.stock import returns
 
     with django_db_blocker.unblock():
         stock = dict(Book.objects.values_list("pk", "stock"))
@@ -95,7 +95,7 @@ class RunningShop:
     def __init__(
         self, process: subprocess.Popen[bytes], host: str, port: int, controller_port: int
     ) -> None:
-        from shop.calibration import controller_at
+        from shop.page_costs.calibration import controller_at
 
         self.process = process
         self.controller_port = controller_port
@@ -145,12 +145,12 @@ def shop_served(shop_environment: dict[str, str], log: Path) -> Iterator[Running
                 )
             )
         shop = RunningShop(process, host, port, controller_port)
-        with shop.controller:
+        with shop.control.controller:
             yield shop
 
 
 def _refusal(url: str) -> Callable[[], str | None]:
-    from shop.walker import Walker
+    from shop.page_costs.walker import Walker
 
     def refusal() -> str | None:
         try:

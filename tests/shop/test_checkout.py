@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from shop.checkout import AnotherTotal, NoLongerSold, NothingToOrder, OutOfStock, place_order
 from shop.models import Book, Customer, Order, OrderLine
-from shop.walker import ADDRESS
+from shop.page_costs.walker import ADDRESS
 from tests.waiting import until
 
 THREADS = 12

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from shop.forms import AddressForm, CopiesForm, PaymentForm, SearchForm, SignUpForm
-from shop.walker import ADDRESS, PAYMENT
+from shop.page_costs.walker import ADDRESS, PAYMENT
 
 PAID = {**PAYMENT, "idempotency_key": str(uuid.uuid4())}
 

@@ -12,9 +12,9 @@ from django.urls import resolve
 
 from shop import outages
 from shop.models import Book, Category, Order
+from shop.page_costs.walker import ADDRESS, PAYMENT, form
 from shop.page_types import PAGE_TYPE_BY_URL_NAME
 from shop.views import checkout
-from shop.walker import ADDRESS, PAYMENT, form
 from tests.shop.page_checks import check
 
 pytestmark = pytest.mark.usefixtures("visitor")

@@ -15,9 +15,9 @@ from django.utils import timezone
 from common import ports
 from shop import sessions
 from shop.models import Order
+from shop.page_costs.walker import ADDRESS, PAYMENT, form
 from shop.sessions import SessionStore
 from shop.views import checkout
-from shop.walker import ADDRESS, PAYMENT, form
 
 pytestmark = pytest.mark.usefixtures("visitor")
 

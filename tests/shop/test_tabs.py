@@ -8,7 +8,7 @@ from django.test import Client
 
 from shop import purchases
 from shop.models import Book, Order
-from shop.walker import ADDRESS, PAYMENT, form
+from shop.page_costs.walker import ADDRESS, PAYMENT, form
 from tests.shop.page_checks import check
 
 pytestmark = pytest.mark.usefixtures("visitor")

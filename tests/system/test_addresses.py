@@ -16,7 +16,7 @@ import pytest
 from common import answering, ports
 from lab.engines.live.appliance import Appliance
 from runtime.settings import REPOSITORY, load
-from shop.walker import Walker, form
+from shop.page_costs.walker import Walker, form
 from tests.conftest import serving
 from tests.shop.ads.conftest import ads_environment, served
 from tests.shop.conftest import shop_served

@@ -8,7 +8,7 @@ import pytest
 
 from common import ports
 from runtime import certificates
-from shop.walker import Walker, form
+from shop.page_costs.walker import Walker, form
 from tests.gateway import process
 from tests.shop.sentry.project import PATIENCE_S
 from tests.shop.sentry.test_checkout import port_of

@@ -25,7 +25,7 @@ import django
 django.setup()
 from django.urls import resolve
 from shop.page_types import PAGE_TYPE_BY_URL_NAME
-from shop.page_work import Budget, PageWorkSettings
+from shop.page_costs.page_work import Budget, PageWorkSettings
 page = PAGE_TYPE_BY_URL_NAME[resolve("/books/7/reviews/").url_name]
 print(page.name, Budget(PageWorkSettings()).draw(page).busy_s > 0)
 """

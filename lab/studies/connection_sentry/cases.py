@@ -14,8 +14,8 @@ from lab.spec.runs import FILE_CPU_S, Appliance, ShopRun
 from lab.spec.sections import PolicyChoice
 from lab.studies import PAGE_METRICS
 from lab.studies.study import Engine, PaperCases
+from loadgen.defaults import CONNECTION_SENTRY_MIX
 from loadgen.workload.clients import KIND_PAGE, ClientModel
-from loadgen.workload.defaults import CONNECTION_SENTRY_MIX
 from loadgen.workload.sessions import MEAN_EXECUTION_S
 from simulator.scenario import SharedCpus
 

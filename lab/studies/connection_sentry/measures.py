@@ -17,10 +17,10 @@ from lab.results.metrics import Metrics, Value
 from lab.spec.cases import Case
 from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import RUN_S
+from loadgen.defaults import CONNECTION_SENTRY_MIX
 from loadgen.records.attempt_log import AttemptLog
 from loadgen.records.attempts import AttemptOutcome
 from loadgen.workload.clients import KIND_PAGE
-from loadgen.workload.defaults import CONNECTION_SENTRY_MIX
 from simulator.simulation import simulate
 
 Floats = npt.NDArray[np.float64]

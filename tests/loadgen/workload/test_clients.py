@@ -14,6 +14,7 @@ from statistics import fmean
 
 import pytest
 
+from loadgen.defaults import CONNECTION_SENTRY_MIX
 from loadgen.records.attempt_log import SCHEMA
 from loadgen.workload.chain import PAGES
 from loadgen.workload.clients import (
@@ -26,7 +27,6 @@ from loadgen.workload.clients import (
     Turn,
     place,
 )
-from loadgen.workload.defaults import CONNECTION_SENTRY_MIX
 from loadgen.workload.sessions import SessionModelError
 
 PUBLISHED = tomllib.loads(

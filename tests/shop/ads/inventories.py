@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from shop.ads import inventory
+from shop.ads.delivery.ledger import Ledger
 from shop.ads.inventory import Banner, Inventory
-from shop.ads.ledger import Ledger
 
 DAY_S = 86_400.0
 NOON_S = 0.5 * DAY_S

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from shop.ads.artwork import wording
-from shop.slots import PUBLISHER
+from shop.page_types import PUBLISHER
 from tests.gateway import process
 from tests.shop.ads.conftest import served
 from tests.shop.conftest import shop_served

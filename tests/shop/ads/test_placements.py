@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 import pytest
 
 from common.page_types import PAGE_TYPES
-from shop.ads.ledger import Count
-from shop.slots import PUBLISHER, SIZES
+from shop.ads.delivery.ledger import Count
+from shop.page_types import PUBLISHER, SIZES
 from tests.shop.ads.inventories import banner, ledger
 from tests.waiting import until
 

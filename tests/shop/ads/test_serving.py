@@ -113,7 +113,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 from shop.ads import flushing, loading
-from shop.ads.ledger import Ledger
+from shop.ads.delivery.ledger import Ledger
 from shop.ads.models import Server
 
 with transaction.atomic():

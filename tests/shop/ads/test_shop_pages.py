@@ -7,7 +7,7 @@ import pytest
 from shop import banners
 from shop.ad_server import AdServer
 from shop.catalogue.shelves import SHELVES
-from shop.slots import PUBLISHER
+from shop.page_types import PUBLISHER
 from tests.shop.test_pages import steps
 from tests.waiting import PATIENCE_S, until
 

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from shop.accounts import SEEDED_PASSWORD
 from shop.checkout import place_order
 from shop.models import Book, Customer, Order, OrderLine
-from shop.walker import ADDRESS, PAYMENT, Walker, form
+from shop.page_costs.walker import ADDRESS, PAYMENT, Walker, form
 from tests.resetting import will_reset
 from tests.waiting import until
 

@@ -5,7 +5,9 @@ import json
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from shop import controller, controller_metrics, page_work, sentry
+from shop import sentry
+from shop.control import controller, metrics
+from shop.page_costs import page_work
 from shop.sentry import configuration
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +69,7 @@ def test_a_refusal_changes_nothing(body, field):
 
 def test_the_meter_is_in_the_status_as_documented():
     meter = call("GET", "/status")[1]["sentry"]
-    text = (controller_metrics.settings.REPOSITORY / "docs" / "sentry.md").read_text("utf-8")
+    text = (metrics.settings.REPOSITORY / "docs" / "sentry.md").read_text("utf-8")
     assert [name for name in meter if f"`{name}`" not in text] == []
     assert set(meter) == {"watching", *sentry.snapshot()}
 
@@ -75,7 +77,7 @@ def test_the_meter_is_in_the_status_as_documented():
 def test_the_meter_is_in_the_metrics():
     found = {
         sample.name: sample.labels
-        for family in text_string_to_metric_families(controller_metrics.exposition().decode())
+        for family in text_string_to_metric_families(metrics.exposition().decode())
         for sample in family.samples
         if sample.name.startswith("doorbuster_shop_sentry_")
     }

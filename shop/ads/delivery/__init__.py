@@ -1,0 +1,1 @@
+"""The delivery of contracts: impressions in memory, and their way to the database."""

@@ -1,0 +1,81 @@
+"""The acceptance of a contract, wholly or not at all: it stores a banner and its contract."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from common.http_api import CallError
+from shop.ads.management.schemas import NewContract
+from shop.ads.models import Advertiser, Banner, Concept, Contract
+
+
+def accept(wanted: NewContract) -> Contract:
+    """Return the stored contract. CallError and NoCapacity mean that nothing has been stored."""
+    if wanted.ends <= wanted.starts:
+        raise CallError("ends: is not after starts", "ends", "a time later than starts")
+    if wanted.ends <= timezone.now():
+        raise CallError("ends: has passed", "ends", "a time in the future")
+    with transaction.atomic():
+        # First, as an advertiser may exclude its own banners from one page.
+        advertiser, _ = Advertiser.objects.get_or_create(name=wanted.advertiser)
+        concepts = _known(
+            Concept.objects.filter(word__in=wanted.banner.concepts),
+            "word",
+            wanted.banner.concepts,
+            "banner.concepts",
+        )
+        beside = wanted.banner.not_beside
+        banners = _known(
+            Banner.objects.filter(pk__in=beside.banners),
+            "pk",
+            beside.banners,
+            "banner.not_beside.banners",
+        )
+        advertisers = _known(
+            Advertiser.objects.filter(name__in=beside.advertisers),
+            "name",
+            beside.advertisers,
+            "banner.not_beside.advertisers",
+        )
+        banner = Banner(
+            advertiser=advertiser,
+            size=wanted.banner.size,
+            headline=wanted.banner.headline,
+            text=wanted.banner.text,
+            target=wanted.banner.target,
+        )
+        _clean(banner, "banner.")
+        banner.save()
+        banner.concepts.set(concepts)
+        banner.not_beside_banners.set(banners)
+        banner.not_beside_advertisers.set(advertisers)
+        contract = Contract(
+            banner=banner,
+            impressions=wanted.impressions,
+            starts=wanted.starts,
+            ends=wanted.ends,
+        )
+        contract.clean()
+        contract.save()
+    return contract
+
+
+def _clean(banner: Banner, prefix: str) -> None:
+    try:
+        banner.clean_fields(exclude=["advertiser"])
+    except ValidationError as error:
+        field, messages = next(iter(error.message_dict.items()))
+        allowed = "see the description of the field"
+        raise CallError(f"{prefix}{field}: {messages[0]}", prefix + field, allowed) from error
+
+
+def _known(found: Any, key: str, wanted: list[Any], field: str) -> list[Any]:
+    """Return the objects of these keys. Raises CallError if one of them does not exist."""
+    by_key = {getattr(one, key): one for one in found}
+    for value in wanted:
+        if value not in by_key:
+            allowed = "one that the ad server has"
+            raise CallError(f"{field}: {value!r} is not known", field, allowed)
+    return list(by_key.values())

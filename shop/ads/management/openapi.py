@@ -1,0 +1,78 @@
+"""The OpenAPI document of the ad server: of the management and of the calls that show banners."""
+
+from functools import cache
+from typing import Any, Final
+
+from common import http_api
+from common.http_api import Api, Call
+from shop.ads.management import schemas
+from shop.ads.management.api import api
+
+_API: Final = Api(
+    "Doorbuster ad server",
+    "Banners for pages, and the contracts behind them.",
+    token="`python -m shop.ads token` prints it; the server's own port needs no token",
+    refusals={},
+)
+_MISSING: Final = {404: "no entry has this id"}
+CALLS: Final = (
+    Call(
+        "GET",
+        "/ads/select",
+        "Banners for the slots of one page; their impressions are counted",
+        schemas.Selection,
+        query=schemas.SelectQuery,
+    ),
+    Call(
+        "GET",
+        "/ads/candidates",
+        "The banners that a slot could show now, with their weights",
+        schemas.Candidates,
+        query=schemas.CandidatesQuery,
+    ),
+    Call(
+        "GET",
+        "/ads/banner/{id}.svg",
+        "A banner's picture",
+        "image/svg+xml",
+        refusals=_MISSING,
+        parameter="a banner's id",
+        is_open=True,
+    ),
+    Call(
+        "GET",
+        "/ads/click/{id}",
+        "Count a click on a banner and go to its landing page",
+        "",
+        query=schemas.ClickQuery,
+        refusals=_MISSING,
+        status=302,
+        parameter="a banner's id",
+        is_open=True,
+    ),
+    Call(
+        "GET",
+        "/ads/landing/{id}",
+        "Where a click lands",
+        "text/html",
+        refusals=_MISSING,
+        parameter="a banner's id",
+        is_open=True,
+    ),
+    Call("GET", "/ads/health", "Whether this process serves", schemas.Health, is_open=True),
+    Call("GET", "/ads/metrics", "Metrics of all processes, for Prometheus", "text/plain"),
+)
+"""The calls that do not belong to the management."""
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the whole document."""
+    managed = api.get_openapi_schema(path_prefix="ads/")
+    whole = http_api.document(_API, CALLS)
+    for path, methods in managed["paths"].items():
+        methods.pop("head", None)  # as GET
+        whole["paths"][path] = methods
+    for kind, entries in managed["components"].items():
+        whole["components"][kind].update(entries)
+    return whole

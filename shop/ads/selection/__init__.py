@@ -1,0 +1,1 @@
+"""The selection of banners: candidates, the roulette and its threads."""

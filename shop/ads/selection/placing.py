@@ -1,0 +1,49 @@
+"""The draw of one page's banners: no banner twice, and none together with one that it excludes.
+
+Source: ad_server.txt, section IV ("not placing repeated or paradoxal banners in the same page").
+"""
+
+import random
+from collections.abc import Callable
+
+from shop.ads.inventory import Inventory, Rows
+from shop.ads.selection import roulette
+from shop.ads.selection.roulette import Weights
+
+
+def place(
+    inventory: Inventory,
+    candidates: Rows,
+    weights: Weights,
+    slots: int,
+    rng: random.Random,
+    take: Callable[[int], bool],
+) -> list[int]:
+    """Return at most `slots` rows for one page, drawn by their weights from those still compatible.
+
+    `weights` has the shape of `candidates` and is changed. `take` books an impression of a row. It
+    returns False if none is left, as other pages are drawn at the same time. There are fewer rows
+    than slots if no further candidate is compatible with the drawn ones.
+    """
+    placed: list[int] = []
+    while len(placed) < slots:
+        drawn = roulette.draw(roulette.cumulative(weights), rng)
+        if drawn is None:
+            break
+        row = int(candidates[drawn])
+        weights[drawn] = 0
+        refusing = [other for other in placed if not inventory.compatible(row, other)]
+        if refusing:
+            _remove_kin(inventory, candidates, weights, row, refusing)
+        elif take(row):
+            placed.append(row)
+    return placed
+
+
+def _remove_kin(
+    inventory: Inventory, candidates: Rows, weights: Weights, row: int, placed: list[int]
+) -> None:
+    """Set the weights of all banners of the row's advertiser to 0, if all of them are refused."""
+    advertiser = int(inventory.advertiser[row])
+    if any(advertiser in inventory.not_beside_advertisers.get(other, ()) for other in placed):
+        weights[inventory.advertiser[candidates] == advertiser] = 0

@@ -1,0 +1,169 @@
+"""The calls of the shop's controller, their forms, and the OpenAPI document of both."""
+
+from functools import cache
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from common import http_api
+from common.http_api import Api, Body, Call, Reply
+from common.shared_settings import Books
+from shop.page_costs.page_work import Profile
+from shop.sentry import Mode
+
+_TimeScale = Annotated[float, Field(ge=0.1, le=1000)]
+_Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+
+class WantedSettings(Body):
+    """The settings that a call changes; those it leaves out stay."""
+
+    profile: Profile | SkipJsonSchema[None] = Field(
+        None, description="the [page work](shop.md#page-work)"
+    )
+    time_scale: _TimeScale | SkipJsonSchema[None] = Field(
+        None, description="paper seconds per real second"
+    )
+    seed: _Seed | SkipJsonSchema[None] = Field(None, description="seed of the draws of page work")
+    sentry: Mode | SkipJsonSchema[None] = Field(
+        None, description="the [sentry's mode](sentry.md#the-wasted-work-meter)"
+    )
+    ads: bool | SkipJsonSchema[None] = Field(
+        None, description="whether pages show [banners](shop.md#banners)"
+    )
+
+
+class WantedCatalogue(Body):
+    """The size of the catalogue that a call asks for."""
+
+    books: Books = Field(description="the first books of the [catalogue](shop.md#the-catalogue)")
+
+
+class Health(Reply):
+    """The shop serves."""
+
+    status: Literal["ok"]
+
+
+class Settings(Reply):
+    """The settings in force."""
+
+    profile: Profile
+    time_scale: float = Field(description="paper seconds per real second")
+    seed: int
+    sentry: Mode
+    ads: bool
+
+
+class LostTo(Reply):
+    """Requests answered 503 because a back end was away."""
+
+    postgres: int
+    redis: int
+
+
+class Page(Reply):
+    """Pages of one type that were made to their end, since the shop started."""
+
+    served: int
+    cpu_s: float
+    execution_s: float
+    drawn_s: float = Field(description="seconds that page work had drawn")
+    own_cpu_s: float = Field(description="seconds of CPU of the page itself")
+    own_wait_s: float = Field(description="seconds the page itself waited for PostgreSQL and Redis")
+    queries: int
+
+
+class Sentry(Reply):
+    """The [wasted-work meter](sentry.md#the-wasted-work-meter), since the shop started."""
+
+    watching: int = Field(description="requests in progress whose sockets are watched")
+    disconnects: int
+    interrupted: int
+    finished: int
+    cancels_attempted: int
+    cancels_effective: int
+    cancels_too_late: int
+    cancels_failed: int
+    wasted_cpu_s: float
+    wasted_database_s: float
+    kept_cpu_s: float
+    kept_database_s: float
+    unanswered_cpu_s: float
+    unanswered_database_s: float
+
+
+class Status(Reply):
+    """The load of the shop, and what it has done since it started."""
+
+    time_s: float = Field(description="monotonic clock")
+    cpu_s: float = Field(description="CPU of the shop's process")
+    cpus: float = Field(description="CPUs that the shop can use")
+    workers: int
+    busy_workers: int
+    requests: int = Field(description="of any kind")
+    orders: int = Field(description="committed")
+    lost_to: LostTo
+    redis_away: int = Field(
+        description="times that Redis did not answer or had lost its memory; the shop then reads "
+        "sessions from PostgreSQL"
+    )
+    books: int = Field(description="in the catalogue")
+    pages: dict[str, Page] = Field(description="page type → its pages")
+    sentry: Sentry
+    settings: Settings
+
+
+class Catalogue(Reply):
+    """The size of the catalogue, once the change is done."""
+
+    books: int
+
+
+class Reset(Reply):
+    """The orders of seeded accounts are gone, their books are back in stock."""
+
+    orders_removed: int
+
+
+class Orders(Reply):
+    """All orders in the database."""
+
+    orders: int
+    books_sold: int
+    revenue: float = Field(description="in the shop's currency")
+
+
+HEALTH: Final = Call("GET", "/health", "Whether the shop serves", Health, is_open=True)
+STATUS: Final = Call("GET", "/status", "The shop's load", Status)
+CHANGE_SETTINGS: Final = Call(
+    "PUT", "/settings", "Change page work, sentry, banners", Settings, WantedSettings
+)
+RESIZE_CATALOGUE: Final = Call(
+    "PUT", "/catalogue", "Grow or shrink the catalogue", Catalogue, WantedCatalogue
+)
+RESET: Final = Call("POST", "/reset", "Return to the shop as it was seeded", Reset)
+ORDERS: Final = Call("GET", "/orders", "Count the orders", Orders)
+METRICS: Final = Call("GET", "/metrics", "Metrics for Prometheus", "text/plain", is_open=True)
+OPENAPI: Final = Call("GET", "/openapi.json", "This description", "application/json")
+
+CALLS: Final = (
+    HEALTH,
+    STATUS,
+    CHANGE_SETTINGS,
+    RESIZE_CATALOGUE,
+    RESET,
+    ORDERS,
+    METRICS,
+    OPENAPI,
+)
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document of the controller."""
+    return http_api.document(
+        Api("Doorbuster shop: controller", "The load of the shop, and the settings of a run."),
+        CALLS,
+    )

@@ -1,0 +1,406 @@
+"""The shop's controller: it reports the shop's load and takes the run's settings.
+
+It serves the calls of docs/controller-api.md on a separate port. It runs in threads next to the
+workers and must answer while all of them want the interpreter. Each connection has a thread that
+sleeps in `recv` and sends each answer in one piece, so that an answer costs a single wait for the
+interpreter.
+"""
+
+import contextlib
+import json
+import logging
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from typing import NamedTuple
+
+import httptools
+from django.db import close_old_connections, connections
+
+from common import hosts
+from common.http_api import CallError, checked
+from common.page_types import PAGE_TYPES
+from shop import activity, banners, outages, sentry, sessions
+from shop.control import calls, metrics
+from shop.page_costs import page_work
+from shop.redis_memory import memory
+from shop.stock import returns, shelf_filling
+
+CONNECTIONS = 32
+IDLE_S = 300.0
+IDLE_BEFORE_A_CALL_S = 30.0
+"""Real seconds, from its beginning, of a connection on which no call has been accepted yet."""
+_BODY_BYTES = 64 * 1024
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+_logger = logging.getLogger(__name__)
+
+
+class Answer(NamedTuple):
+    """The answer to a call."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+
+
+class PortTaken(OSError):  # noqa: N818
+    """The error when another process listens on the controller's port."""
+
+
+def _json(value: object, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(value).encode())
+
+
+def _refused(status: int, error: str) -> Answer:
+    return _json({"error": error}, status)
+
+
+def _health(body: bytes) -> Answer:
+    return _json({"status": "ok"})
+
+
+def _status(body: bytes) -> Answer:
+    pages = activity.pages(page.name for page in PAGE_TYPES)
+    return _json(
+        {
+            "time_s": time.monotonic(),
+            "cpu_s": time.process_time(),
+            # One interpreter cannot use more than one CPU, however many it may run on.
+            "cpus": 1,
+            "workers": _workers(),
+            "busy_workers": activity.busy_workers(),
+            "requests": activity.requests(),
+            "orders": activity.orders(),
+            "lost_to": outages.counts(),
+            "redis_away": memory.losses + sessions.absences(),
+            "books": shelf_filling.size(),
+            "pages": {
+                name: {
+                    "served": count.served,
+                    "cpu_s": count.cpu_s,
+                    "execution_s": count.execution_s,
+                    "drawn_s": count.drawn_s,
+                    "own_cpu_s": count.own_cpu_s,
+                    "own_wait_s": count.own_wait_s,
+                    "queries": count.queries,
+                }
+                for name, count in pages.items()
+            },
+            "sentry": {"watching": sentry.watching(), **sentry.snapshot()},
+            "settings": _settings_json(),
+        }
+    )
+
+
+def _workers() -> int:
+    from django.conf import settings
+
+    workers: int = settings.SHOP_WORKERS
+    return workers
+
+
+def _settings_json() -> dict[str, object]:
+    settings = page_work.work.settings
+    return {
+        "profile": settings.profile,
+        "time_scale": settings.time_scale,
+        "seed": settings.seed,
+        "sentry": sentry.mode(),
+        "ads": banners.banners.wanted,
+    }
+
+
+def _read(body: bytes) -> object:
+    """Return the JSON in the body. Raises CallError."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # RecursionError: it is nested too deeply to be read
+        raise CallError("body: must be a JSON object", "body", "a JSON object") from None
+
+
+def _put_settings(body: bytes) -> Answer:
+    wanted = checked(calls.WantedSettings, _read(body))
+    if wanted.ads is not None and wanted.ads != banners.banners.wanted:
+        try:
+            banners.banners.want(wanted.ads)
+        except banners.SettingRefused as refused:
+            raise CallError(str(refused), "ads", refused.allowed) from None
+        page_work.work.forget_waits()  # a page with a banner waits longer than one without
+    if wanted.sentry is not None:
+        sentry.set_mode(wanted.sentry)
+    of_page_work = wanted.model_dump(include=_OF_PAGE_WORK, exclude_unset=True)
+    if of_page_work:  # otherwise the draws would start again
+        page_work.work.configure(replace(page_work.work.settings, **of_page_work))
+    return _json(_settings_json())
+
+
+_OF_PAGE_WORK = {"profile", "time_scale", "seed"}
+
+
+def _put_catalogue(body: bytes) -> Answer:
+    wanted = checked(calls.WantedCatalogue, _read(body))
+    shelf_filling.resize(wanted.books, _logger.info)
+    return _json({"books": wanted.books})
+
+
+def _reset(body: bytes) -> Answer:
+    sessions.SessionStore.clear_expired()
+    return _json({"orders_removed": returns.take_back()})
+
+
+def _orders(body: bytes) -> Answer:
+    return _json(metrics.orders_in_database())
+
+
+def _metrics(body: bytes) -> Answer:
+    return Answer(200, metrics.exposition(), metrics.CONTENT_TYPE)
+
+
+_CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
+    (call.method, call.path): handler
+    for call, handler in (
+        (calls.HEALTH, _health),
+        (calls.STATUS, _status),
+        (calls.CHANGE_SETTINGS, _put_settings),
+        (calls.RESIZE_CATALOGUE, _put_catalogue),
+        (calls.RESET, _reset),
+        (calls.ORDERS, _orders),
+        (calls.METRICS, _metrics),
+        (calls.OPENAPI, lambda _: _json(calls.document())),
+    )
+}
+
+
+_OPEN = tuple(call.path for call in calls.CALLS if call.is_open)
+"""The calls that need no token: health checks and Prometheus use them."""
+
+
+def _has_token(given: str) -> bool:
+    from django.conf import settings
+
+    if not settings.INNER_TOKEN_REQUIRED:
+        return True
+    wanted = f"Bearer {settings.INNER_TOKEN}"
+    return bool(settings.INNER_TOKEN) and secrets.compare_digest(given.encode(), wanted.encode())
+
+
+def _names() -> frozenset[str]:
+    """Return the host names that a caller may use; a web page with a rebound name has another."""
+    from django.conf import settings
+
+    return frozenset((*_LOOPBACK, settings.INNER_HOST, settings.SHOP_HOST)) - {"0.0.0.0", "::"}
+
+
+def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
+    """Return the answer to one request; never raises."""
+    if hosts.host_of(headers.get("host", "")) not in _names():
+        return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
+    if "origin" in headers:
+        return _refused(403, "Origin: no web page may call the controller")
+    path = path.split("?", 1)[0]
+    if path not in _OPEN and not _has_token(headers.get("authorization", "")):
+        return _refused(
+            401,
+            "this call needs the inner token: send `Authorization: Bearer TOKEN`; `make token` "
+            "prints that line, and the token is inner_token in secrets.json in the state folder",
+        )
+    call = _CALLS.get((method, path))
+    if call is None:
+        methods = [known for known, known_path in _CALLS if known_path == path]
+        if methods:
+            return _refused(405, f"{path} takes {', '.join(methods)}")
+        known_paths = ", ".join(f"{known} {known_path}" for known, known_path in _CALLS)
+        return _refused(404, f"no such call; there are {known_paths}")
+    close_old_connections()  # as Django does before each request: the database may have died
+    try:
+        return call(body)
+    except CallError as refused:
+        return _json(refused.answer, refused.status)
+    except Exception:
+        _logger.exception("%s %s failed", method, path)
+        return _refused(500, "failed; the shop's log says why")
+
+
+class _Places:
+    """The connections that are open, at most CONNECTIONS.
+
+    When all places are taken, a new connection gets the place of the oldest one on which no call
+    has been accepted. So connections that only wait cannot keep callers out.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[_Connection, None] = {}
+
+    def enter(self, connection: "_Connection") -> bool:
+        """Give a place to this connection; False if a call was accepted on every other one."""
+        with self._lock:
+            if len(self._open) >= CONNECTIONS:
+                oldest = next((one for one in self._open if one.may_give_way), None)
+                if oldest is None:
+                    return False
+                del self._open[oldest]
+                oldest.cut_off()
+            self._open[connection] = None
+            return True
+
+    def leave(self, connection: "_Connection") -> None:
+        """Free the connection's place."""
+        with self._lock:
+            self._open.pop(connection, None)
+
+
+class _Connection:
+    """One client that keeps its connection; httptools also reports to it."""
+
+    def __init__(self, client: socket.socket) -> None:
+        self._client = client
+        self._parser = httptools.HttpRequestParser(self)
+        self._complete = self._keep = False
+        self._is_known = self._is_answering = False
+        self._until_s = time.monotonic() + IDLE_BEFORE_A_CALL_S
+        self.on_message_begin()
+
+    @property
+    def may_give_way(self) -> bool:
+        """Whether another connection may take this connection's place."""
+        return not self._is_known and not self._is_answering
+
+    def cut_off(self) -> None:
+        """End the connection from another thread; its own thread then closes it."""
+        with contextlib.suppress(OSError):
+            self._client.shutdown(socket.SHUT_RDWR)
+
+    def on_message_begin(self) -> None:
+        self._path = b""
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+
+    def on_url(self, url: bytes) -> None:
+        self._path += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_body(self, data: bytes) -> None:
+        self._body += data
+        if len(self._body) > _BODY_BYTES:
+            raise ValueError("body too large")
+
+    def on_message_complete(self) -> None:
+        self._complete = True
+        self._keep = self._parser.should_keep_alive()
+
+    def serve(self) -> None:
+        """Answer until the client closes the connection or is silent for too long."""
+        with self._client as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while True:
+                try:
+                    client.settimeout(self._patience_s())
+                    data = client.recv(65536)
+                except OSError:  # TimeoutError among them
+                    return
+                if not data:
+                    return
+                try:
+                    self._parser.feed_data(data)
+                except httptools.HttpParserUpgrade:
+                    # The controller never upgrades; the answer is the usual one, and later bytes
+                    # are not read. If a request offers an upgrade, the parser leaves out its body.
+                    if self._offers_with_body():
+                        reply = _refused(400, "Upgrade: must be absent if there is a body")
+                        self._send(reply, keep=False)
+                        return
+                    self._keep = False
+                except httptools.HttpParserError:
+                    reply = _refused(400, "not an HTTP request this controller can read")
+                    self._send(reply, keep=False)
+                    return
+                if self._complete and not self._answer():
+                    return
+
+    def _patience_s(self) -> float:
+        """Return the time for the next bytes; bytes alone do not prolong the first call's time."""
+        if self._is_known:
+            return IDLE_S
+        return max(0.001, self._until_s - time.monotonic())
+
+    def _offers_with_body(self) -> bool:
+        has_body = (
+            self._headers.get("content-length", "0") != "0" or "transfer-encoding" in self._headers
+        )
+        return has_body and "upgrade" in self._headers
+
+    def _answer(self) -> bool:
+        self._complete = False
+        method = self._parser.get_method().decode()
+        path = self._path.decode("latin-1")
+        self._is_answering = True
+        reply = answer(method, path, self._headers, bytes(self._body))
+        self._is_answering = False
+        if reply.status < 400 and path.split("?", 1)[0] not in _OPEN:
+            self._is_known = True
+        return self._send(reply, self._keep)
+
+    def _send(self, reply: Answer, keep: bool) -> bool:
+        head = (
+            f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}\r\n"
+            f"Content-Type: {reply.content_type}\r\nContent-Length: {len(reply.body)}\r\n"
+            f"Cache-Control: no-store\r\nConnection: {'keep-alive' if keep else 'close'}\r\n\r\n"
+        )
+        try:
+            self._client.sendall(head.encode() + reply.body)
+        except OSError:
+            return False
+        return keep
+
+
+def start(port: int, host: str = "127.0.0.1") -> int:
+    """Listen on `port` (0 for any) of `host` and serve from side threads; return the port.
+
+    Raises PortTaken with the fix when the port is not free.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise PortTaken(
+            error.errno,
+            f"The shop's controller cannot listen on {host}:{port} "
+            f"({error.strerror}). Stop what listens there or set "
+            "DOORBUSTER_SHOP_CONTROLLER_PORT.",
+        ) from error
+    listener.listen(64)
+    threading.Thread(target=_accept, args=(listener,), name="controller", daemon=True).start()
+    bound: int = listener.getsockname()[1]
+    return bound
+
+
+def _accept(listener: socket.socket) -> None:
+    places = _Places()
+    while True:
+        client, _ = listener.accept()
+        connection = _Connection(client)
+        if not places.enter(connection):
+            client.close()
+            continue
+        threading.Thread(
+            target=_serve, args=(connection, places), name="controller-connection", daemon=True
+        ).start()
+
+
+def _serve(connection: _Connection, places: _Places) -> None:
+    try:
+        connection.serve()
+    finally:
+        connections.close_all()
+        places.leave(connection)

@@ -1,0 +1,142 @@
+"""The controller's counts as Prometheus metrics, and the database's count of the orders.
+
+Names have the form `doorbuster_shop_<what>_<unit>`.
+"""
+
+import time
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.db.models import Sum
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from common.page_types import PAGE_TYPES
+from shop import activity, banners, sentry
+from shop.models import Order, OrderLine
+from shop.page_costs import page_work
+from shop.stock import shelf_filling
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def orders_in_database() -> dict[str, int | float]:
+    """Return orders, copies sold and revenue in the shop's currency, of all accounts."""
+    sold = OrderLine.objects.aggregate(copies=Sum("quantity"))["copies"] or 0
+    cents = Order.objects.aggregate(cents=Sum("total_cents"))["cents"] or 0
+    return {"orders": Order.objects.count(), "books_sold": sold, "revenue": cents / 100}
+
+
+def exposition() -> bytes:
+    """Return all metrics in Prometheus' text format."""
+    return generate_latest(registry)
+
+
+class _Shop(Collector):
+    def collect(self) -> Iterator[Metric]:
+        """Read every count for this scrape; nothing is kept between scrapes."""
+        yield CounterMetricFamily(
+            "doorbuster_shop_cpu_seconds", "CPU used by the shop's process.", time.process_time()
+        )
+        yield GaugeMetricFamily("doorbuster_shop_workers", "Worker threads.", settings.SHOP_WORKERS)
+        yield GaugeMetricFamily(
+            "doorbuster_shop_busy_workers",
+            "Threads that are working on a request.",
+            activity.busy_workers(),
+        )
+        yield CounterMetricFamily(
+            "doorbuster_shop_requests", "Requests of any kind.", activity.requests()
+        )
+        yield CounterMetricFamily(
+            "doorbuster_shop_orders", "Orders committed since the start.", activity.orders()
+        )
+        yield GaugeMetricFamily(
+            "doorbuster_shop_time_scale_ratio",
+            "Paper seconds in a live second.",
+            page_work.work.settings.time_scale,
+        )
+        # A busy database would hold up the scrape; /status queries it once.
+        yield GaugeMetricFamily(
+            "doorbuster_shop_books", "Books in the catalogue.", shelf_filling.known_size()
+        )
+        yield _settings()
+        yield from _per_page()
+        yield from _wasted_work()
+
+
+def _settings() -> Metric:
+    family = GaugeMetricFamily(
+        "doorbuster_shop_settings_info",
+        "1 for the page work, the sentry's mode and the banners in force.",
+        labels=["profile", "sentry", "ads"],
+    )
+    ads = "on" if banners.banners.wanted else "off"
+    family.add_metric([page_work.work.settings.profile, sentry.mode(), ads], 1)
+    return family
+
+
+_OF_PAGES = (
+    ("pages_served", "served", "Pages served."),
+    ("page_cpu_seconds", "cpu_s", "CPU that pages took."),
+    ("page_execution_seconds", "execution_s", "Execution time of pages, waits included."),
+    (
+        "page_back_end_wait_seconds",
+        "own_wait_s",
+        "Waiting of pages for PostgreSQL and Redis, without what page work waits.",
+    ),
+    ("page_queries", "queries", "Database queries of pages."),
+)
+"""Counters by page: (name, field of `activity.PageCount`, meaning)."""
+
+
+def _per_page() -> Iterator[Metric]:
+    pages = activity.pages(page.name for page in PAGE_TYPES)
+    for name, field, meaning in _OF_PAGES:
+        family = CounterMetricFamily(f"doorbuster_shop_{name}", meaning, labels=["page"])
+        for page, count in pages.items():
+            family.add_metric([page], getattr(count, field))
+        yield family
+
+
+def _wasted_work() -> Iterator[Metric]:
+    counts = sentry.snapshot()
+    name = "doorbuster_shop_sentry"
+    yield GaugeMetricFamily(
+        f"{name}_watched_requests", "Requests whose sockets are watched.", sentry.watching()
+    )
+    yield CounterMetricFamily(
+        f"{name}_disconnects",
+        "Customers who left while their request was in progress.",
+        counts["disconnects"],
+    )
+    yield CounterMetricFamily(
+        f"{name}_cancels_attempted",
+        "Running queries that were to be cancelled.",
+        counts["cancels_attempted"],
+    )
+    families = (
+        ("requests", "Outcomes of requests whose customer left.", ("interrupted", "finished")),
+        ("cancels", "Outcomes of cancelled queries.", ("effective", "too_late", "failed")),
+    )
+    for what, help, outcomes in families:
+        family = CounterMetricFamily(f"{name}_{what}", help, labels=["outcome"])
+        for outcome in outcomes:
+            key = outcome if what == "requests" else f"cancels_{outcome}"
+            family.add_metric([outcome], counts[key])
+        yield family
+    for resource in ("cpu", "database"):
+        family = CounterMetricFamily(
+            f"{name}_{resource}_seconds",
+            "Spent after the customer had left (wasted; kept if it had to be finished), or before "
+            "on what was never answered (unanswered).",
+            labels=["work"],
+        )
+        for work in ("wasted", "kept", "unanswered"):
+            family.add_metric([work], counts[f"{work}_{resource}_s"])
+        yield family
+
+
+registry = CollectorRegistry()
+registry.register(_Shop())
+ProcessCollector(registry=registry)

@@ -1,0 +1,30 @@
+"""The page docs/controller-api.md: `python -m shop.control.reference` writes it."""
+
+from pathlib import Path
+from typing import Final
+
+from common.http_api import tables
+from shop.control import calls
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "controller-api.md"
+_ABOVE: Final = """# The shop's controller
+
+`python -m shop.control.reference` writes this page from the forms by which the controller checks
+calls. `/openapi.json` has the same for programs, in the form of
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Settings](settings.md#addresses) explains
+who may call; [metrics](metrics.md) lists what `/metrics` answers.
+
+A number behind an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
+the caller: [the inner token](settings.md#the-inner-token),
+[addresses](settings.md#addresses).
+
+"""
+
+
+def page() -> str:
+    """Return the page of the present code."""
+    return _ABOVE + tables(calls.document())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

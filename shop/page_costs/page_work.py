@@ -1,0 +1,273 @@
+"""Page work: it makes a page of the shop cost the same as the papers' pages.
+
+A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
+(LIFO-Pri, Table 2) divided by the time scale. BUSY_RATIO of it is CPU. The thread that serves the
+page really burns it, measured with its CPU clock, so that a page under contention takes longer but
+costs the same. The rest is waiting for the database (`pg_sleep` on the page's connection, which the
+database can cancel). Busy and waiting periods are interleaved, as in section 3.2.2 of the paper.
+That is profile `paper`.
+
+Under profile `cpu` every page is the CPU-intensive one of the paper's section 3.1 (Table 1, Figs. 3
+to 5). It takes CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way; the only waits
+are those of the page's queries. The paper prints neither mean nor distribution. At the load its
+drop rate implies (ρ = 1.15), this mean and near-constant times give its Table 1, and exponential
+times do not.
+
+The page's own cost counts towards the draw:
+
+- its own CPU, and CPU_OUTSIDE_S for Gunicorn's CPU on a request outside the application;
+- its own waiting for PostgreSQL and Redis: wall time less CPU. That is back-end time only while the
+  request is alone in the shop; among others it is mostly the queue for the interpreter, and
+  counting that would make the promised waits vanish under load. So the wait of a page type is
+  learnt from requests that were alone, and a request among others counts at most that wait.
+
+A page may cost more than its draw, or less because a wait is rounded to the database's whole
+milliseconds. The next request of its type gets the difference, so that the means hold.
+
+If the sentry is set to cancel, a page whose customer has left ends within the next slice. It is not
+counted as served, and the next page of its type makes up the difference.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from django.db import connection
+
+from common.page_types import PAGE_TYPES, PageType
+from shop import sentry
+from shop.activity import PageCount
+from shop.page_costs import back_end
+
+Profile = Literal["paper", "cpu", "real"]
+
+BUSY_RATIO = 0.714  # published.toml, lifo_pri.derived.busy_share
+CPU_INTENSIVE_S = 0.300  # paper seconds a page, profile `cpu`
+SPREAD = 0.5  # execution times are uniform within mean ± 50 %
+SLICES = 4  # pairs of a busy and a waiting period
+
+# `python -m shop calibrate` measures it on an idle shop, and prints it.
+CPU_OUTSIDE_S = 0.0004
+# The wait of a page or a sleep above its target, until one has been seen alone.
+UNLEARNT_WAIT_S = 0.001
+_LEARNING_RATIO = 0.1
+
+_MILLISECOND_S = 0.001
+_SPIN = range(400)
+
+
+@dataclass(frozen=True, slots=True)
+class PageWorkSettings:
+    """The settings of page work.
+
+    `profile` is `paper` or `cpu` (see above), or `real` (only the page's own cost).
+    """
+
+    profile: Profile = "paper"
+    time_scale: float = 10.0
+    seed: int = 1
+
+
+class Share(NamedTuple):
+    """Seconds of CPU and seconds of waiting for the back end."""
+
+    busy_s: float
+    waiting_s: float
+
+
+NOTHING = Share(0.0, 0.0)
+
+
+class Budget:
+    """The budget of requests: it draws their cost, and carries differences over. Thread-safe."""
+
+    def __init__(self, settings: PageWorkSettings) -> None:
+        self._profile = settings.profile
+        self._time_scale = settings.time_scale
+        self._rng = random.Random(settings.seed)
+        self._lock = threading.Lock()
+        self._overdrawn = {page.name: NOTHING for page in PAGE_TYPES}
+
+    def draw(self, page: PageType) -> Share:
+        """Return a fresh draw for the next request of this type."""
+        with self._lock:
+            factor = self._rng.uniform(1 - SPREAD, 1 + SPREAD)
+        factor /= self._time_scale
+        if self._profile == "cpu":
+            return Share(CPU_INTENSIVE_S * factor, 0.0)
+        total_s = page.mean_execution_s * factor
+        return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
+
+    def take_over(self, page: PageType) -> Share:
+        """Return the excess of earlier requests of this type, which the caller must make up."""
+        with self._lock:
+            over = self._overdrawn[page.name]
+            self._overdrawn[page.name] = NOTHING
+        return over
+
+    def settle(self, page: PageType, wanted: Share, spent: Share) -> None:
+        """Carry the difference between wanted and spent to the next request."""
+        with self._lock:
+            over = self._overdrawn[page.name]
+            self._overdrawn[page.name] = Share(
+                over.busy_s + spent.busy_s - wanted.busy_s,
+                over.waiting_s + spent.waiting_s - wanted.waiting_s,
+            )
+
+
+class Stopwatch:
+    """A request's cost to its thread since the stopwatch was created."""
+
+    __slots__ = ("_started_cpu_s", "_started_s", "_waited_before_s", "queries")
+
+    def __init__(self) -> None:
+        self._waited_before_s = back_end.waited_s()
+        self._started_s = time.perf_counter()
+        self._started_cpu_s = time.thread_time()
+        self.queries = 0
+
+    @property
+    def wall_s(self) -> float:
+        return time.perf_counter() - self._started_s
+
+    @property
+    def cpu_s(self) -> float:
+        return time.thread_time() - self._started_cpu_s
+
+    @property
+    def waited_s(self) -> float:
+        """The waiting within `wall_s`: for Redis, and in `counting_queries` for PostgreSQL."""
+        return back_end.waited_s() - self._waited_before_s
+
+    @contextmanager
+    def counting_queries(self) -> Iterator[None]:
+        """Count the queries made within the block, and the waiting for them."""
+        with connection.execute_wrapper(self._query):
+            yield
+
+    def _query(self, execute: Callable[..., Any], *arguments: Any) -> Any:
+        self.queries += 1
+        return back_end.waiting(execute, *arguments)
+
+
+class IdleWaits:
+    """The time that an object waits for the back end when its request is alone in the shop."""
+
+    def __init__(self) -> None:
+        self._mean_s: dict[str, float] = {}
+
+    def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
+        """Return the back end's part of `waited_s`; learn from it if the request was alone."""
+        waited_s = min(max(waited_s, 0.0), at_most_s)
+        known_s = self._mean_s.get(what)
+        if not alone:
+            return min(waited_s, UNLEARNT_WAIT_S if known_s is None else known_s)
+        if known_s is None:
+            known_s = waited_s
+        self._mean_s[what] = known_s + _LEARNING_RATIO * (waited_s - known_s)
+        return waited_s
+
+
+class PageWork:
+    """The work of all pages, with its present settings."""
+
+    def __init__(self) -> None:
+        self._idle_waits = IdleWaits()
+        self.configure(PageWorkSettings())
+
+    def configure(self, settings: PageWorkSettings) -> None:
+        """Use these settings from the next request on; the draws start again from the seed."""
+        self._current = (settings, Budget(settings))
+
+    def forget_waits(self) -> None:
+        """Learn again how long an idle page waits, as pages are made in another way from now on."""
+        self._idle_waits = IdleWaits()
+
+    @property
+    def settings(self) -> PageWorkSettings:
+        return self._current[0]
+
+    def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
+        """Spend the rest of the execution time of a page that has been made, and count it.
+
+        `alone` is whether no other request was in the shop while the page was made.
+        """
+        settings, budget = self._current
+        own_cpu_s, own_wait_s = stopwatch.cpu_s, stopwatch.waited_s
+        if settings.profile != "real":
+            drawn, over = budget.draw(page), budget.take_over(page)
+            if drawn.waiting_s:
+                own_wait_s = stopwatch.wall_s - own_cpu_s
+                own_wait_s = self._idle_waits.count(page.name, own_wait_s, alone, drawn.waiting_s)
+                promised_wait_s = own_wait_s
+            else:
+                # Its own waiting, with the queue for the interpreter, comes on top of the draw.
+                promised_wait_s = 0.0
+            wanted = Share(drawn.busy_s - over.busy_s, drawn.waiting_s - over.waiting_s)
+            try:
+                waited_s = promised_wait_s + self._spend(
+                    stopwatch,
+                    busy_until_s=wanted.busy_s - CPU_OUTSIDE_S,
+                    waiting_s=wanted.waiting_s - promised_wait_s,
+                    alone=alone,
+                )
+            except sentry.ClientGone:
+                budget.settle(page, NOTHING, over)
+                raise
+            budget.settle(page, wanted, Share(stopwatch.cpu_s + CPU_OUTSIDE_S, waited_s))
+            count.drawn_s += drawn.busy_s + drawn.waiting_s
+        count.own_cpu_s += own_cpu_s
+        count.queries += stopwatch.queries
+        count.own_wait_s += own_wait_s
+        count.served += 1
+        count.cpu_s += stopwatch.cpu_s + CPU_OUTSIDE_S
+        count.execution_s += stopwatch.wall_s + CPU_OUTSIDE_S
+
+    def _spend(
+        self, stopwatch: Stopwatch, busy_until_s: float, waiting_s: float, alone: bool
+    ) -> float:
+        """Burn CPU until the stopwatch has seen `busy_until_s` of it, and wait in between.
+
+        Returns the time waited for the back end, in seconds of the budget.
+        """
+        busy_from_s = stopwatch.cpu_s
+        busy_s = max(0.0, busy_until_s - busy_from_s)
+        waited_s = 0.0
+        for slice in range(1, SLICES + 1):
+            burn(stopwatch, busy_from_s + busy_s * slice / SLICES)
+            pause_s = whole_milliseconds(waiting_s * slice / SLICES - waited_s)
+            if pause_s:
+                more_s = wait(pause_s) - pause_s
+                waited_s += pause_s + self._idle_waits.count("sleep", more_s, alone, pause_s)
+        return waited_s
+
+
+def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
+    """Use CPU in Python, which shares the interpreter as the making of a page does.
+
+    Raises ClientGone when the request's client has left.
+    """
+    while stopwatch.cpu_s < until_cpu_s:
+        sentry.check()
+        for _ in _SPIN:
+            pass
+
+
+def whole_milliseconds(duration_s: float) -> float:
+    """Return the duration rounded for `pg_sleep`, which wakes up at whole milliseconds only."""
+    return max(0, round(duration_s / _MILLISECOND_S)) * _MILLISECOND_S
+
+
+def wait(duration_s: float) -> float:
+    """Let the database sleep on this thread's connection; return the time less the CPU it took."""
+    wall_s, cpu_s = time.perf_counter(), time.thread_time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(%s)", (duration_s,))
+    return (time.perf_counter() - wall_s) - (time.thread_time() - cpu_s)
+
+
+work = PageWork()

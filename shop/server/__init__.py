@@ -1,0 +1,1 @@
+"""The server of the shop: Gunicorn on the shop's CPUs."""

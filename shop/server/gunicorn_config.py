@@ -1,0 +1,56 @@
+"""Gunicorn's configuration: one process, DOORBUSTER_SHOP_WORKERS threads, kept-alive connections.
+
+The controller starts in the worker process, next to its threads.
+"""
+
+import signal
+import sys
+
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
+from common import hosts
+from shop import settings
+from shop.server import serving
+
+bind = hosts.authority(settings.INNER_HOST, settings.SHOP_PORT)
+wsgi_app = "shop.server.wsgi:application"
+proc_name = "doorbuster-shop"
+worker_class = "gthread"
+workers = 1  # one interpreter on one CPU is the papers' server; see docs/decisions/
+threads = settings.SHOP_WORKERS
+worker_connections = 1000
+backlog = 512
+keepalive = 75
+timeout = 120  # the main thread sends heartbeats; a saturated shop is slow, not dead
+graceful_timeout = 10
+loglevel = "warning"
+forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
+control_socket_disable = True
+
+# Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
+# the exceeded one, while Gunicorn only answers a bare 400. The gateway adds five fields; 8190 is
+# the most that Gunicorn takes.
+limit_request_line = 8190
+limit_request_fields = 128
+limit_request_field_size = 32 * 1024
+
+# The time a thread keeps the interpreter while others want it: the quantum of processor sharing.
+SWITCH_INTERVAL_S = 0.0005
+
+
+def post_fork(arbiter: Arbiter, worker: Worker) -> None:
+    """Let the worker process die with a master that is killed; called when the process begins."""
+    serving.end_with_master(worker, signal.SIGKILL)
+
+
+def post_worker_init(worker: Worker) -> None:
+    """Start the controller; called in the worker process before it serves."""
+    from shop.control import controller
+
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    try:
+        controller.start(settings.SHOP_CONTROLLER_PORT, settings.INNER_HOST)
+    except controller.PortTaken as taken:
+        worker.log.error("%s", taken.strerror)
+        sys.exit(Arbiter.WORKER_BOOT_ERROR)

@@ -1,0 +1,62 @@
+"""The start of Gunicorn on the shop's CPUs, and the end of its workers with their master."""
+
+import os
+import signal
+import socket
+import sys
+
+import click
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
+from common import cpus, processes
+from shop import settings
+
+
+def end_with_master(worker: Worker, sign: signal.Signals) -> None:
+    """Let the kernel send `sign` to this worker process when its master is killed.
+
+    Without it the worker continues for seconds, on the ports that the next master needs.
+    """
+    processes.end_with_parent(sign)
+    if worker.ppid != os.getppid():  # it was killed before
+        sys.exit(Arbiter.WORKER_BOOT_ERROR)
+
+
+def check_inner_host() -> None:
+    """Raise click's error if nothing can listen on the inner host; Gunicorn would retry long."""
+    host = settings.INNER_HOST
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        with socket.socket(found[0][0], socket.SOCK_STREAM) as probe:
+            probe.bind(found[0][4])
+    except OSError as error:
+        raise click.ClickException(
+            f"DOORBUSTER_INNER_HOST={host} is not an address of this machine ({error.strerror}); "
+            "allowed is 127.0.0.1, 0.0.0.0 for all addresses, or one of them."
+        ) from error
+
+
+def check_inner_token() -> None:
+    """Raise click's error if the controller requires a token that is not set."""
+    if settings.INNER_TOKEN_REQUIRED and not settings.INNER_TOKEN:
+        raise click.ClickException(
+            "DOORBUSTER_INNER_TOKEN_REQUIRED=1 needs DOORBUSTER_INNER_TOKEN; `make up` generates "
+            "it, or set DOORBUSTER_INNER_TOKEN_REQUIRED=0."
+        )
+
+
+def serve() -> None:
+    """Replace this process by Gunicorn; never returns."""
+    check_inner_token()
+    try:
+        os.sched_setaffinity(0, settings.SHOP_CPUS)
+    except OSError as error:
+        present = cpus.written(os.sched_getaffinity(0))
+        raise click.ClickException(
+            f"DOORBUSTER_SHOP_CPUS={cpus.written(settings.SHOP_CPUS)} does not name CPUs of this "
+            f"machine; write for example 1 or 2-3. This process may use {present}."
+        ) from error
+    check_inner_host()
+    command = [sys.executable, "-m", "gunicorn", "--config", "python:shop.server.gunicorn_config"]
+    os.execv(sys.executable, command)

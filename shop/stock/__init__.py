@@ -1,0 +1,1 @@
+"""The stock of the shop: its tables, books and accounts, and their return to the beginning."""

@@ -1,0 +1,37 @@
+"""The preparation of the shop: it brings everything up to date before the shop is served."""
+
+import hashlib
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+
+from shop.sessions import SessionStore
+from shop.stock import seeding, tables
+from shop.stock.shelf_filling import Progress
+
+_SOURCE = Path(__file__).parents[1] / "static"
+_MARK = ".source"
+
+
+def prepare(progress: Progress) -> None:
+    """Migrate, seed, collect static files and end old sessions, as far as necessary."""
+    tables.migrate(settings.SHOP_SCHEMA, "Migrating the database", progress)
+    SessionStore.clear_expired()
+    if not seeding.seed(settings.CATALOGUE_BOOKS, progress):
+        progress("The shelves are full")
+    collect_static_files(progress)
+
+
+def collect_static_files(progress: Progress) -> None:
+    """Copy static files to STATIC_ROOT under hashed names, when they have changed."""
+    digest = hashlib.sha256()
+    for path in sorted(_SOURCE.rglob("*")):
+        if path.is_file():
+            digest.update(str(path.relative_to(_SOURCE)).encode() + path.read_bytes())
+    mark = Path(settings.STATIC_ROOT) / _MARK
+    if mark.exists() and mark.read_text() == digest.hexdigest():
+        return
+    progress("Collecting static files")
+    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+    mark.write_text(digest.hexdigest())

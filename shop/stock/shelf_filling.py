@@ -1,0 +1,122 @@
+"""The size of the catalogue: it puts books on the shelves of an open shop and takes them off."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+from django.db import connection, transaction
+
+from shop import searching
+from shop.catalogue.books import NewBook, books
+from shop.models import SeedState
+from shop.stock import returns
+
+Progress = Callable[[str], None]
+
+_BATCH = 10_000
+COLUMNS = tuple(name for name in NewBook.__slots__ if name not in ("shelf", "author"))
+
+_size: int | None = None
+
+
+def size() -> int:
+    """Return the number of books in stock; it queries the database once. 0 before the seeding.
+
+    Books beyond that number which people have bought still exist, but are not counted.
+    """
+    global _size
+    if _size is None:
+        _size = SeedState.objects.values_list("books", flat=True).first()
+    return _size or 0
+
+
+def known_size() -> int | None:
+    """Return `size` without a query; None before the first one."""
+    return _size
+
+
+def resize(count: int, progress: Progress) -> bool:
+    """Let the shop have its first `count` books; return whether anything had to be done.
+
+    Accounts and people's orders stay. A book beyond `count` stays if a person who signed up has
+    bought it; the seeded accounts' orders of such books are taken back. Pages are served meanwhile.
+    A second call waits for the first.
+    """
+    global _size
+    with transaction.atomic():
+        state = SeedState.objects.select_for_update().get()
+        before = state.books
+        if count > before:
+            _put(before, count, progress)
+        elif count < before:
+            progress(f"Taking {before - count:,} books off the shelves")
+            _take_off(count)
+        state.books = count
+        state.save(update_fields=["books"])
+    if count != before:
+        progress("Tidying up the tables")
+        with connection.cursor() as cursor:
+            # Pages are quick only while the planner knows the shop and dead rows are gone.
+            cursor.execute("VACUUM (ANALYZE)")
+    _size = count
+    return count != before
+
+
+def _put(after: int, last: int, progress: Progress) -> None:
+    """Add the books with the ids `after` + 1 … `last`."""
+    for batch in _batches(islice(books(count=last), after, None)):
+        progress(f"Putting books on the shelves: {batch[-1].id:,} of {last:,}")
+        _insert(batch)
+
+
+def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
+    """Iterate over batches; each is made while the database is busy with the one before."""
+    with ThreadPoolExecutor(1, thread_name_prefix="printer") as printer:
+        coming = printer.submit(lambda: list(islice(new, _BATCH)))
+        while batch := coming.result():
+            coming = printer.submit(lambda: list(islice(new, _BATCH)))
+            yield batch
+
+
+def _insert(batch: list[NewBook]) -> None:
+    columns = ", ".join(COLUMNS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TEMPORARY TABLE new_book ON COMMIT DROP AS "
+            f"SELECT {columns}, '' AS shelf, '' AS author FROM shop_book WITH NO DATA"
+        )
+        with cursor.copy(f"COPY new_book ({columns}, shelf, author) FROM STDIN") as copy:
+            for book in batch:
+                values = [getattr(book, name) for name in COLUMNS]
+                copy.write_row([*values, book.shelf, book.author])
+        cursor.execute(
+            "INSERT INTO shop_author (name) SELECT DISTINCT author FROM new_book ORDER BY author "
+            "ON CONFLICT (name) DO NOTHING"
+        )
+        # The search column is filled at once: to fill it later would write every row twice.
+        cursor.execute(
+            f"""
+            INSERT INTO shop_book ({columns}, category_id, author_id, search)
+            SELECT {", ".join(f"new_book.{name}" for name in COLUMNS)},
+                   shop_category.id, shop_author.id, {searching.VECTOR_SQL}
+            FROM new_book
+            JOIN shop_category ON shop_category.slug = shelf
+            JOIN shop_author ON shop_author.name = author
+            ORDER BY new_book.id
+            ON CONFLICT (id) DO NOTHING  -- a book that was bought stays
+            """
+        )
+        cursor.execute("DROP TABLE new_book")
+
+
+def _take_off(last: int) -> None:
+    """Delete the books with ids beyond `last`, except those that people have bought."""
+    returns.take_back(beyond=last)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            DELETE FROM shop_book WHERE id > %s AND NOT EXISTS
+                (SELECT FROM shop_orderline WHERE book_id = shop_book.id)
+            """,
+            [last],
+        )
