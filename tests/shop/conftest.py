@@ -145,7 +145,7 @@ def shop_served(shop_environment: dict[str, str], log: Path) -> Iterator[Running
                 )
             )
         shop = RunningShop(process, host, port, controller_port)
-        with shop.control.controller:
+        with shop.controller:
             yield shop
 
 

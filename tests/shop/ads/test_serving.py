@@ -112,7 +112,7 @@ django.setup()
 from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
-from shop.ads import flushing, loading
+from shop.ads.delivery import flushing, loading
 from shop.ads.delivery.ledger import Ledger
 from shop.ads.models import Server
 

@@ -8,7 +8,7 @@ _FAIL_ONCE = """
 import django
 django.setup()
 from django.db import OperationalError, connection, transaction
-from shop.ads import loading
+from shop.ads.delivery import loading
 from shop.ads.delivery.flushing import Writer
 from shop.ads.delivery.ledger import Ledger
 from shop.ads.models import Delivery, Server

@@ -18,7 +18,7 @@ _RENEW = """
 import sys, django
 from datetime import datetime
 django.setup()
-from shop.ads import renewing
+from shop.ads.delivery import renewing
 print(renewing.renew(datetime.fromisoformat(sys.argv[1])))
 """
 
