@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
-from loadgen.sessions import PAGES, SessionModel
 
 from lab.analysis.cells import read_cells
 from lab.analysis.outcomes import response_times_s
@@ -23,6 +22,7 @@ from lab.report.drawing.svg import compact_svg
 from lab.report.figures import note_of
 from lab.results.comparison import ComparisonResult
 from lab.titles import title_of
+from loadgen.workload.sessions import PAGES, SessionModel
 from tests.concepts.pages import FIGURES, Page, pages, run
 
 ONE = (7.0, 4.2)

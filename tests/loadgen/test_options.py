@@ -230,11 +230,17 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             {"session_length_mean": "5", "session_mixture": "a:1:5"},
             "--session-mixture: give either --session-length-mean or --session-mixture, not both",
         ),
-        ({"session_mixture": "a:1"}, "--session-mixture: 'a:1' is not a class; give name:share:mean"),
+        (
+            {"session_mixture": "a:1"},
+            "--session-mixture: 'a:1' is not a class; give name:share:mean",
+        ),
         ({"session_mixture": "a:0.5:5"}, "--session-mixture: shares add up to 0.5; make them 1"),
         ({"session_mixture": "a:2:5"}, "--session-mixture: a.share: 2.0: give above 0, at most 1"),
         ({"session_length_mean": "5", "walks": "chance"}, "--walks: sessions of given lengths"),
-        ({"load_schedule": "50"}, "--load-schedule: '50' is not a segment; give seconds:load, e.g."),
+        (
+            {"load_schedule": "50"},
+            "--load-schedule: '50' is not a segment; give seconds:load, e.g.",
+        ),
         ({"load_schedule": "50:1,"}, "--load-schedule: '' is not a segment"),
         (
             {"load_schedule": "50:1,-1:2"},
