@@ -65,6 +65,18 @@ def test_a_sheet_has_the_form_of_all_others(sheet: Sheet):
 
 
 @SHEETS
+def test_a_sheet_asks_for_predictions(sheet: Sheet):
+    """In at least two steps, once in a step, and before the step's last command."""
+    asking = [step for step in sheet.steps if step.asks_prediction]
+    assert len(asking) >= 2
+    for step in asking:
+        assert sum(part.is_prediction for part in step.parts) == 1
+        assert step.answer, f"step {step.number} has nothing to look at"
+        if step.commands:
+            assert step.before_answer[-1].command, f"step {step.number} predicts afterwards"
+
+
+@SHEETS
 def test_the_steps_leave_time_for_the_questions(sheet: Sheet):
     """Steps take 60 minutes, and the instructor's timing table has the same minutes."""
     minutes = [step.minutes for step in sheet.steps]
