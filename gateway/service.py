@@ -41,7 +41,7 @@ class Gateway:
         self.metrics = GatewayMetrics(self.figures, times)
         self.controls = Controls(self.parts, self.in_force, self.figures, self.metrics)
         self._admin_places = AdminPlaces()
-        self._api = AdminApi(self.controls, admin_names(settings), expected_token(settings))
+        self.api = AdminApi(self.controls, admin_names(settings), expected_token(settings))
         self._server: asyncio.Server | None = None
         self._tls_server: asyncio.Server | None = None
         self._admin_server: asyncio.Server | None = None
@@ -54,7 +54,7 @@ class Gateway:
             self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
         # The admin API starts last: a healthy answer means that the other ports are open.
         self._admin_server = await self._listen(
-            lambda: AdminConnection(parts.deadlines, self._api.answer, self._admin_places),
+            lambda: AdminConnection(parts.deadlines, self.api.answer, self._admin_places),
             "admin_host",
             "admin_port",
         )

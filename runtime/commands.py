@@ -43,10 +43,10 @@ EXPLAINED = (
 @click.command()
 def up() -> None:
     """Start everything and wait until it is healthy."""
-    _explained(_up)
+    _explained(start_appliance)
 
 
-def _up(settings: Settings, progress: Progress) -> None:
+def start_appliance(settings: Settings, progress: Progress) -> None:
     _refuse_unseen(settings)
     why = choice.why_native()
     if choice.to_start(settings) == "docker":
@@ -66,10 +66,10 @@ def _up(settings: Settings, progress: Progress) -> None:
 @click.command()
 def down() -> None:
     """Stop everything."""
-    _explained(_down, _load_or_warn)
+    _explained(stop_appliance, _load_or_warn)
 
 
-def _down(settings: Settings, progress: Progress) -> None:
+def stop_appliance(settings: Settings, progress: Progress) -> None:
     _refuse_unseen(settings)
     _stop(settings, progress)
 
@@ -91,10 +91,10 @@ def _stop(settings: Settings, progress: Progress) -> None:
 @click.command()
 def reset() -> None:
     """Stop everything and empty the state folder; results stay."""
-    _explained(_reset)
+    _explained(reset_appliance)
 
 
-def _reset(settings: Settings, progress: Progress) -> None:
+def reset_appliance(settings: Settings, progress: Progress) -> None:
     # In both runtimes: a container's data belongs to the state folder with its passwords.
     down_module.reset(settings, progress, _stop, lambda: appliance.forget(settings, progress))
 
@@ -102,10 +102,10 @@ def _reset(settings: Settings, progress: Progress) -> None:
 @click.command()
 def status() -> None:
     """Show what runs, where and since when."""
-    _explained(_status, _load_or_warn)
+    _explained(show_appliance, _load_or_warn)
 
 
-def _status(settings: Settings, progress: Progress) -> None:
+def show_appliance(settings: Settings, progress: Progress) -> None:
     _refuse_unseen(settings)
     if choice.to_use(settings) == "docker":
         compose_status.show(_project(settings), progress)

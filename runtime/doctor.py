@@ -101,7 +101,7 @@ def _examine() -> Iterator[Finding]:
     state = State(settings.state_dir)
     yield Finding(Verdict.GOOD, "Settings", _where_settings_come_from())
     yield _state_folder(state)
-    yield _closed(settings, state)
+    yield file_modes(settings, state)
     yield _disk(state)
     yield _memory()
     yield _open_files()
@@ -156,7 +156,7 @@ def _state_folder(state: State) -> Finding:
     return Finding(Verdict.GOOD, "State folder", str(state.folder))
 
 
-def _closed(settings: Settings, state: State) -> Finding:
+def file_modes(settings: Settings, state: State) -> Finding:
     try:
         found = state.open_to_others(settings.results_dir) if state.is_ours else []
     except OSError as error:

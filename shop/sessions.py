@@ -44,12 +44,12 @@ class _Entry(NamedTuple):
     data: dict[str, Any]
 
 
-class _Cache:
+class SessionCache:
     """Redis, while it answers."""
 
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(8)
-        self._away_until_s = 0.0
+        self.away_until_s = 0.0
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
@@ -75,14 +75,14 @@ class _Cache:
 
     def _ask(self, command: str, *arguments: Any) -> Any:
         """Return the answer, or `_AWAY`."""
-        if time.monotonic() < self._away_until_s:
+        if time.monotonic() < self.away_until_s:
             return _AWAY
         try:
             return getattr(caches["default"], command)(*arguments)
         except redis.RedisError as fault:
             if outages.away(fault) is None:
                 raise
-            self._away_until_s = time.monotonic() + _ASK_AGAIN_S
+            self.away_until_s = time.monotonic() + _ASK_AGAIN_S
             self.absences += 1
             first = str(fault).partition("\n")[0]
             _logger.warning("Redis is away, sessions are read from PostgreSQL: %s", first)
@@ -95,12 +95,12 @@ class _Away:
 
 
 _AWAY = _Away()
-_cache = _Cache()
+session_cache = SessionCache()
 
 
 def absences() -> int:
     """Return the times that Redis did not answer, since the shop started."""
-    return _cache.absences
+    return session_cache.absences
 
 
 class SessionStore(db.SessionStore):
@@ -114,8 +114,8 @@ class SessionStore(db.SessionStore):
         """Return the session's data; if there is no session, return no data and forget the key."""
         key = self.session_key
         assert key is not None  # otherwise Django does not call it
-        entry = _cache.get(key)
-        if entry is not None and entry.epoch == _cache.epoch:
+        entry = session_cache.get(key)
+        if entry is not None and entry.epoch == session_cache.epoch:
             data = entry.data
         else:
             data = self._load_from_database(key, entry)
@@ -150,14 +150,14 @@ class SessionStore(db.SessionStore):
         assert self.session_key is not None
         if self._is_in_database or _matters(data):
             self._write(data)
-        _cache.set(self.session_key, data, self.get_expiry_age())
+        session_cache.set(self.session_key, data, self.get_expiry_age())
 
     def delete(self, session_key: str | None = None) -> None:
         """End this session, or the session of another key."""
         key = session_key or self.session_key
         if key is not None:
             self.model.objects.filter(session_key=key).delete()
-            _cache.delete(key)
+            session_cache.delete(key)
 
     def _get_new_session_key(self) -> str:
         """Return a new key, random enough that no other session has it."""
@@ -175,19 +175,19 @@ class SessionStore(db.SessionStore):
                 raise base.UpdateError
         self._is_in_database = True
         if replaced is not None:
-            _cache.delete(replaced)
+            session_cache.delete(replaced)
 
     def _load_from_database(self, key: str, entry: _Entry | None) -> dict[str, Any]:
         if entry is not None:
-            _cache.delete(key)
+            session_cache.delete(key)
         rows = self.model.objects.filter(session_key=key, expire_date__gt=timezone.now())
         row = rows.values_list("session_data", "expire_date").first()
         if row is not None:
             data = self.decode(row[0])
-            _cache.add(key, data, _age_s(row[1]))
+            session_cache.add(key, data, _age_s(row[1]))
         elif entry is not None and not _matters(entry.data):
             data = entry.data
-            _cache.add(key, data, self.get_session_cookie_age())
+            session_cache.add(key, data, self.get_session_cookie_age())
         else:
             self._session_key = None
             data = {}

@@ -144,7 +144,7 @@ class AdminApi:
         self._gateway = gateway
         self._hosts = hosts
         self._token = token
-        self._shadow_turns = Turns()
+        self.shadow_turns = Turns()
         # A PUT or POST receives its body, a GET its query, a DELETE the end of its path.
         self._calls: dict[str, dict[str, _Handler]] = {}
         for call, handler in self._handlers().items():
@@ -266,7 +266,7 @@ class AdminApi:
                 self._shadow(policy, f"policies.{place}.") for place, policy in enumerate(wanted)
             ]
 
-        turn = self._shadow_turns.ask()
+        turn = self.shadow_turns.ask()
         if any(policy.is_own for policy in wanted):
             return self._own_shadows(make, turn)
         return self._shadows_made(make(), turn)
@@ -283,7 +283,7 @@ class AdminApi:
 
     def _post_shadow(self, body: bytes) -> Answer | Awaitable[Answer]:
         wanted = checked(WantedPolicy, _read(body, ONE_POLICY))
-        turn = self._shadow_turns.ask()
+        turn = self.shadow_turns.ask()
         if wanted.is_own:
             return self._own_shadow(wanted, turn)
         return self._shadow_added(self._shadow(wanted), turn)
@@ -299,12 +299,12 @@ class AdminApi:
             return _later(error)
 
     def _shadow_added(self, made: tuple[PolicyChoice, Policy], turn: int) -> Answer:
-        self._shadow_turns.check(turn)
+        self.shadow_turns.check(turn)
         try:
             self._gateway.add_shadow(*made)
         except ShadowsError as error:
             raise CallError(str(error), "name", error.allowed, 409) from None
-        self._shadow_turns.add(turn)
+        self.shadow_turns.add(turn)
         return _json(200, self._gateway.shadows())
 
     def _delete_shadow(self, name: bytes) -> Answer:
@@ -313,7 +313,7 @@ class AdminApi:
         except ShadowsError as error:
             text = f"{error}; asked are: {error.allowed}"
             raise CallError(text, "name", error.allowed, 404) from None
-        self._shadow_turns.add(self._shadow_turns.ask())
+        self.shadow_turns.add(self.shadow_turns.ask())
         return _json(200, self._gateway.shadows())
 
     def _shadow(self, wanted: WantedPolicy, where: str = "") -> tuple[PolicyChoice, Policy]:
@@ -330,7 +330,7 @@ class AdminApi:
                 field, other = f"policies.{place}", f"policies.{places[choice.label]}"
                 raise CallError(f"{field}: is {other} again", field, "another choice")
             places[choice.label] = place
-        self._shadow_turns.take(turn)
+        self.shadow_turns.take(turn)
         self._gateway.replace_shadows(made)
         return _json(200, self._gateway.shadows())
 

@@ -78,6 +78,11 @@ class AdminConnection(asyncio.Protocol):
         self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S
 
     @property
+    def unread_bytes(self) -> int:
+        """Received bytes that belong to no call yet."""
+        return self._reader.buffered_bytes
+
+    @property
     def may_give_way(self) -> bool:
         """Whether another connection may take this connection's place."""
         return not self._is_known and self._awaited is None

@@ -33,18 +33,18 @@ class Customer(asyncio.Protocol):
         "_body_mark_bytes",
         "_exchange",
         "_front",
-        "_has_sent_eof",
         "_is_closing",
-        "_is_held",
         "_is_lingering",
-        "_is_write_held",
         "_loop",
         "_peer",
         "_reader",
         "_transport",
         "_unsent_bytes",
         "deadline_s",
+        "has_sent_eof",
+        "is_held",
         "is_tls",
+        "is_write_held",
     )
 
     def __init__(self, front: Frontend) -> None:
@@ -56,11 +56,11 @@ class Customer(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._awaits_head = False
         self._body_mark_bytes = 0
-        self._has_sent_eof = False
+        self.has_sent_eof = False
         self._is_closing = False
-        self._is_held = False
+        self.is_held = False
         self._is_lingering = False
-        self._is_write_held = False
+        self.is_write_held = False
         self._unsent_bytes = 0
         self.deadline_s = NEVER
         self.is_tls = False  # TLS has no half-closed connections: its end is the customer's
@@ -69,6 +69,16 @@ class Customer(asyncio.Protocol):
     def is_idle(self) -> bool:
         """Whether the connection is between two requests."""
         return self._exchange is None and not self._reader.buffered_bytes
+
+    @property
+    def unread_bytes(self) -> int:
+        """Received bytes that belong to no request yet."""
+        return self._reader.buffered_bytes
+
+    @property
+    def buffered_response_bytes(self) -> int:
+        """Bytes of responses that the transport still keeps."""
+        return self._transport.get_write_buffer_size()
 
     # ---- asyncio's calls -----------------------------------------------------------------------
 
@@ -95,10 +105,7 @@ class Customer(asyncio.Protocol):
             self._advance()
         elif not exchange.body_is_complete:
             self._take_body(exchange)
-        if (
-            self._reader.buffered_bytes > self._front.customer_limits.pipeline_bytes
-            or self._is_held
-        ):
+        if self._reader.buffered_bytes > self._front.customer_limits.pipeline_bytes or self.is_held:
             self._update_reading()
 
     def eof_received(self) -> bool:
@@ -106,7 +113,7 @@ class Customer(asyncio.Protocol):
 
         True keeps the gateway's side open.
         """
-        self._has_sent_eof = True
+        self.has_sent_eof = True
         if self._is_closing:
             return False
         exchange = self._exchange
@@ -140,13 +147,13 @@ class Customer(asyncio.Protocol):
             exchange.customer_gone()
 
     def pause_writing(self) -> None:
-        self._is_write_held = True
+        self.is_write_held = True
         self._watch_writing()
         if self._exchange is not None:
             self._exchange.hold_response()
 
     def resume_writing(self) -> None:
-        self._is_write_held = False
+        self.is_write_held = False
         if self._is_closing:
             return
         self.deadline_s = NEVER
@@ -222,7 +229,7 @@ class Customer(asyncio.Protocol):
 
     def _advance(self) -> None:
         """Begin the next request if its head is complete."""
-        if self._exchange is not None or self._is_closing or self._is_write_held:
+        if self._exchange is not None or self._is_closing or self.is_write_held:
             return
         try:
             head = self._reader.pull()
@@ -231,12 +238,12 @@ class Customer(asyncio.Protocol):
             return
         if type(head) is RequestHead:
             self._begin(head)
-        elif self._has_sent_eof or self._front.connections.is_draining:
+        elif self.has_sent_eof or self._front.connections.is_draining:
             self._close()
         elif self._reader.buffered_bytes and not self._awaits_head:
             self._awaits_head = True
             self.deadline_s = self._loop.time() + self._front.customer_limits.head_s
-            if self._is_held:
+            if self.is_held:
                 self._update_reading()
 
     def _begin(self, head: RequestHead) -> None:
@@ -245,7 +252,7 @@ class Customer(asyncio.Protocol):
         exchange = self._exchange = self._front.exchange_of(self, head, self._peer)
         if exchange.body_is_complete:
             exchange.submit()
-            if self._has_sent_eof and self._exchange is exchange:
+            if self.has_sent_eof and self._exchange is exchange:
                 self._ended_sending(exchange)
             return
         if head.expects_continue and not self._reader.buffered_bytes:
@@ -263,7 +270,7 @@ class Customer(asyncio.Protocol):
                 self._refuse(refusal)
                 return
             if event is None:
-                if self._has_sent_eof:  # the rest will never come
+                if self.has_sent_eof:  # the rest will never come
                     self._exchange = None
                     exchange.customer_gone()
                     self._close()
@@ -295,13 +302,13 @@ class Customer(asyncio.Protocol):
             self._take_body(exchange)
 
     def _await_next(self) -> None:
-        if self._reader.buffered_bytes or self._has_sent_eof or self._front.connections.is_draining:
+        if self._reader.buffered_bytes or self.has_sent_eof or self._front.connections.is_draining:
             # Never call it from here: a burst of pipelined requests must not grow the stack, nor
             # overtake the other customers.
             self._loop.call_soon(self._advance)
         self.deadline_s = self._loop.time() + self._front.customer_limits.idle_s
         self._unsent_bytes = self._transport.get_write_buffer_size()
-        if self._is_held:
+        if self.is_held:
             self._update_reading()
 
     # ---- reading and writing -------------------------------------------------------------------
@@ -333,13 +340,13 @@ class Customer(asyncio.Protocol):
         holds = is_full or (
             exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
         )
-        if holds == self._is_held or self._is_closing or self._transport.is_closing():
+        if holds == self.is_held or self._is_closing or self._transport.is_closing():
             return
-        self._is_held = holds
+        self.is_held = holds
         if holds:
             self._transport.pause_reading()
-            self._watch_hangup(for_end=not self._has_sent_eof)
-        elif not self._has_sent_eof:  # otherwise the end would be reported a second time
+            self._watch_hangup(for_end=not self.has_sent_eof)
+        elif not self.has_sent_eof:  # otherwise the end would be reported a second time
             self._front.hangups.forget(self)
             self._transport.resume_reading()
 
@@ -384,11 +391,11 @@ class Customer(asyncio.Protocol):
             return
         self._is_closing = True
         self._set_close_deadline()
-        if self._has_sent_eof or not self._transport.can_write_eof():
+        if self.has_sent_eof or not self._transport.can_write_eof():
             self._transport.close()
             return
-        if self._is_held:
-            self._is_held = False
+        if self.is_held:
+            self.is_held = False
             # Otherwise the end of both streams would look like a reset, and cost the answer.
             self._front.hangups.forget(self)
             self._transport.resume_reading()
@@ -397,7 +404,7 @@ class Customer(asyncio.Protocol):
     def _close(self) -> None:
         if self._is_closing:
             return
-        if self._reader.buffered_bytes or self._is_held:
+        if self._reader.buffered_bytes or self.is_held:
             self._linger()
             return
         self._is_closing = True

@@ -47,6 +47,11 @@ class SessionCookie:
         self._pairs = cookie_field.pairs_named(name)
         self._remembered = lru_cache(_REMEMBERED)(self._check)
 
+    @property
+    def remembered(self) -> int:
+        """The number of values whose content is remembered."""
+        return self._remembered.cache_info().currsize
+
     def value(self, session: str, expires_s: int) -> bytes:
         """Return the cookie of `session`, genuine until `expires_s` (seconds since 1970)."""
         said = b"1.%b.%d" % (session.encode(), expires_s)

@@ -91,7 +91,7 @@ class ProcessorAdmission:
         self.processors: float | None = processors if self.is_fixed else None
         self.accepted_new = 0
         self.refused = 0
-        self._began_s: float | None = None
+        self.began_s: float | None = None
         self._left: int | None = None
         self._acceptable: float | None = None
         self._fraction = 0.0
@@ -123,13 +123,13 @@ class ProcessorAdmission:
             self.processors = processors
 
     def timer_due(self, time_s: float) -> None:
-        if self._began_s is not None and time_s > self._began_s:
-            self.monitor.interval_over(time_s - self._began_s)
-        self._began_s = time_s
+        if self.began_s is not None and time_s > self.began_s:
+            self.monitor.interval_over(time_s - self.began_s)
+        self.began_s = time_s
         self._begin_interval()
 
     def next_timer_s(self) -> float | None:
-        return 0.0 if self._began_s is None else self._began_s + self.k_apl_s
+        return 0.0 if self.began_s is None else self.began_s + self.k_apl_s
 
     def snapshot(self) -> Mapping[str, object]:
         return {

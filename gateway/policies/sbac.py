@@ -68,7 +68,7 @@ class UtilisationAdmission:
         self.admitted = 0
         self.rejected = 0
         self.aborted = 0
-        self._left: set[int] = set()  # in the system, counted when their customers left
+        self.left: set[int] = set()  # in the system, counted when their customers left
         self._intervals = AcIntervals(ac_interval_s)
 
     @property
@@ -85,19 +85,19 @@ class UtilisationAdmission:
         return self._reject(request)
 
     def dropped(self, time_s: float, id: int) -> None:
-        self.aborted += id not in self._left
-        self._left.discard(id)
+        self.aborted += id not in self.left
+        self.left.discard(id)
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
         """Remove the request; its outcome does not matter, as only utilisation counts."""
-        self._left.discard(id)
+        self.left.discard(id)
 
     def abandonment(self, time_s: float, id: int) -> None:
         self.aborted += 1
-        self._left.add(id)
+        self.left.add(id)
 
     def withdrawn(self, time_s: float, id: int) -> None:
-        self._left.discard(id)
+        self.left.discard(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
         over = self._intervals.sample(sample)

@@ -64,6 +64,11 @@ class SessionCensus:
         self._gaps_s = 0.0
 
     @property
+    def in_system(self) -> tuple[int, ...]:
+        """The ids of requests in the system, in their order of arrival."""
+        return tuple(self._in_system)
+
+    @property
     def inter_request_s(self) -> float | None:
         """Mean time between two requests of a session (response and think time), None at first."""
         return self._gaps_s / self._gaps if self._gaps else None

@@ -50,7 +50,7 @@ class ConnectionGate:
         self._clock = clock
         self._lock = threading.Lock()
         self._parameters: Mapping[str, object] = parameters or {}
-        self._admission = registry.create_connection_admission(name, self._parameters)
+        self.admission = registry.create_connection_admission(name, self._parameters)
         self._processors: float | None = None
         self._newest_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -64,11 +64,11 @@ class ConnectionGate:
     def connection(self, resumed: bool) -> bool:
         """Return whether a connection that resumes a session, or begins one, may continue."""
         with self._lock:
-            now_s = self._now_s()
-            due_s = self._admission.next_timer_s()
+            now_s = self.now_s()
+            due_s = self.admission.next_timer_s()
             if due_s is not None and due_s <= now_s:  # the loop has not reached it yet
-                self._admission.timer_due(now_s)
-            is_accepted = self._admission.connection(now_s, resumed=resumed)
+                self.admission.timer_due(now_s)
+            is_accepted = self.admission.connection(now_s, resumed=resumed)
             self._counts["resumed" if resumed else "new"] += 1
             if not is_accepted:
                 self._counts["refused"] += 1
@@ -80,13 +80,13 @@ class ConnectionGate:
         """Set A_i: the number of processors that the application has from now on."""
         with self._lock:
             self._processors = processors
-            self._admission.assigned(self._now_s(), processors)
+            self.admission.assigned(self.now_s(), processors)
 
     @property
     def requested(self) -> int | None:
         """R_i for the CPU manager; None if the policy requests none, or does not know yet."""
         with self._lock:
-            return self._admission.requested
+            return self.admission.requested
 
     @property
     def request(self) -> int | None:
@@ -96,34 +96,34 @@ class ConnectionGate:
         counts.
         """
         with self._lock:
-            is_silent = not self._admission.asks_for_processors
-            return 0 if is_silent else self._admission.requested
+            is_silent = not self.admission.asks_for_processors
+            return 0 if is_silent else self.admission.requested
 
     def replace(self, name: str, parameters: Mapping[str, object]) -> None:
         """Use a fresh policy from now on; raises PolicyError and changes nothing."""
         admission = registry.create_connection_admission(name, parameters)
         with self._lock:
-            self._admission = admission
+            self.admission = admission
             self._parameters = dict(parameters)
             if self._processors is not None:
-                admission.assigned(self._now_s(), self._processors)
+                admission.assigned(self.now_s(), self._processors)
         self.reschedule()
         self.requested_anew()
 
     @property
     def name(self) -> str:
         """The policy's name."""
-        return self._admission.name
+        return self.admission.name
 
     def snapshot(self) -> dict[str, object]:
         """Return the policy's snapshot."""
         with self._lock:
-            return dict(self._admission.snapshot())
+            return dict(self.admission.snapshot())
 
     def described(self) -> dict[str, object]:
         """Return name, all parameters and state of the policy, JSON-ready."""
         with self._lock:
-            name, snapshot = self._admission.name, dict(self._admission.snapshot())
+            name, snapshot = self.admission.name, dict(self.admission.snapshot())
         sheet = registry.connection_admission_sheet(name)
         return {"name": name, "parameters": sheet.read(self._parameters), "snapshot": snapshot}
 
@@ -159,24 +159,24 @@ class ConnectionGate:
         if not self._is_started:
             return
         with self._lock:
-            due_s = self._admission.next_timer_s()
-            now_s = self._now_s()
+            due_s = self.admission.next_timer_s()
+            now_s = self.now_s()
         if due_s is not None:
             delay_s = max(0.0, self._clock.real_s(due_s - now_s))
             self._timer = self._loop.call_later(delay_s, self._timer_due)
 
     def _timer_due(self) -> None:
         with self._lock:
-            now_s = self._now_s()
-            due_s = self._admission.next_timer_s()
+            now_s = self.now_s()
+            due_s = self.admission.next_timer_s()
             # A connection may have called the policy first; and a loop's clock may be slightly
             # early.
             if due_s is not None and due_s <= now_s:
-                self._admission.timer_due(now_s)
+                self.admission.timer_due(now_s)
         self.reschedule()
         self.requested_anew()
 
-    def _now_s(self) -> float:
+    def now_s(self) -> float:
         """Return paper time, never earlier than the time of the policy's last event."""
         self._newest_s = max(self._newest_s, self._clock())
         return self._newest_s

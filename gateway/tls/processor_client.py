@@ -95,7 +95,7 @@ class ProcessorClient:
             try:
                 if self._writer is None:
                     await self._connect()
-                self._tell()
+                self.tell()
             except TimeoutError:
                 self._fail(f"no connection within {_CONNECT_S:g} s")
             except OSError as error:
@@ -116,11 +116,17 @@ class ProcessorClient:
         writer.write(written(replace(self._registration, processors=had)))
         self._begin(self._listen(reader, writer))
 
-    def _tell(self) -> None:
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes for the manager that the transport still keeps."""
+        return 0 if self._writer is None else self._writer.transport.get_write_buffer_size()
+
+    def tell(self) -> None:
+        """Send the present request to the manager, unless an earlier one is still unread."""
         requested = self._requested()
         if requested is None or self._writer is None:
             return
-        if self._writer.transport.get_write_buffer_size() > LONGEST_LINE_BYTES:
+        if self.unsent_bytes > LONGEST_LINE_BYTES:
             return  # a manager that does not read; the newest request suffices
         self._told = min(requested, MOST_PROCESSORS)
         self._writer.write(written(CpusRequest(self._told)))

@@ -104,7 +104,8 @@ class ProxyProcess:
         self._dialect = DIALECTS[name]
         self._parameters = parameters
         self._cpus = cpus
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        """The running proxy; None outside the block."""
 
     def __enter__(self) -> Self:
         for last in (False,) * (_TRIES - 1) + (True,):
@@ -155,9 +156,9 @@ class ProxyProcess:
 
     def check_lives(self) -> None:
         """Raise ExperimentError when the process has ended by itself."""
-        if self._process is not None and self._process.poll() is not None:
+        if self.process is not None and self.process.poll() is not None:
             raise ExperimentError(
-                f"{self.title} ended in mid-run with status {self._process.returncode}: "
+                f"{self.title} ended in mid-run with status {self.process.returncode}: "
                 f"{self._last_words()}"
             )
 
@@ -173,7 +174,7 @@ class ProxyProcess:
 
     def end(self) -> None:
         """End the process and wait for it; repeated calls have no effect."""
-        process, self._process = self._process, None
+        process, self.process = self.process, None
         if process is not None:
             processes.end(process, END_WITHIN_S)
 
@@ -191,7 +192,7 @@ class ProxyProcess:
             plain_environment=True,
         )
         with (files / self._dialect.LOG).open("ab") as log, self._errors.open("ab") as errors:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -201,9 +202,9 @@ class ProxyProcess:
         self._await()
 
     def _await(self) -> None:
-        assert self._process is not None
-        if not processes.becomes_ready(self._process, self._answers, READY_WITHIN_S):
-            if self._process.poll() is not None:
+        assert self.process is not None
+        if not processes.becomes_ready(self.process, self._answers, READY_WITHIN_S):
+            if self.process.poll() is not None:
                 raise ExperimentError(f"{self.title} does not start: {self._last_words()}")
             raise ExperimentError(f"{self.title} did not answer within {READY_WITHIN_S:g} s.")
 

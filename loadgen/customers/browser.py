@@ -127,12 +127,12 @@ class _Response:
 class Browser:
     """One customer's connection and cookies."""
 
-    __slots__ = ("_connection", "_fixed", "_origin", "cookies")
+    __slots__ = ("_fixed", "_origin", "connection", "cookies")
 
     def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
         """Make a browser without a connection; it calls `connected` after every attempt
         to connect."""
-        self._connection = Connection(address, connected)
+        self.connection = Connection(address, connected)
         self.cookies: dict[str, str] = {}
         self._origin = f"{address.scheme}://{address.host_field}"
         self._fixed = (
@@ -143,7 +143,7 @@ class Browser:
 
     def close(self) -> None:
         """Leave: close the connection now, whatever is still under way."""
-        self._connection.close()
+        self.connection.close()
 
     def fetch(
         self, method: str, path: str, form: str | None, attempt: int, patience_s: float
@@ -164,7 +164,7 @@ class Browser:
             if ended is not timeout:
                 self.close()
                 raise
-            self._connection.give_up()
+            self.connection.give_up()
             return Fetched(AttemptOutcome.TIMED_OUT)
         except BaseException:
             self.close()
@@ -189,7 +189,7 @@ class Browser:
         return head.encode("latin-1") + body
 
     def _exchange(self, request: bytes) -> Fetched:
-        connection = self._connection
+        connection = self.connection
         kept = connection.is_kept()
         if not kept:
             try:

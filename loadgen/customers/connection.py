@@ -167,6 +167,10 @@ class Connection:
         self._began = None
         sock.close()
 
+    def fileno(self) -> int:
+        """Return the descriptor of the open socket, or -1."""
+        return -1 if self._sock is None else int(self._sock.fileno())
+
     def is_kept(self) -> bool:
         """Return False when there is no connection, or the server has closed the idle one."""
         if self._sock is None:

@@ -122,7 +122,7 @@ def containers(project: str) -> list[Container]:
     said = told.stderr.lower().splitlines()
     if told.returncode != 0 and not (said and all("no such" in line for line in said)):
         raise _untold(told)
-    return [_container(each) for each in json.loads(told.stdout or "[]")]
+    return [container_of(each) for each in json.loads(told.stdout or "[]")]
 
 
 def _why(failed: subprocess.CompletedProcess[str]) -> str:
@@ -136,7 +136,7 @@ def _untold(asked: subprocess.CompletedProcess[str]) -> EngineError:
     )
 
 
-def _container(told: dict) -> Container:  # type: ignore[type-arg]
+def container_of(told: dict) -> Container:  # type: ignore[type-arg]
     state, labels = told["State"], told["Config"]["Labels"]
     return Container(
         id=told["Id"],

@@ -256,7 +256,7 @@ class Project:
         redis_server.write(self.redis_configuration, access)
         self._own_results()
         for folder in SHARED:
-            _let_read(folder)
+            let_read(folder)
 
     def _own_results(self) -> None:
         """Give results that root has made natively to the containers' user, who adds to them."""
@@ -335,7 +335,7 @@ def _lines(variables: Mapping[str, str]) -> bytes:
     return "".join(f"{name}='{text}'\n" for name, text in sorted(variables.items())).encode()
 
 
-def _let_read(folder: Path) -> None:
+def let_read(folder: Path) -> None:
     """Let containers read the folder, whatever umask made it. Raises SettingsError."""
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)

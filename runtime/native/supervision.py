@@ -85,7 +85,7 @@ class Supervisor:
     def is_stopping(self) -> bool:
         """Return whether it answers that it is about to end."""
         try:
-            with self._calls() as calls:
+            with self.calls() as calls:
                 calls.getState()
         except StoppingError:
             return True
@@ -95,7 +95,7 @@ class Supervisor:
 
     def is_running(self) -> bool:
         """Return whether it answers."""
-        with contextlib.suppress(SupervisorError), self._calls() as calls:
+        with contextlib.suppress(SupervisorError), self.calls() as calls:
             return bool(calls.getState()["statename"] == "RUNNING")
         return False
 
@@ -195,7 +195,7 @@ class Supervisor:
 
     def states(self) -> dict[str, ServiceState]:
         """Return each service's state."""
-        with self._calls() as calls:
+        with self.calls() as calls:
             return {
                 one["name"]: ServiceState(
                     one["name"], one["statename"], one["pid"], max(0.0, one["now"] - one["start"])
@@ -205,12 +205,12 @@ class Supervisor:
 
     def start_service(self, name: str) -> None:
         """Start a service without waiting for it."""
-        with self._calls() as calls:
+        with self.calls() as calls:
             calls.startProcess(name, False)
 
     def stop_service(self, name: str) -> None:
         """Stop a service and wait until it has ended; harmless when it is not running."""
-        with self._calls() as calls:
+        with self.calls() as calls:
             try:
                 calls.stopProcess(name, True)
             except xmlrpc.client.Fault as fault:
@@ -221,7 +221,7 @@ class Supervisor:
         """Stop every service, last started first, and end the supervisor."""
         pid = self.recorded_pid()
         try:
-            with self._calls() as calls:
+            with self.calls() as calls:
                 calls.shutdown()
         except StoppingError:
             pass  # another caller has stopped it already, and given up waiting
@@ -243,7 +243,7 @@ class Supervisor:
         return pid if str(self.configuration_file) in command else None
 
     @contextlib.contextmanager
-    def _calls(self) -> Iterator[Any]:
+    def calls(self) -> Iterator[Any]:
         transport = SupervisorTransport(None, None, f"unix://{self.socket}")
         proxy = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)
         try:

@@ -176,7 +176,7 @@ class PageWork:
     """The work of all pages, with its present settings."""
 
     def __init__(self) -> None:
-        self._idle_waits = IdleWaits()
+        self.idle_waits = IdleWaits()
         self.configure(PageWorkSettings())
 
     def configure(self, settings: PageWorkSettings) -> None:
@@ -185,11 +185,16 @@ class PageWork:
 
     def forget_waits(self) -> None:
         """Learn again how long an idle page waits, as pages are made in another way from now on."""
-        self._idle_waits = IdleWaits()
+        self.idle_waits = IdleWaits()
 
     @property
     def settings(self) -> PageWorkSettings:
         return self._current[0]
+
+    @property
+    def budget(self) -> Budget:
+        """The account of work and waits under the present settings."""
+        return self._current[1]
 
     def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
         """Spend the rest of the execution time of a page that has been made, and count it.
@@ -202,7 +207,7 @@ class PageWork:
             drawn, over = budget.draw(page), budget.take_over(page)
             if drawn.waiting_s:
                 own_wait_s = stopwatch.wall_s - own_cpu_s
-                own_wait_s = self._idle_waits.count(page.name, own_wait_s, alone, drawn.waiting_s)
+                own_wait_s = self.idle_waits.count(page.name, own_wait_s, alone, drawn.waiting_s)
                 promised_wait_s = own_wait_s
             else:
                 # Its own waiting, with the queue for the interpreter, comes on top of the draw.
@@ -242,7 +247,7 @@ class PageWork:
             pause_s = whole_milliseconds(waiting_s * slice / SLICES - waited_s)
             if pause_s:
                 more_s = wait(pause_s) - pause_s
-                waited_s += pause_s + self._idle_waits.count("sleep", more_s, alone, pause_s)
+                waited_s += pause_s + self.idle_waits.count("sleep", more_s, alone, pause_s)
         return waited_s
 
 

@@ -37,18 +37,19 @@ def install_in_thread() -> None:
     """Let the sentry see the connections that this thread already has."""
     if not _local.installed:
         for connection in connections.all(initialized_only=True):
-            _wrap(connection)
+            wrap(connection)
         _local.installed = True
 
 
 def _prepare(sender: object, connection: BaseDatabaseWrapper, **_: object) -> None:
-    _wrap(connection)
+    wrap(connection)
     check_s = configuration.read().database_check_s
     if check_s and connection.vendor == "postgresql":
         _check_clients(connection, check_s)
 
 
-def _wrap(connection: BaseDatabaseWrapper) -> None:
+def wrap(connection: BaseDatabaseWrapper) -> None:
+    """Let every query of the connection be known while it runs."""
     # First, so outermost: `execute_wrapper()` blocks of the page end by popping the last.
     if _run not in connection.execute_wrappers:
         connection.execute_wrappers.insert(0, _run)

@@ -56,18 +56,20 @@ class SocketWatcher:
 
     def _forget(self) -> None:
         """Begin without a thread; a forked child has neither thread nor a right to this epoll."""
-        self._watched: dict[int, Watched] = {}
-        self._epoll: Any = None
+        self.watched: dict[int, Watched] = {}
+        """The requests in progress, by their descriptors."""
+        self.epoll: Any = None
+        """The epoll object; None before the first request."""
         self._said = False
         self._starting = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._watched)
+        return len(self.watched)
 
     def add(self, watched: Watched) -> None:
         """Watch this request's socket until `remove`. Raises OSError or ValueError if it cannot."""
-        epoll = self._epoll or self._start()
-        self._watched[watched.fd] = watched
+        epoll = self.epoll or self._start()
+        self.watched[watched.fd] = watched
         try:
             try:
                 epoll.register(watched.fd, _EVENTS)
@@ -75,25 +77,25 @@ class SocketWatcher:
                 # A forked child still holds the descriptor of an earlier connection.
                 epoll.modify(watched.fd, _EVENTS)
         except BaseException:
-            self._watched.pop(watched.fd, None)
+            self.watched.pop(watched.fd, None)
             raise
 
     def remove(self, watched: Watched) -> None:
         """Stop the watch. Does nothing if the descriptor is another connection's by now."""
-        if self._watched.get(watched.fd) is not watched:
+        if self.watched.get(watched.fd) is not watched:
             return
         try:
-            self._epoll.unregister(watched.fd)
+            self.epoll.unregister(watched.fd)
         except (OSError, ValueError):
             _logger.warning("a connection was closed while its request was in progress")
-        self._watched.pop(watched.fd, None)
+        self.watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
         """Start on the first request: in the process that serves, not in the one that forks it."""
         with self._starting:
-            if self._epoll is None:
-                self._epoll = self._started()
-            return self._epoll
+            if self.epoll is None:
+                self.epoll = self._started()
+            return self.epoll
 
     def _started(self) -> Any:
         """Start the thread; after a failure, logged once, the next request tries again."""
@@ -113,12 +115,13 @@ class SocketWatcher:
         while True:
             for fd, _ in epoll.poll():
                 try:
-                    self._event(epoll, fd)
+                    self.event(epoll, fd)
                 except Exception:
                     _logger.exception("a disconnect could not be handled")
 
-    def _event(self, epoll: Any, fd: int) -> None:
-        watched = self._watched.get(fd)
+    def event(self, epoll: Any, fd: int) -> None:
+        """Note that the client of this descriptor has left, if it really has."""
+        watched = self.watched.get(fd)
         if watched is None:
             return
         with watched.lock:

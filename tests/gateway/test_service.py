@@ -208,7 +208,7 @@ def test_a_shell_pipe_gets_its_answer():
             answer = asyncio.ensure_future(b.talk(request * 2, half_close=True))
             await b.until(lambda: b.shop.busy == 1)
             (customer,) = b.gateway.parts.connections.customers
-            await b.until(lambda: customer._has_sent_eof)
+            await b.until(lambda: customer.has_sent_eof)
             b.shop.let_go(2)
             said = await answer
             assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 ")
@@ -304,8 +304,8 @@ def test_a_slow_reader_of_something_large_holds_the_shop_back_then_is_cut_off():
             slow.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             await b.until(lambda: b.shop.busy == 1)
             (customer,) = b.gateway.parts.connections.customers
-            await b.until(lambda: customer._is_write_held)
-            assert customer._transport.get_write_buffer_size() < 2_000_000
+            await b.until(lambda: customer.is_write_held)
+            assert customer.buffered_response_bytes < 2_000_000
             await b.until(lambda: b.gateway.figures.counts()["Br-1"]["orphaned"] == 1)
             assert b.shop.finished == 1  # executed in full, read away
             slow.transport.abort()

@@ -63,7 +63,7 @@ async def tls_bed(files, shop=None, **settings):
 
 def refuse_new(b):
     """Admit only resuming customers from now on; return the admission."""
-    b.gateway.parts.gate._admission = admission = RefuseNew()
+    b.gateway.parts.gate.admission = admission = RefuseNew()
     return admission
 
 

@@ -83,12 +83,12 @@ def test_the_doctor_names_what_is_open(opened: State, tmp_path: Path) -> None:
         },
         tmp_path,
     )
-    found = doctor._closed(settings, opened)
+    found = doctor.file_modes(settings, opened)
     assert found.verdict is Verdict.BEWARE
     assert str(opened.folder) in found.found
     assert found.fix == "make up closes them"
     opened.close_to_others(settings.results_dir)
-    assert doctor._closed(settings, opened).verdict is Verdict.GOOD
+    assert doctor.file_modes(settings, opened).verdict is Verdict.GOOD
 
 
 def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ def test_up_without_images_is_native_unless_containers_were_asked_for(
     why = "the image python:"
     if asked:
         with pytest.raises(EngineError, match=why):
-            command_line._up(load(), Progress())
+            command_line.start_appliance(load(), Progress())
         assert started == []
     else:
-        command_line._up(load(), Progress())
+        command_line.start_appliance(load(), Progress())
         assert started == ["native"]
         assert f"Not in containers: {why}" in " ".join(capsys.readouterr().out.split())

@@ -62,7 +62,7 @@ def test_the_log_of_a_container_that_there_is_not(
     monkeypatch.setattr(
         engine,
         "containers",
-        lambda project: [engine._container(told(name)) for name in ("shop", "ads")],
+        lambda project: [engine.container_of(told(name)) for name in ("shop", "ads")],
     )
     monkeypatch.setattr(engine, "problem", lambda: None)
     done = CliRunner().invoke(main, ["logs", "shoop"])

@@ -1,7 +1,10 @@
 """The check that Redis still has its data, on a real server."""
 
+from urllib.parse import urlsplit
+
 import pytest
 import redis
+from django.conf import settings
 from django.core.cache import cache
 
 from shop.redis_memory import Memory, memory
@@ -11,8 +14,10 @@ pytestmark = pytest.mark.usefixtures("visitor")
 
 def options():
     """Return the options with which the shop reaches its Redis."""
-    given = cache._cache.get_client().connection_pool.connection_kwargs
-    return {name: given[name] for name in ("host", "port", "password") if name in given}
+    shop = settings.CACHES["default"]
+    address = urlsplit(shop["LOCATION"])
+    password = shop["OPTIONS"].get("password")
+    return {"host": address.hostname, "port": address.port, "password": password}
 
 
 @pytest.fixture

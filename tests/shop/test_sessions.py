@@ -18,6 +18,7 @@ from shop.models import Order
 from shop.page_costs.walker import ADDRESS, PAYMENT, form
 from shop.sessions import SessionStore
 from shop.views import checkout
+from tests.shop.test_redis_memory import options
 
 pytestmark = pytest.mark.usefixtures("visitor")
 
@@ -27,7 +28,7 @@ WHO = {"username": "customer-0003", "password": "doorbuster-2005"}
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """Forget the faults of other tests."""
-    monkeypatch.setattr(sessions, "_cache", sessions._Cache())
+    monkeypatch.setattr(sessions, "session_cache", sessions.SessionCache())
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def away(settings):
 
     def set_away(is_away=True):
         settings.CACHES = there if is_away else here
-        sessions._cache._away_until_s = 0.0
+        sessions.session_cache.away_until_s = 0.0
 
     return set_away
 
@@ -128,10 +129,7 @@ def test_a_change_that_redis_has_missed_is_there(visitor, away):
 def test_a_redis_that_hangs_costs_a_page_a_moment(visitor):
     """The shop waits for it once, then leaves it alone for a while."""
     put(visitor, 5)
-    client = redis.Redis(connection_pool=cache._cache._get_connection_pool(write=True))
-    options = {k: v for k, v in client.get_connection_kwargs().items()
-               if k in ("host", "port", "password")}  # fmt: skip
-    with redis.Redis(**options) as other:
+    with redis.Redis(**options()) as other:
         other.client_pause(10_000, all=True)
         try:
             started_s = time.monotonic()

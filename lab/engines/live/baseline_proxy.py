@@ -41,32 +41,32 @@ class BehindProxy(Appliance):
 
     def __init__(self, lab: settings.Settings, standing: Standing) -> None:
         super().__init__(lab)
-        self._standing = standing
+        self.standing = standing
         self._counts = {page: dict.fromkeys(FATES, 0) for page in (*PAGES, OTHER)}
         self._log = standing.process.log()
 
     def again(self) -> "BehindProxy":
         """Return a second object with separate connections."""
-        return BehindProxy(self.lab, self._standing)
+        return BehindProxy(self.lab, self.standing)
 
     @property
     def url(self) -> str:
         """The address of the baseline proxy for customers."""
-        return self._standing.process.url
+        return self.standing.process.url
 
     @property
     def name(self) -> str:
         """The baseline proxy's name."""
-        return self._standing.process.proxy.sheet.name
+        return self.standing.process.proxy.sheet.name
 
     def version(self) -> str:
         """Return the version that the baseline proxy prints; raises ExperimentError."""
-        return self._standing.process.version()
+        return self.standing.process.version()
 
     @property
     def tells_who_left(self) -> bool:
         """Whether the shop learns which customers leave; not if the proxy serves orphans."""
-        return self._standing.abandonment == "cancel"
+        return self.standing.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
         """Return every request that has ended since the baseline proxy started."""
@@ -76,17 +76,17 @@ class BehindProxy(Appliance):
 
     def check_lives(self) -> None:
         """Raise ExperimentError when the baseline proxy has died."""
-        self._standing.process.check_lives()
+        self.standing.process.check_lives()
 
     def snapshot(self) -> Json:
         """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError."""
-        queue = self._standing.process.look()
+        queue = self.standing.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
         return super().snapshot() | {
             "policy": {
                 "name": self.name,
-                "parameters": dict(self._standing.parameters),
+                "parameters": dict(self.standing.parameters),
                 "admission": {"name": NO_ADMISSION, "parameters": {}},
                 "snapshot": {},
             },
@@ -95,7 +95,7 @@ class BehindProxy(Appliance):
             "waiting_by_page": dict.fromkeys(PAGES),
             "counts": {page: dict(fates) for page, fates in self._counts.items()},
             "abandonment": {
-                "mode": self._standing.abandonment,
+                "mode": self.standing.abandonment,
                 "left_waiting": self._total("withdrawn"),
                 "withdrawn": self._total("withdrawn"),
                 "left_in_service": sum(self._total(fate) for fate in _LEFT),
@@ -111,7 +111,7 @@ class BehindProxy(Appliance):
 
         def is_idle() -> bool:
             self.check_lives()
-            queue = self._standing.process.look()
+            queue = self.standing.process.look()
             is_busy = queue.waiting or queue.in_service or queue.connections
             return not is_busy and self._shop_rests()
 

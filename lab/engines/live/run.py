@@ -56,7 +56,7 @@ class LiveRun:
         self._open = ExitStack()
         """The context managers of the run: the baseline proxy, the sampler, the announcement."""
         self._shown = Shown(folder)
-        self._sampler: Sampler
+        self.sampler: Sampler
 
     @property
     def server(self) -> runs.Appliance:
@@ -107,14 +107,14 @@ class LiveRun:
             },
         )
         stack.callback(self._told.close)
-        self._sampler = Sampler(
+        self.sampler = Sampler(
             self.appliance,
             time_scale=self.server.time_scale,
             interval_s=self.run.utilisation_interval_s,
             on_look=self._shown.look if policy.gateway is not None else lambda snapshot: None,
         )
         stack.callback(self._keep_samples)
-        self._sampler.start()
+        self.sampler.start()
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
@@ -122,12 +122,12 @@ class LiveRun:
 
     def _keep_samples(self) -> None:
         """Write the samples; a baseline proxy's log completes them afterwards."""
-        self._sampler.stop()
+        self.sampler.stop()
         self._shown.close()
         if isinstance(self.appliance, BehindProxy):
             ended = self.appliance.read_log()
-            completed(self._sampler.rows, ended, self._sampler.began_at, self.server.time_scale)
-        self._sampler.write(self.folder.samples_file)
+            completed(self.sampler.rows, ended, self.sampler.began_at, self.server.time_scale)
+        self.sampler.write(self.folder.samples_file)
 
     def load_generator(self, on_progress: Progress) -> LoadGenerator:
         """Return the load generator of the run; `on_progress` gets its progress lines, too."""
@@ -159,9 +159,9 @@ class LiveRun:
         lines. Raises ExperimentError when a part has died.
         """
         self._check_lived()
-        switched = self._sampler.changes[self._switched :]
+        switched = self.sampler.changes[self._switched :]
         loaded = load_changes[self._loaded :]
-        away = self._sampler.outages.found[self._away :]
+        away = self.sampler.outages.found[self._away :]
         for outage in away:
             self.folder.log("away", back_end=outage.back_end, time_s=outage.from_s)
         for change in switched:
@@ -180,7 +180,7 @@ class LiveRun:
         """Finish after the load generator; requests still in the shop belong to this run."""
         self.folder.log("customers gone")
         patiently(self.appliance.wait_idle)  # orphan requests run to their end
-        self._sampler.stop()
+        self.sampler.stop()
         self._check_lived()
         self._after = patiently(self.appliance.counts)
         if self.server.shadows:
@@ -189,7 +189,7 @@ class LiveRun:
     def _check_lived(self) -> None:
         """Raise ExperimentError if a part was restarted, because the run is then invalid."""
         self.appliance.check_lives()
-        part = self._sampler.started_anew
+        part = self.sampler.started_anew
         if part:
             self.folder.log(f"{part} started anew")
             raise ExperimentError(
@@ -200,7 +200,7 @@ class LiveRun:
 
     def record(self) -> RunRecord:
         """Return the record of the run once it is over."""
-        folder, sampler = self.folder, self._sampler
+        folder, sampler = self.folder, self.sampler
         load_generator = read_metadata(folder.attempts_file)
         self.log_changes(load_generator["load_changes"])
         folder.log("run ended")

@@ -412,7 +412,7 @@ def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
 def test_taking_away_what_is_not_there_overtakes_nobody():
     async def scene():
         async with bed() as b:
-            turns = b.gateway._api._shadow_turns
+            turns = b.gateway.api.shadow_turns
             earlier = turns.ask()
             status, answer = await b.admin("DELETE", "/shadows/sq")
             assert (status, answer["allowed"]) == (404, "none")

@@ -14,10 +14,10 @@ from tests.gateway.real_sockets import PATIENCE_S, run
 async def called(answer):
     """Yield the two ends of a connection whose calls are answered by `answer` (head, body)."""
     loop = asyncio.get_running_loop()
-    ours = []
+    ours, deadlines = [], Deadlines(loop)
 
     def connection():
-        ours.append(AdminConnection(Deadlines(loop), answer))
+        ours.append(AdminConnection(deadlines, answer))
         return ours[0]
 
     server = await loop.create_server(connection, "127.0.0.1", 0)
@@ -26,7 +26,7 @@ async def called(answer):
         yield reader, writer, ours
     finally:
         writer.close()
-        while ours[0]._deadlines.watched:
+        while deadlines.watched:
             await asyncio.sleep(0)  # until it has heard of it
         server.close()
 
@@ -103,7 +103,7 @@ def test_no_deadline_runs_while_the_gateway_is_at_it():
             await is_asked.wait()
             assert ours[0].deadline_s == NEVER
             writer.write(b"2")
-            while ours[0]._reader.buffered_bytes <= len(put(1)):
+            while ours[0].unread_bytes <= len(put(1)):
                 await asyncio.sleep(0)
             assert ours[0].deadline_s == NEVER
             may_end.set()

@@ -300,7 +300,7 @@ def test_a_reset_is_noticed_however_much_is_unread(street):
         async with street() as s:
             caller = await in_service(s, rest=BEHIND["more than is read"])
             (customer,) = s.bed.gateway.parts.connections.customers
-            await s.bed.until(lambda: customer._is_held)
+            await s.bed.until(lambda: customer.is_held)
             caller.fill()
             caller.reset()
             await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])

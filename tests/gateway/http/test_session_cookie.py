@@ -88,7 +88,7 @@ def test_what_is_remembered_is_bounded():
     signer = SessionCookie(KEY)
     for n in range(10_000):
         signer.read(b"%d" % n, 0)
-    assert signer._remembered.cache_info().currsize <= 8192
+    assert signer.remembered <= 8192
 
 
 def test_a_secret_of_the_customers_own_making_yields_no_part_of_a_signature():

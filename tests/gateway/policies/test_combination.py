@@ -64,5 +64,5 @@ def test_nobody_who_has_gone_is_remembered(removes_gone):
             policy.withdraw(1.0, id)
     policy.completion(2.0, 3, Outcome.ORPHANED)
     assert aborted(policy) == 2
-    assert not policy.admission._left
-    assert list(policy.admission.census._in_system) == [2]
+    assert not policy.admission.left
+    assert policy.admission.census.in_system == (2,)

@@ -85,8 +85,8 @@ def test_a_slow_reader_holds_the_shop_back_and_is_not_forgotten(files):
                 sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                 await b.until(lambda: b.shop.busy == 1)
                 (one,) = b.gateway.parts.connections.customers
-                await b.until(lambda: one._is_write_held)
-                assert one._transport.get_write_buffer_size() < 2_000_000
+                await b.until(lambda: one.is_write_held)
+                assert one.buffered_response_bytes < 2_000_000
                 assert b.shop.finished == 0
                 said = await asyncio.to_thread(hear_all, sock)
                 assert len(said.partition(b"\r\n\r\n")[2]) == 40_000_000
@@ -109,8 +109,8 @@ def test_who_pipelines_without_end_is_not_read_for_ever(files):
             (one,) = b.gateway.parts.connections.customers
             many = 4000
             writer.write(GET * (many - 1))
-            await b.until(lambda: one._is_held)
-            assert one._reader.buffered_bytes <= 1024 + 16 * 1024  # a record at most
+            await b.until(lambda: one.is_held)
+            assert one.unread_bytes <= 1024 + 16 * 1024  # a record at most
             b.shop.let_go(many)
             said = b""
             while said.count(b"you asked for /") < many:

@@ -338,10 +338,10 @@ def test_eac_in_a_gateway_lets_in_what_its_processor_can_serve(files, version):
         async with tls_bed(files, time_scale=1, **given) as b:
             context, port = trusting(files, version), b.gateway.tls_port
             gate = b.gateway.parts.gate
-            await b.until(lambda: gate._admission._began_s is not None)
+            await b.until(lambda: gate.admission.began_s is not None)
             for _ in range(3):  # nothing limits the first interval
                 _, session, _ = await asyncio.to_thread(ask, port, context)
-            gate._admission.timer_due(gate._newest_s + 3600)
+            gate.admission.timer_due(gate.now_s() + 3600)
             await asyncio.to_thread(ask, port, trusting(files, version))
             with pytest.raises(ssl.SSLError, match=r"(?i)alert.access.denied"):
                 await asyncio.to_thread(ask, port, trusting(files, version))

@@ -52,7 +52,7 @@ def clock(loop):
 
 def diary_behind(loop, clock):
     gate = ConnectionGate(loop, clock)
-    gate._admission = diary = Diary()
+    gate.admission = diary = Diary()
     return gate, diary
 
 

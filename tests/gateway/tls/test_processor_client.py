@@ -32,13 +32,13 @@ class Manager:
         self.told = []
         self.writers = []
         self.connections = 0
-        self._server = None
+        self.server = None
 
     async def start(self):
-        self._server = await asyncio.start_unix_server(self._serve, self.path)
+        self.server = await asyncio.start_unix_server(self._serve, self.path)
 
     async def stop(self):
-        self._server.close()
+        self.server.close()
         self.path.unlink(missing_ok=True)
         for writer in self.writers:
             writer.close()
@@ -82,7 +82,7 @@ async def started(folder, *, requested=lambda: 3, is_there=True):
         yield manager, client, handed_over
     finally:
         client.stop()
-        if manager._server is not None:
+        if manager.server is not None:
             await manager.stop()
         await asyncio.sleep(0)
 
@@ -205,9 +205,9 @@ def test_a_manager_that_does_not_read_is_not_buried(folder):
         async with asyncio.timeout(PATIENCE_S):
             await accepted.wait()
         for _ in range(50_000):  # far more than socket and limit hold
-            client._tell()
+            client.tell()
         await asyncio.sleep(0)
-        assert client._writer.transport.get_write_buffer_size() < 200_000
+        assert client.unsent_bytes < 200_000
         done.set()
         client.stop()
         server.close()

@@ -286,7 +286,7 @@ def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
         port = proxy.place.port
         assert proxy.url == f"http://127.0.0.1:{port}"
         assert re.match(r"\d+\.\d+", proxy.version())
-        process = psutil.Process(proxy._process.pid)
+        process = psutil.Process(proxy.process.pid)
         assert set(process.cpu_affinity()) == set(CPUS)
     assert not process.is_running()
     with socket.socket() as sock:
@@ -303,8 +303,8 @@ def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
 def test_one_that_dies_says_so(name, tmp_path):
     with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
         proxy.check_lives()
-        os.kill(proxy._process.pid, signal.SIGKILL)
-        proxy._process.wait(60)
+        os.kill(proxy.process.pid, signal.SIGKILL)
+        proxy.process.wait(60)
         with pytest.raises(ExperimentError, match="ended in mid-run with status -9"):
             proxy.check_lives()
         with pytest.raises(ExperimentError, match="does not answer"):
@@ -320,7 +320,7 @@ from lab.baselines.process import ProxyProcess
 name, files, sockets, *cpus = json.loads(sys.argv[1])
 place = Place(Path(files), Path(sockets), "127.0.0.1", 0, "127.0.0.1", 9, 10.0, "cancel", 5.6)
 with ProxyProcess(name, sheets.read(name, {}), place, tuple(cpus)) as proxy:
-    print(proxy._process.pid, flush=True)
+    print(proxy.process.pid, flush=True)
     sys.stdin.read()
 """
 

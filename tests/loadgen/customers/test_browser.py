@@ -94,10 +94,8 @@ def test_an_idle_connection_that_the_server_closed_is_replaced_before_the_next_r
         outcomes = []
         for _ in range(3):
             outcomes.append(browser.fetch("GET", "/", None, 1, 5).outcome)
-            assert browser._connection._sock is not None
-            assert select.select([browser._connection._sock.fileno()], [], [], 20)[
-                0
-            ]  # the server's FIN is here
+            readable, _, _ = select.select([browser.connection.fileno()], [], [], 20)
+            assert readable  # the server's FIN is here
         browser.close()
         assert outcomes == [AttemptOutcome.COMPLETED] * 3
         assert [seen.connection for seen in shop.requests] == [1, 2, 3]

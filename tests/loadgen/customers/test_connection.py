@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -253,10 +254,10 @@ def test_the_certificate_has_to_be_for_the_host(made: certificate.Certificate) -
     with small_shop(tls=_server(made)) as shop:
         with _customer(f"https://localhost:{shop.port}", made) as customer:
             assert customer.ask().outcome is AttemptOutcome.COMPLETED
-        with _customer(f"https://127.0.0.2:{shop.port}", made) as elsewhere:
-            address = elsewhere.browser._connection._address
-            object.__setattr__(address, "peer", ("127.0.0.1", shop.port))
-            fetched = elsewhere.ask()
+        asked_for = ShopAddress.from_url(f"https://127.0.0.2:{shop.port}", made.chain)
+        elsewhere = Browser(replace(asked_for, peer=("127.0.0.1", shop.port)))
+        fetched = elsewhere.fetch("GET", "/", None, 1, PATIENCE_S)
+        elsewhere.close()
     assert fetched.outcome is AttemptOutcome.FAILED
     assert "127.0.0.2" in fetched.reason
 
@@ -302,9 +303,8 @@ def _wait_for_the_end_of(browser: Browser) -> None:
     """Wait until the server's close, from a separate thread, has arrived."""
     from gevent import select
 
-    sock = browser._connection._sock
-    if sock is not None:
-        ready, _, _ = select.select([sock.fileno()], [], [], PATIENCE_S)
+    if browser.connection.fileno() >= 0:
+        ready, _, _ = select.select([browser.connection], [], [], PATIENCE_S)
         assert ready
 
 

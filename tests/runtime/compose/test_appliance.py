@@ -48,7 +48,7 @@ def test_down_does_not_say_down_of_what_it_cannot_see(
     project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str | None
 ) -> None:
     docker_program.install(monkeypatch, tmp_path / "bin", script)
-    for command in (command_line._down, command_line._status):
+    for command in (command_line.stop_appliance, command_line.show_appliance):
         with pytest.raises(EngineError, match=r"cannot be seen now: .*; fix: .*RUNTIME=native$"):
             command(project.settings, Progress())
 
@@ -64,7 +64,7 @@ def test_down_removes_the_mark_of_what_it_finds_gone(
     appliance.down(project.settings, Progress())
     assert "was down already" in capsys.readouterr().out
     docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
-    command_line._down(project.settings, Progress())
+    command_line.stop_appliance(project.settings, Progress())
     assert "was down already" in capsys.readouterr().out
 
 
@@ -78,7 +78,7 @@ def test_reset_without_docker_forgets_what_it_cannot_remove_when_forced(
     with pytest.raises(EngineError, match="fix: install it, or make reset FORCE=1"):
         appliance.forget(project.settings, Progress())
     monkeypatch.setenv("FORCE", "1")
-    command_line._reset(project.settings, Progress())
+    command_line.reset_appliance(project.settings, Progress())
     assert f"volumes of project {project.name}" in " ".join(capsys.readouterr().out.split())
     assert not project.state.folder.exists()
 
@@ -89,5 +89,5 @@ def test_reset_keeps_the_passwords_of_volumes_while_the_engine_is_stopped(
     docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
     monkeypatch.setenv("FORCE", "1")
     with pytest.raises(EngineError, match=r"start docker; if they are gone for good: rm "):
-        command_line._reset(project.settings, Progress())
+        command_line.reset_appliance(project.settings, Progress())
     assert project.compose_env.exists()

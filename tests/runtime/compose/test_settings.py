@@ -255,7 +255,7 @@ def test_what_other_users_read_is_readable_whatever_the_umask(tmp_path: Path) ->
         (tmp_path / "boards").mkdir()
         board = tmp_path / "boards" / "rush.json"
         board.touch()
-        compose_settings._let_read(tmp_path / "boards")
+        compose_settings.let_read(tmp_path / "boards")
         folder = tmp_path / "prometheus"
         monitoring.configure(folder, "compose", [])
     finally:

@@ -95,12 +95,12 @@ def test_banners_are_switched_and_what_pages_wait_is_learnt_anew(call, monkeypat
     of_a_server = banners.Banners(AdServer(1), banners.Patience())
     monkeypatch.setattr(banners, "banners", of_a_server)
     assert call("GET", "/status")[1]["settings"]["ads"] is True
-    page_work.work._idle_waits.count("Br-1", 0.5, alone=True, at_most_s=1.0)
-    learnt = page_work.work._idle_waits
+    page_work.work.idle_waits.count("Br-1", 0.5, alone=True, at_most_s=1.0)
+    learnt = page_work.work.idle_waits
     assert call("PUT", "/settings", {"ads": True})[1]["ads"] is True
-    assert page_work.work._idle_waits is learnt
+    assert page_work.work.idle_waits is learnt
     assert call("PUT", "/settings", {"ads": False})[1]["ads"] is False
-    assert page_work.work._idle_waits.count("Br-1", 0.5, alone=False, at_most_s=1.0) < 0.5
+    assert page_work.work.idle_waits.count("Br-1", 0.5, alone=False, at_most_s=1.0) < 0.5
     assert of_a_server.wanted is False
 
 

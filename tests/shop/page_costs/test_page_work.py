@@ -191,9 +191,9 @@ def test_real_profile_tells_the_back_ends_waiting_from_that_for_the_interpreter(
 
 def test_new_settings_forget_what_was_carried_over():
     work = PageWork()
-    work._current[1].settle(MAIN, Share(0, 0), Share(9, 9))
+    work.budget.settle(MAIN, Share(0, 0), Share(9, 9))
     work.configure(work.settings)
-    assert work._current[1].take_over(MAIN) == Share(0.0, 0.0)
+    assert work.budget.take_over(MAIN) == Share(0.0, 0.0)
 
 
 def test_burning_uses_the_threads_own_cpu():

@@ -41,10 +41,10 @@ def test_other_settings_leave_the_mode():
 def test_the_mode_leaves_the_draws():
     page = controller.PAGE_TYPES[0]
     call("PUT", "/settings", {"seed": 5})
-    budget = page_work.work._current[1]
+    budget = page_work.work.budget
     budget.draw(page)
     call("PUT", "/settings", {"sentry": "cancel"})
-    assert page_work.work._current[1] is budget
+    assert page_work.work.budget is budget
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_an_event_of_an_earlier_connection_is_not_believed(peers, watcher):
     served, client = peers
     watched = Watched(served.fileno())
     watcher.add(watched)
-    watcher._event(watcher._epoll, watched.fd)
+    watcher.event(watcher.epoll, watched.fd)
     assert not watched.left.is_set()
     client.close()
     assert watched.left.wait(PATIENCE_S)
@@ -90,11 +90,11 @@ def test_an_event_after_the_request_is_nobodys(peers, watcher):
     watcher.add(watched)
     watcher.remove(watched)
     client.close()
-    watcher._event(watcher._epoll, watched.fd)
+    watcher.event(watcher.epoll, watched.fd)
     watched.finished = True
-    watcher._watched[watched.fd] = watched  # as if the event had been read just before the end
-    watcher._event(watcher._epoll, watched.fd)
-    del watcher._watched[watched.fd]
+    watcher.watched[watched.fd] = watched  # as if the event had been read just before the end
+    watcher.event(watcher.epoll, watched.fd)
+    del watcher.watched[watched.fd]
     assert not watched.left.is_set()
 
 
@@ -103,8 +103,8 @@ def test_an_event_while_the_request_ends_is_nobodys(peers, watcher):
     served, _ = peers
     watched = Watched(served.fileno())
     watcher.add(watched)
-    watcher._epoll.unregister(watched.fd)
-    watcher._event(watcher._epoll, watched.fd)
+    watcher.epoll.unregister(watched.fd)
+    watcher.event(watcher.epoll, watched.fd)
     assert not watched.left.is_set()
     watcher.remove(watched)
 

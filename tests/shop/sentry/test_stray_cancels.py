@@ -99,7 +99,7 @@ def session(appliance_database, django_db_blocker):
     """Yield a separate Django connection with the sentry's wrapper."""
     with django_db_blocker.unblock():
         connection = connections.create_connection("default")
-        queries._wrap(connection)
+        queries.wrap(connection)
         connection.ensure_connection()
         yield connection
         connection.close()

@@ -100,7 +100,7 @@ def test_the_proxy_answers_in_the_gateways_form(tmp_path):
         assert now["waiting_by_page"] == dict.fromkeys(PAGES)  # not known, not 0
         found = until(lambda: shown.read(run.folder), 60)
         assert found["policy"]["name"] == "haproxy"
-        seen = run._sampler.rows
+        seen = run.sampler.rows
         assert until(lambda: any(row["waiting"] == 1 for row in list(seen)), 60)
         second.leave()
         assert until(lambda: behind.snapshot()["waiting"] == 0, 60)
@@ -132,7 +132,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
 
     def interrupted():
         with slow_shop().serving() as shop, a_run(name, tmp_path, shop) as (run, _):
-            seen.extend((psutil.Process(proxy_of(run)._process.pid), run.folder))
+            seen.extend((psutil.Process(proxy_of(run).process.pid), run.folder))
             until(lambda: shown.read(run.folder), 60)
             raise KeyboardInterrupt
 
@@ -147,7 +147,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
 def test_a_proxy_that_dies_ends_the_run(tmp_path):
     with slow_shop().serving() as shop, a_run("nginx", tmp_path, shop) as (run, _):
         run.log_changes(())
-        process = proxy_of(run)._process
+        process = proxy_of(run).process
         process.kill()
         process.wait(60)
         with pytest.raises(ExperimentError, match="nginx ended in mid-run"):
@@ -155,7 +155,7 @@ def test_a_proxy_that_dies_ends_the_run(tmp_path):
 
 
 def proxy_of(run):
-    return run.appliance._standing.process
+    return run.appliance.standing.process
 
 
 def fates(behind):
