@@ -3,7 +3,13 @@
 import tomllib
 from pathlib import Path
 
-from tests.language.passages import REPOSITORY, of_markdown, of_python, of_template
+from tests.language.passages import (
+    REPOSITORY,
+    Passage,
+    of_markdown,
+    of_python,
+    of_template,
+)
 from tests.language.rules import LONGEST_MEAN, findings, mean_length
 
 FICTION = REPOSITORY / "shop" / "catalogue" / "shelves.py"
@@ -28,15 +34,24 @@ def ceiling(root: str) -> int:
     return CEILINGS[root]
 
 
-def findings_below(root: str) -> list[str]:
-    """List the findings in a file, or in all files below a folder."""
+def files_below(root: str) -> list[Path]:
+    """Return a file, or all files with texts below a folder."""
     path = REPOSITORY / root
     files = [path] if path.is_file() else sorted(path.rglob("*"))
+    return [file for file in files if file.suffix in READERS and file.is_file() and file != FICTION]
+
+
+def passages_below(root: str) -> list[Passage]:
+    """Return the passages of a file, or of all files below a folder."""
+    return [passage for file in files_below(root) for passage in READERS[file.suffix](file)]
+
+
+def findings_below(root: str) -> list[str]:
+    """List the findings in a file, or in all files below a folder."""
     found: list[str] = []
-    for file in files:
-        if file.suffix in READERS and file.is_file() and file != FICTION:
-            passages = list(READERS[file.suffix](file))
-            found += [str(finding) for passage in passages for finding in findings(passage)]
-            if (mean := mean_length(passages)) > LONGEST_MEAN:
-                found.append(f"{passages[0].path}: {mean:.1f} words in a sentence on average")
+    for file in files_below(root):
+        passages = list(READERS[file.suffix](file))
+        found += [str(finding) for passage in passages for finding in findings(passage)]
+        if (mean := mean_length(passages)) > LONGEST_MEAN:
+            found.append(f"{passages[0].path}: {mean:.1f} words in a sentence on average")
     return found

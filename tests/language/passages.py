@@ -15,9 +15,6 @@ CODE = "`x`"
 """Stands for a piece of code, a formula or a template's variable: one word, never checked."""
 
 
-BOOKS = "shop/catalogue/shelves.py"
-
-
 class Form(Enum):
     """Where a passage is; some rules are for some forms only."""
 
@@ -103,10 +100,7 @@ def _lines_of(match: re.Match[str]) -> str:
 
 
 def of_python(path: Path) -> Iterator[Passage]:
-    """Docstrings of a module and its attributes, and string literals that read like messages.
-
-    The blurbs of invented books are data of the shop, not messages.
-    """
+    """Docstrings of a module and its attributes, and string literals that read like messages."""
     name = str(path.relative_to(REPOSITORY))
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
@@ -115,8 +109,6 @@ def of_python(path: Path) -> Iterator[Passage]:
         if not isinstance(node, ast.Constant | ast.JoinedStr) or node in pieces:
             continue
         text = _literal(node)
-        if name == BOOKS and node not in docstrings:
-            continue
         if node in docstrings:
             for paragraph in _paragraphs(text):
                 yield Passage(name, node.lineno, Form.DOCSTRING, paragraph)
