@@ -118,7 +118,7 @@ PublicHost = Annotated[
     setting(
         "HOST",
         hosts.LOOPBACK,
-        "address the gateway's public ports listen on, and the console if people have accounts",
+        "address of the gateway's public ports, and of the console if people have accounts",
         page=_ADDRESSES,
     ),
 ]

@@ -170,12 +170,13 @@ class Settings(SettingsModel):
     )
     session_cookie: CookieName = Field(
         "sessionid",
-        description="the shop's cookie that tells the session of a request while there is no "
-        "admission control",
+        description=(
+            "the shop's cookie that identifies a session while there is no admission control"
+        ),
     )
     signed_cookie: CookieName = Field(
         SIGNED_COOKIE.decode(),
-        description="the gateway's own cookie that tells it under admission control; gateways "
+        description="the gateway's own cookie that identifies it under admission control; gateways "
         "that customers reach by the same host name need different ones",
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(

@@ -108,7 +108,7 @@ def ecm(
 
 
 def _serve_metrics(manager: CpuManager, port: int) -> None:
-    """Serve metrics from a separate thread; a port in use is logged: processors matter more."""
+    """Serve metrics from a separate thread; a port in use is only logged."""
     try:
         start_http_server(port, "127.0.0.1", CpuManagerMetrics(manager.status).registry)
     except OSError as error:

@@ -22,10 +22,10 @@ class Change(NamedTuple):
 
 
 class Pace:
-    """The times on the run's clock at which the schedule's times are due. All paper seconds.
+    """The relation of the run's clock and the schedule's clock. All times are paper seconds.
 
-    The schedule's clock goes `factor` times as fast as the run's. The same customers come, and a
-    Poisson process stays one, at `factor` times its rate.
+    The schedule's clock runs `factor` times as fast as the run's. The same customers come, and a
+    Poisson process remains one, at `factor` times its rate.
     """
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ TIMEOUT_S = 600
 
 
 class BuildError(RuntimeError):
-    """The site could not be built; the message has Sphinx's words."""
+    """The site could not be built; the message is Sphinx's."""
 
 
 def is_current() -> bool:

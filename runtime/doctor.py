@@ -171,7 +171,7 @@ def file_modes(settings: Settings, state: State) -> Finding:
 
 def _disk(state: State) -> Finding:
     free = shutil.disk_usage(_existing(state.folder)).free
-    found = f"{_gigabytes(free)} free where the state folder lies"
+    found = f"{_gigabytes(free)} free on the disk of the state folder"
     fix = "free some, or set DOORBUSTER_STATE_DIR to a folder on another disk"
     if free < LEAST_DISK_BYTES:
         return Finding(Verdict.BAD, "Disk", found, fix)

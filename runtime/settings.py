@@ -255,7 +255,7 @@ class Settings(SettingsModel):
     celery_broker: Broker = setting(
         "CELERY_BROKER",
         "",
-        "where the console and its workers meet",
+        "the queue of tasks between the console and its workers",
         shown="database 1 of the Redis of the queues",
         example="redis://:password@head:6379/1",
     )
@@ -290,7 +290,7 @@ class Settings(SettingsModel):
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether the console, without accounts, is not shown where the shop is."""
+        """Whether others reach the shop but not the console, because it has no accounts."""
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
         return not (shown or hosts.is_loopback(self.host))
 

@@ -50,7 +50,7 @@ class Author(models.Model):
 
 
 class BookQuerySet(models.QuerySet["Book"]):
-    """Queries for books without columns that a page does not show."""
+    """Queries that read only those columns of books that a page shows."""
 
     def listed(self) -> "BookQuerySet":
         """Return books with only the columns of a listing."""

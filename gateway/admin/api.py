@@ -71,7 +71,7 @@ class Controlled(Protocol):
         """Return a policy that can become a shadow; raises PolicyError."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run these shadows from now on; labels differ, and those that run already go on."""
+        """Run these shadows from now on; labels differ, and policies that already run continue."""
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
         """Run one more shadow from now on; raises ShadowsError and changes nothing."""

@@ -76,7 +76,7 @@ class WantedShadows(Body):
 
     policies: list[WantedPolicy] = Field(
         max_length=MOST_SHADOWS,
-        description=f"a list of at most {MOST_SHADOWS} policies; those that run already go on",
+        description=f"at most {MOST_SHADOWS} policies; those that already run continue",
     )
 
 
@@ -245,7 +245,7 @@ class Load(Reply):
     age_s: float | None = Field(description="age of the sample, paper seconds")
     utilisation_interval_s: float = Field(description="time between samples, paper seconds")
     samples: int = Field(description="samples since the gateway started")
-    failures: int = Field(description="samples that the shop did not give")
+    failures: int = Field(description="samples that the shop did not answer")
     error: str | None = Field(description="why the newest sample failed")
     status: dict[str, Any] | None = Field(description="the controller's whole answer")
 

@@ -36,7 +36,7 @@ class AdminPlaces:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Give a place to this connection; False if a call was accepted on every other one."""
+        """Return whether this connection gets a place: not if all others have calls in progress."""
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
             if oldest is None:

@@ -126,7 +126,7 @@ class Customer(asyncio.Protocol):
         return not self.is_tls
 
     def ended_unread(self) -> None:
-        """Handle that the customer ended its stream behind bytes that wait to be read."""
+        """Handle the end of the customer's stream, while earlier bytes still wait to be read."""
         if self._exchange is None or self._is_closing:
             return
         if self.is_tls:
@@ -135,7 +135,7 @@ class Customer(asyncio.Protocol):
             self._ended_sending(self._exchange)
 
     def hung_up(self) -> None:
-        """Handle that the connection was reset while the gateway did not read from it."""
+        """Handle a reset of the connection while the gateway did not read from it."""
         self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -163,7 +163,7 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def deadline_passed(self) -> None:
-        """Handle that the event this connection waited for took too long."""
+        """End the connection, because the event that it waited for took too long."""
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
         if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read

@@ -71,7 +71,7 @@ class Lane(Protocol):
         """Free the worker of a started request that has ended."""
 
     def left(self, exchange: "Exchange") -> None:
-        """Handle that the customer of a waiting or started request has left.
+        """Treat a waiting or started request whose customer has left.
 
         `withdrawn`, `cancel` or nothing follows, as the queue's abandonment demands.
         """
@@ -281,7 +281,7 @@ class Exchange:
                 self.connection.send_body(b"0\r\n\r\n")
 
     def customer_gone(self) -> None:
-        """Handle that the customer's connection no longer exists.
+        """Treat this request, whose customer's connection no longer exists.
 
         The gateway ends its stream to the shop for every abandonment. The shop's sentry then
         decides whether it stops the work, or only counts the waste. A complete request may go on
@@ -324,7 +324,7 @@ class Exchange:
     # ---- calls of the queue --------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Begin the service, as a worker is free; False if there is nothing to serve (any more)."""
+        """Begin the service with a free worker; return False if there is nothing to serve."""
         before = self._move(Event.STARTED)
         if self.has_left:
             self._context.count_left_in_service()

@@ -23,10 +23,10 @@ class Unread(Protocol):
     """A connection that the gateway does not read at the moment."""
 
     def ended_unread(self) -> None:
-        """Handle that the other side ended its stream; bytes before the end are not read yet."""
+        """Handle the end of the other side's stream; bytes before the end are not read yet."""
 
     def hung_up(self) -> None:
-        """Handle that the connection has been reset, or is closed in both directions."""
+        """Handle a connection that was reset, or is closed in both directions."""
 
 
 class Descriptor(Protocol):

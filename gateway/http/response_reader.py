@@ -108,7 +108,7 @@ class ResponseReader:
         self._buffer = self._buffer + data if self._buffer else data
 
     def receive_eof(self) -> None:
-        """Handle that the shop closed the connection; `pull` gives END if that ends the body.
+        """Handle the end of the shop's stream; `pull` returns END if that ends the body.
 
         Raises BadResponseError when something is missing.
         """

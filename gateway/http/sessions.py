@@ -64,7 +64,7 @@ class Sessions:
         self._shop_mark = shop_cookie.encode() + b"="
 
     def guard(self, is_guarded: bool) -> None:
-        """Handle that admission control begins or ends.
+        """Begin or end the protection of sessions by signed cookies.
 
         When it begins during a run, the present customers have no signed cookie yet. For T from now
         on the shop's cookie, which cannot be checked, counts as well.

@@ -21,19 +21,19 @@ class Admission(Protocol):
         ...
 
     def dropped(self, time_s: float, id: int) -> None:
-        """Handle that a queue refused an admitted request (a refused connection, in SBAC)."""
+        """Count an admitted request that a queue refused (a refused connection, in SBAC)."""
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        """Handle that an admitted and dispatched request has ended."""
+        """Count the end of an admitted and dispatched request."""
         ...
 
     def abandonment(self, time_s: float, id: int) -> None:
-        """Handle that the customer of an admitted request has left (an aborted request)."""
+        """Count an admitted request whose customer has left (an aborted request)."""
         ...
 
     def withdrawn(self, time_s: float, id: int) -> None:
-        """Handle that an admitted request was taken out of its queue after its customer left."""
+        """Count an admitted request that was taken out of its queue after its customer left."""
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:

@@ -252,7 +252,7 @@ _REMOVES_GONE = Parameter(
     "removes_gone",
     1,
     "switch",
-    "1: newcomers who have left are taken out of the line; 0: they are served all the same",
+    "1: newcomers who have left are taken out of the line; 0: they are served like all others",
     "DOOR, rule 3",
     0,
     1,

@@ -205,7 +205,7 @@ class Driver(Ledger[T]):
         return item
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
-        """Handle that the customer of a request has left; a request that has ended is ignored.
+        """Handle the leaving of a request's customer; a request that has ended is ignored.
 
         The policy gets the event first, once. Then `mode` decides whether a request that still
         waits is withdrawn, and whether one in service is cancelled.
@@ -228,7 +228,7 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def timer_due(self, now_s: float) -> None:
-        """Handle that the time given by `policy.next_timer_s` has come."""
+        """Handle the timer that `policy.next_timer_s` set."""
         self._carry_out(now_s, "timer_due", self.policy.timer_due(now_s))
         self.offer(now_s)
 

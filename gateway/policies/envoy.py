@@ -244,8 +244,9 @@ ADMISSION_CONTROL = Sheet(
     "below rps_threshold requests/s, n / window_s; serve the oldest",
     source=_ADMISSION + "1.31 (earlier ones took n / the age of the oldest), after Google's "
     "client-side throttling (SRE book, chapter 21)",
-    deviations="A success is an answer that reached its customer; orphan requests failed, for "
-    "their customers have given up on them.",
+    deviations=(
+        "A success is an answer that reached its customer; an orphan request counts as a failure."
+    ),
     parameters=(
         Parameter(
             "threshold",

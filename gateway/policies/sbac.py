@@ -192,7 +192,10 @@ _INTERVALS = (
 SBAC = Sheet(
     name="sbac",
     title="SBAC",
-    idea="Begin no session that cannot be finished: at overload, only sessions under way go on.",
+    idea=(
+        "Begin no session that cannot be finished. In overload only sessions in progress are "
+        "served."
+    ),
     rule=_rule("(1 − ac_weight) f(i) + ac_weight U_i"),
     source="SBAC, section 7 (ac-function), section 10 (the family of weights)",
     deviations=_INTERVALS,

@@ -138,7 +138,7 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle that the customer of a request closed its connection; an ended request is ignored.
+        """Handle the leaving of a request's customer; a request that has ended is ignored.
 
         The policy gets the event first. Then `mode` decides, or `abandonment` if it is not given: a
         request that still waits may be withdrawn, and one in service may be cancelled.
@@ -169,7 +169,7 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Handle that the time `due_s`, which `next_timer_s` returned, has come."""
+        """Call the policy's timer, which `next_timer_s` set for `due_s`."""
 
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
@@ -188,7 +188,7 @@ class Dispatcher:
         return earliest((wanted_s, self.witness.next_timer_s()))
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests go on waiting under the new one.
+        """Replace the policy; waiting requests keep waiting under the new one.
 
         If customers have left meanwhile, the new policy gets their requests as if they left now.
         """

@@ -135,7 +135,7 @@ class PolicyLane:
         self.set_timer()
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests go on waiting under the new one."""
+        """Replace the policy; waiting requests keep waiting under the new one."""
         self.dispatcher.switch(policy)
         self.set_timer()
 

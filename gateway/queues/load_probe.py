@@ -188,7 +188,7 @@ class LoadProbe:
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
-        """Pass the sample on, and return the error if there is one; the polling goes on."""
+        """Pass the sample on, and return the error if there is one; the polling continues."""
         self.samples += 1
         self._newest = measured
         self._newest_at_s = self._clock()

@@ -30,7 +30,7 @@ class Bypass:
 
 
 def lane_for(target: bytes, bypasses: Sequence[Bypass]) -> OtherLane:
-    """Return the queue of a target (origin form): of the first prefix that fits, or the last."""
+    """Return the queue of the first prefix that fits a target (origin form), or the last queue."""
     for one in bypasses:
         if target.startswith(one.prefix):
             return one.lane

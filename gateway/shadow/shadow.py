@@ -32,7 +32,7 @@ MOST_WAITING: Final = 100_000
 
 
 class ShadowError(Exception):
-    """The error of a shadow that cannot go on; one line."""
+    """The error of a shadow that must end; one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Shadow:
         )
 
     def completion(self, time_s: float, deed: Deed) -> None:
-        """Handle that the real shop has finished a request."""
+        """Receive the end of a request in the real shop."""
         id = deed.request.id
         if id in self._shop:
             self._shop.real_one_done(deed)
@@ -167,7 +167,7 @@ class Shadow:
         self.tally = Tally(time_s)
 
     def acted(self, deed: Deed) -> None:
-        """Handle that the acting policy has decided on a request."""
+        """Receive the acting policy's decision on a request."""
         request, decision = deed.request, deed.decision
         assert decision is not None
         if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:

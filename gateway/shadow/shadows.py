@@ -65,7 +65,7 @@ class Shadows:
     def replace(self, wanted: Sequence[tuple[str, Mapping[str, object], Policy]]) -> None:
         """Run these shadows from now on: (name, description, fresh policy) of each.
 
-        Those that run already go on. The caller sets the gateway's timer again.
+        Shadows that already run continue. The caller sets the gateway's timer again.
         """
         now_s = self._caught_up_s()
         going = self._going()

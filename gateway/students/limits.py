@@ -22,7 +22,7 @@ class Limits:
     burst_s: float = 1.0
     """The wait for answers above that share after which the CPU time is checked."""
     cpu_s: int = 3600
-    """CPU of the whole process: an hour of a run uses some seconds; this ends forgotten processes.
+    """CPU seconds of the whole process. A run needs much less: the limit ends forgotten processes.
     """
     memory_bytes: int = 256 * 1024 * 1024
     """Address space, the interpreter included."""

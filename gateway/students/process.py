@@ -46,7 +46,7 @@ class Confined:
 
     The process ends with this object at the latest: with `end`, when the object is collected, or
     when the interpreter ends. Every other method may raise MisbehavedError; afterwards the process
-    is of no use.
+    cannot be used again.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -188,7 +188,7 @@ class Child(Confined):
         self.timer_s: float | None = None
         """The time at which the policy's timer is due, once it is made."""
         self.ignores: frozenset[str] = frozenset()
-        """Events that are not sent to it."""
+        """Events that the process does not receive."""
 
     def make(self, parameters: Mapping[str, Any]) -> None:
         """Make a fresh policy with these checked parameters; `start_s` covers all of it."""

@@ -23,7 +23,7 @@ from gateway.students.process import Child, MisbehavedError
 
 @dataclass(frozen=True, slots=True)
 class FallBack:
-    """The time (paper seconds) and the reason at which the student's policy was given up."""
+    """The time (paper seconds) at which a student's policy was replaced, and the reason."""
 
     at_s: float
     reason: str

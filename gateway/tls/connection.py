@@ -44,7 +44,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         inner: asyncio.Protocol,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """Take an `ssl_object` that has done its handshake through these two buffers."""
+        """Continue with an `ssl_object` whose handshake went through these two buffers."""
         super().__init__()
         self._raw = raw
         self._ssl = ssl_object

@@ -37,7 +37,7 @@ class Step(Enum):
 
 
 class Handshakes:
-    """The objects that the handshakes of one listening socket share; call `close` once."""
+    """The objects that all handshakes of a listening socket share; call `close` once."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class Handshake(asyncio.Protocol):
             self._raw.pause_reading()
 
     def eof_received(self) -> bool:
-        """Handle that the customer has left; its last bytes may have completed the handshake."""
+        """Handle a customer who has left; the last bytes may have completed the handshake."""
         if self._is_over:
             return False
         if self._has_answered and self._computation is not None:
@@ -187,7 +187,7 @@ class Handshake(asyncio.Protocol):
         return Step.DONE
 
     def stepped(self, step: Step) -> None:
-        """Handle a computed step, in the loop."""
+        """Continue in the loop after a step was computed in a thread."""
         self._computation = None
         if self._is_over:  # the customer did not wait for it
             self._forget()
@@ -227,7 +227,7 @@ class Handshake(asyncio.Protocol):
         self._computation = self._shared.compute(self)
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
-        """Turn the connection into a customer's, as the handshake is done."""
+        """Hand the connection to the front end, because the handshake is complete."""
         front = self._shared.front
         raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
         self._end()

@@ -1,8 +1,7 @@
 """One session of the partly-open model: interactions over one connection, until it leaves.
 
-The module has a session's course between its arrival and its end (eDragon, section 4): a page, its
-images, a pause, the next page. After a timeout the session gives up the connection and repeats the
-request over another one.
+A session requests a page and its images, pauses, and requests the next page (eDragon, section 4).
+After a timeout the session closes the connection and repeats the request over another one.
 """
 
 from functools import partial

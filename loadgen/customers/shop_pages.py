@@ -1,7 +1,7 @@
 """The requests of a walk through the page types, and the check of the pages that come.
 
-The module sees the table *The eight pages* of docs/shop.md from the customer's side: the category,
-words and book that a session requests, the form it sends, and the signs of a right page.
+For each row of the table *The eight pages* of docs/shop.md, the module chooses the category, words
+and book that a session requests, fills the form, and checks that the right page came.
 """
 
 import re

@@ -62,8 +62,8 @@ class PartlyOpenModel:
     reconnects: int = 1
     """The most repetitions of a request after timeouts, each over a new connection."""
     images_mean: float = 1.4
-    """The mean number of images fetched after a page. Each number is one of the two whole numbers
-    next to the mean, in the proportion that gives the mean."""
+    """The mean number of images fetched after a page. Each number is the whole number above or
+    below the mean, in the proportion that gives the mean."""
     transactions_ratio: float = 0.15
     """Share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7; RUBiS's bidding
     mix has 15 % read-write interactions. At 4/7 every customer who looks at a book buys it."""

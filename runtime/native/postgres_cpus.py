@@ -24,8 +24,8 @@ _logger = logging.getLogger(__name__)
 def move(settings: Settings, where: Where) -> bool:
     """Let PostgreSQL run on the shop's CPUs, or on those of everything else.
 
-    Return whether it does now. Return False, with a line in the log, when it cannot be moved:
-    another appliance's PostgreSQL, one that does not run, another user's. Where shop and others
+    Return whether it does now. A PostgreSQL that does not run, or belongs to another appliance or
+    user, cannot be moved: the function then logs a line and returns False. Where shop and others
     have the same CPUs (as on a machine with one) there is nothing to move, which the log reports.
     Raises ValueError for another `where`.
     """

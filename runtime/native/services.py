@@ -331,7 +331,7 @@ def lab(settings: Settings) -> Service:
 
 
 def wanted_by_lab(settings: Settings) -> str:
-    """Return the version of the console's database: Grafana's reader password, the address."""
+    """Return a stamp of the console's database, its address and Grafana's password."""
     # With a generated secret: the stamp does not help to guess a password that a person chose.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]

@@ -186,7 +186,7 @@ class Contract(models.Model):
     renews = models.BooleanField(
         default=False,
         editable=False,
-        help_text="goes on at the same rate, as the contracts do that come with the server",
+        help_text="it is renewed at the same rate, as the seeded contracts are",
     )
     revision = models.BigIntegerField(editable=False, db_index=True)
 

@@ -238,7 +238,7 @@ class _Places:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Give a place to this connection; False if a call was accepted on every other one."""
+        """Return whether this connection gets a place: not if all others have calls in progress."""
         with self._lock:
             if len(self._open) >= CONNECTIONS:
                 oldest = next((one for one in self._open if one.may_give_way), None)

@@ -84,7 +84,7 @@ def _begin(request: HttpRequest) -> Watch | None:
 
 
 def _finish(watch: Watch) -> None:
-    """End the watch of a request that is over; none of its cancels is under way any more."""
+    """End the watch of a request that is over; none of its cancels is still running."""
     set_current(None)
     watcher.remove(watch)
     watch.finish()

@@ -39,8 +39,8 @@ def resize(count: int, progress: Progress) -> bool:
     """Let the shop have its first `count` books; return whether anything had to be done.
 
     Accounts and people's orders stay. A book beyond `count` stays if a person who signed up has
-    bought it; the seeded accounts' orders of such books are taken back. Pages are served meanwhile.
-    A second call waits for the first.
+    bought it; orders of such books by seeded accounts are deleted. The shop serves pages all the
+    time. A second call waits for the first.
     """
     global _size
     with transaction.atomic():

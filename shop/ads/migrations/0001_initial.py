@@ -314,7 +314,7 @@ class Migration(migrations.Migration):
                     models.BooleanField(
                         default=False,
                         editable=False,
-                        help_text="goes on at the same rate, as the contracts do that come with the server",
+                        help_text="it is renewed at the same rate, as the seeded contracts are",
                     ),
                 ),
             ],
