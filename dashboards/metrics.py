@@ -127,8 +127,8 @@ def _lab() -> Iterable[Metric]:
 
 
 def _cpu_manager() -> Iterable[Metric]:
-    from hosting.ecm import CpuManager
-    from hosting.metrics import CpuManagerMetrics
+    from hosting.ecm.cpu_manager import CpuManager
+    from hosting.ecm.metrics import CpuManagerMetrics
 
     return CpuManagerMetrics(CpuManager([0], interval_s=1.0).status).collect()
 

@@ -196,8 +196,10 @@ _OTHER = Section(
             (
                 Entry("ads", "bench.ads:main", "The ad server's selections, and its threads"),
                 Entry("cancel", "bench.cancel:main", "The time from a close to the query's end"),
-                Entry("class", "bench.classroom:main", "Thirty students at once (35 minutes)"),
-                Entry("console", "bench.console:main", "The console's pages during a rush"),
+                Entry(
+                    "class", "bench.classroom.command:main", "Thirty students at once (35 minutes)"
+                ),
+                Entry("console", "bench.console.command:main", "The console's pages during a rush"),
                 Entry("gateway", "bench.gateway:main", "The gateway next to nginx and HAProxy"),
                 Entry("handshakes", "bench.handshakes:main", "The CPU of TLS connections"),
                 Entry("policies", "bench.policies:main", "The CPU of a decision, every policy"),

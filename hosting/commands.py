@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hosting.ecm_command import ecm, ecm_status
+from hosting.ecm.command import ecm, ecm_status
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -17,8 +17,8 @@ from pathlib import Path
 from common import ports, processes
 from common.waiting import wait_while
 from hosting import database, starting, template
+from hosting.ecm.process import ManagerProcess
 from hosting.errors import HostingError
-from hosting.manager_process import ManagerProcess
 from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.started import Started

@@ -9,6 +9,8 @@ from tests.test_arrows import REPOSITORY
 
 PACKAGES = (
     "bench",
+    "bench/classroom",
+    "bench/console",
     "common",
     "dashboards",
     "dashboards/grafana",
@@ -23,6 +25,7 @@ PACKAGES = (
     "gateway/students",
     "gateway/tls",
     "hosting",
+    "hosting/ecm",
     "loadgen",
     "loadgen/customers",
     "loadgen/records",

@@ -4,8 +4,8 @@ import sqlite3
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from bench import classroom, classroom_attacks
-from bench.browser import Answer, Records
+from bench.classroom import attacks, command
+from bench.classroom.browser import Answer, Records
 from loadgen.records.attempt_log import SCHEMA
 
 
@@ -34,7 +34,7 @@ def test_longest_wait_of_each_student(tmp_path):
         database.executemany("insert into console_launch values (?, ?, ?, ?, ?)", rows)
     lab = SimpleNamespace(state_dir=tmp_path)
     since = datetime(2026, 11, 22, 9, 59, tzinfo=UTC)
-    found = classroom.waits(lab, ["bob", "eve"], since)
+    found = command.waits(lab, ["bob", "eve"], since)
     assert found.longest_s == {"bob": 180.0, "eve": 120.0}
     assert found.ended == {"done": 2, "cancelled": 1}
 
@@ -42,10 +42,10 @@ def test_longest_wait_of_each_student(tmp_path):
 def test_harm_is_a_fault_or_a_call_that_was_let_in():
     """A refusal of an attack is good; a 500, or an inner call that succeeds without a token, is
     not."""
-    inner = classroom_attacks.INNER_HOST
+    inner = attacks.INNER_HOST
     answers = [Answer("x", 1.0, 400, "/"), Answer("x", 1.0, 500, "/")]
     answers += [Answer(inner, 1.0, 401, "/"), Answer(inner, 1.0, 200, "/")]
-    assert [one.status for one in classroom_attacks.broken(answers)] == [500, 200]
+    assert [one.status for one in attacks.broken(answers)] == [500, 200]
 
 
 def test_the_large_table_is_small_on_the_wire():
@@ -54,8 +54,8 @@ def test_the_large_table_is_small_on_the_wire():
 
     import pyarrow.parquet as pq
 
-    content = classroom_attacks.many_rows()
+    content = attacks.many_rows()
     metadata = pq.read_metadata(io.BytesIO(content))
-    assert metadata.num_rows == classroom_attacks.ROWS
+    assert metadata.num_rows == attacks.ROWS
     assert metadata.schema.to_arrow_schema().names == SCHEMA.names
     assert len(content) < 2**20

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.console_watched import FIGURES, compared
+from bench.console.watched_runs import FIGURES, compared
 
 
 def rows(*of_one_figure):

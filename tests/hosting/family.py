@@ -13,7 +13,7 @@ from pathlib import Path
 
 from common import cpus
 from gateway.tls.processor_protocol import CpusRequest, Register, from_manager, written
-from hosting.ecm_command import ask_status
+from hosting.ecm.command import ask_status
 from tests.waiting import until
 
 REPOSITORY = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from common import private_file
-from hosting import manager_process
+from hosting.ecm import process as ecm_process
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
@@ -205,7 +205,7 @@ def test_an_application_ends_with_its_reason_when_one_of_its_processes_does(host
 
 
 def test_a_second_platform_leaves_the_first_ones_cpu_manager_alone(lab, monkeypatch):
-    monkeypatch.setattr(manager_process, "LEFT_OVER_PATIENCE_S", 0.0)
+    monkeypatch.setattr(ecm_process, "LEFT_OVER_PATIENCE_S", 0.0)
     second = Platform(lab, PlatformOptions(provisioning="ecm", **OPTIONS))
     second.folder.mkdir(parents=True, exist_ok=True)
     where = private_file.make_socket_path(second.folder / "ecm.sock")

@@ -8,7 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bench import classroom, console, own_answers, policies, sessions
+from bench import own_answers, policies, sessions
+from bench.classroom import command as classroom
+from bench.console import command as console
 from common.one_line import OneLineGroup
 from doorbuster.commands import main
 from runtime.compose import engine

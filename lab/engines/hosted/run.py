@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common import cpus
-from hosting import accounts
+from hosting.ecm import accounts
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform

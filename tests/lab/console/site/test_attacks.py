@@ -8,8 +8,8 @@ import threading
 import psutil
 import pytest
 
-from bench.browser import Person, Records
-from bench.classroom_attacks import ATTACKS, Attacker
+from bench.classroom.attacks import ATTACKS, Attacker
+from bench.classroom.browser import Person, Records
 from runtime.settings import load
 from tests.lab.console.conftest import run
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from hosting.accounts import AccountFile, CpuMeter, read
+from hosting.ecm.accounts import AccountFile, CpuMeter, read
 from hosting.processes import TICKS_PER_S, Process
 
 

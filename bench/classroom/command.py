@@ -35,9 +35,10 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from bench import classroom_attacks, console_watched
-from bench.browser import PATIENCE_S, Person, Records
 from bench.cancel import percentile
+from bench.classroom import attacks
+from bench.classroom.browser import PATIENCE_S, Person, Records
+from bench.console import watched_runs
 from common import ports
 from common.one_line import OneLineCommand
 from common.waiting import wait_while
@@ -338,7 +339,7 @@ class LiveRuns:
     def __init__(self, lab: Settings, folder: Path) -> None:
         self._appliance = Appliance(lab)
         self._spec = read_spec(
-            console_watched.SPEC.format(policy=console_watched.POLICY, rho=RHO, sessions=SESSIONS),
+            watched_runs.SPEC.format(policy=watched_runs.POLICY, rho=RHO, sessions=SESSIONS),
             "bench",
         )
         self._folder = folder
@@ -346,16 +347,16 @@ class LiveRuns:
             [self._appliance], self._spec, on_progress=lambda line: None
         ).median_rps
 
-    def make(self, kind: str, seeds: Sequence[int]) -> list[tuple[int, console_watched.Row]]:
+    def make(self, kind: str, seeds: Sequence[int]) -> list[tuple[int, watched_runs.Row]]:
         """Run the seeds; return the seed and the metrics of each run, in the order of the seeds."""
         rows = []
         for seed in seeds:
             out.print(f"  live run, seed {seed}, {kind}")
-            planned = PlannedRun(seed, console_watched.POLICY, RHO, seed)
+            planned = PlannedRun(seed, watched_runs.POLICY, RHO, seed)
             folder = RunFolder(self._folder / kind / "runs" / planned.folder)
-            run = ShopRun.of_spec(self._spec, console_watched.POLICY, RHO, self._rps)
+            run = ShopRun.of_spec(self._spec, watched_runs.POLICY, RHO, self._rps)
             make_run(self._appliance, run, seed, folder, lambda line: None)
-            rows.append((seed, console_watched.metrics_of(self._spec, planned, folder)))
+            rows.append((seed, watched_runs.metrics_of(self._spec, planned, folder)))
         return rows
 
 
@@ -430,7 +431,7 @@ class Lesson:
         self.names = names
         self.records, self.attacks = Records(), Records()
         self.meter = MemoryMeter(lab)
-        self.rows: Sequence[tuple[int, console_watched.Row]] = ()
+        self.rows: Sequence[tuple[int, watched_runs.Row]] = ()
         self.faults: Sequence[BaseException] = ()
         self.waits = Waits({}, {})
         self.lasted_s = 0.0
@@ -439,9 +440,7 @@ class Lesson:
             Student(lab, one, passwords[one], self.records, seed=number).attend
             for number, one in enumerate(names)
         ] + [
-            classroom_attacks.Attacker(
-                Person(lab, one, passwords[one], self.attacks), number
-            ).attend
+            attacks.Attacker(Person(lab, one, passwords[one], self.attacks), number).attend
             for number, one in enumerate(rogues)
         ]
 
@@ -467,20 +466,20 @@ def _until_idle(lab: Settings) -> None:
         )
 
 
-def _report(lesson: Lesson, alone: Mapping[int, console_watched.Row]) -> bool:
+def _report(lesson: Lesson, alone: Mapping[int, watched_runs.Row]) -> bool:
     pairs = [(alone[seed], row) for seed, row in lesson.rows if seed in alone]
-    compared = console_watched.compared([one for one, _ in pairs], [one for _, one in pairs])
+    compared = watched_runs.compared([one for one, _ in pairs], [one for _, one in pairs])
     out.rule(f"{lesson.kind}: {len(lesson.names)} students for {lesson.lasted_s / 60:.1f} min")
     out.print(_pages(lesson.records))
     out.print(_queue(lesson.waits))
     out.print(_memory(lesson.meter))
     out.print(_live(compared, len(pairs)))
     if lesson.attacks.answers:
-        out.print(classroom_attacks.table(lesson.attacks.answers))
+        out.print(attacks.table(lesson.attacks.answers))
     return _verdict(lesson, compared)
 
 
-def _verdict(lesson: Lesson, compared: Sequence[console_watched.Compared]) -> bool:
+def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
     records, waited, meter = lesson.records, lesson.waits, lesson.meter
     errors = records.errors()
     kinds = Counter((one.page, one.status, re.sub(r"\s+", " ", one.words)[:100]) for one in errors)
@@ -488,7 +487,7 @@ def _verdict(lesson: Lesson, compared: Sequence[console_watched.Compared]) -> bo
         out.print(f"  error, {number} times: {page}: {status or 'no answer'} {words}", markup=False)
     for fault in lesson.faults:
         out.print(f"  error: {type(fault).__name__}: {fault}", markup=False)
-    broken = classroom_attacks.broken(lesson.attacks.answers)
+    broken = attacks.broken(lesson.attacks.answers)
     failed = waited.ended.get("failed", 0) + waited.ended.get("interrupted", 0)
     checks = sum(status != 0 for _, status in records.checks)
     aims = {
@@ -544,9 +543,9 @@ def _memory(meter: MemoryMeter) -> Table:
     return table
 
 
-def _live(compared: Sequence[console_watched.Compared], pairs: int) -> Table:
+def _live(compared: Sequence[watched_runs.Compared], pairs: int) -> Table:
     table = _table(
-        f"{pairs} pairs of live runs, {console_watched.POLICY} at ρ = {RHO:g}, {SESSIONS} sessions",
+        f"{pairs} pairs of live runs, {watched_runs.POLICY} at ρ = {RHO:g}, {SESSIONS} sessions",
         *("", "without", "with the class", "difference", "interval of a result", ""),
     )
     for one in compared:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.policies.processor_assignment import Wish, assign, place
-from hosting.handover import steps
+from hosting.ecm.handover import steps
 
 NOBODY = frozenset()
 

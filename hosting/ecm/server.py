@@ -26,7 +26,7 @@ from gateway.tls.processor_protocol import (
     from_application,
     written,
 )
-from hosting.ecm import Application, CpuManager
+from hosting.ecm.cpu_manager import Application, CpuManager
 
 log = logging.getLogger(__name__)
 

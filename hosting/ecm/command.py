@@ -22,10 +22,11 @@ from gateway.tls.processor_protocol import (
     from_manager,
     written,
 )
-from hosting import affinity, ecm_server
-from hosting.accounts import AccountFile
-from hosting.ecm import CpuManager
-from hosting.metrics import CpuManagerMetrics
+from hosting import affinity
+from hosting.ecm import server
+from hosting.ecm.accounts import AccountFile
+from hosting.ecm.cpu_manager import CpuManager
+from hosting.ecm.metrics import CpuManagerMetrics
 from hosting.option_types import Finite
 
 LEAST_SETTLE_S = 1.0
@@ -76,10 +77,10 @@ def ecm(
         raise click.ClickException(f"--cpus: {error}") from None
     try:
         affinity.check(chosen)
-        ecm_socket = ecm_server.EcmSocket(path)
+        ecm_socket = server.EcmSocket(path)
     except affinity.AffinityError as error:
         raise click.ClickException(f"--cpus: {error}") from None
-    except ecm_server.SocketError as error:
+    except server.SocketError as error:
         raise click.ClickException(f"--socket: {error}") from None
     try:
         account_file = None if accounts is None else AccountFile(accounts)
@@ -100,7 +101,7 @@ def ecm(
         "CPU %s on %s, every %g s, sharing %s", cpu_lists.written(chosen), path, interval_s, sharing
     )
     try:
-        ecm_server.serve(manager, ecm_socket, (signal.SIGTERM, signal.SIGINT))
+        server.serve(manager, ecm_socket, (signal.SIGTERM, signal.SIGINT))
     finally:
         ecm_socket.close()
         if account_file is not None:

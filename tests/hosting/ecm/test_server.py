@@ -27,8 +27,8 @@ from gateway.tls.processor_protocol import (
     Register,
     written,
 )
-from hosting import accounts, ecm_server
 from hosting.commands import main
+from hosting.ecm import accounts, server
 from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager
 from tests.waiting import until, until_in_loop
 
@@ -225,7 +225,7 @@ def test_a_client_that_never_reads_is_managed_like_any_other():
 
 
 def test_little_is_read_at_once_so_that_the_turn_comes_between_all_that_many_say():
-    connection = ecm_server.Connection(SimpleNamespace(manager=None))
+    connection = server.Connection(SimpleNamespace(manager=None))
     assert 0 < len(connection.get_buffer(1_000_000)) <= 4096
 
 

@@ -11,10 +11,10 @@ from itertools import combinations
 import pytest
 
 from gateway.tls.processor_protocol import Assigned, ProtocolError, Register
-from hosting import accounts
-from hosting.accounts import AccountFile
 from hosting.affinity import ProcessTree
-from hosting.ecm import CpuManager
+from hosting.ecm import accounts
+from hosting.ecm.accounts import AccountFile
+from hosting.ecm.cpu_manager import CpuManager
 from tests.hosting.family import CPUS, cpus_of, families
 from tests.waiting import until
 

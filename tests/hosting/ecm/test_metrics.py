@@ -6,7 +6,7 @@ import urllib.request
 from prometheus_client.parser import text_string_to_metric_families
 
 from common import ports
-from hosting.metrics import CpuManagerMetrics
+from hosting.ecm.metrics import CpuManagerMetrics
 from tests.hosting.family import CPUS, families, manager
 
 

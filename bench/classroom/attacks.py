@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import requests
 from rich.table import Table
 
-from bench.browser import Answer, Person
+from bench.classroom.browser import Answer, Person
 from common import hosts
 from lab.files.run_folder import PlannedRun
 from loadgen.records.attempt_log import SCHEMA

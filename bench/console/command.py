@@ -18,9 +18,9 @@ import requests
 from rich.console import Console
 from rich.table import Table
 
-from bench import console_pages, console_watched, console_watching
 from bench.cancel import percentile
-from bench.console_class import watching
+from bench.console import gateway_cost, page_times, watched_runs
+from bench.console.viewers import watching
 from common import hosts
 from common.one_line import OneLineGroup
 from lab.engines.live.appliance import Appliance
@@ -56,7 +56,7 @@ def main(context: click.Context) -> None:
 @main.command()
 def looks() -> None:
     """µs of the gateway's CPU for a look at it."""
-    console_watching.main()
+    gateway_cost.main()
 
 
 @main.command()
@@ -65,16 +65,16 @@ def looks() -> None:
 def pages(rounds: int, viewers: int) -> None:
     """Times of all pages at twice the capacity; status 1 if the p95 misses its aim."""
     lab, appliance = _running()
-    browser = console_pages.Browser(*_console(lab))
+    browser = page_times.Browser(*_console(lab))
     before = _machine()
     with (
         _in_one_line(),
-        console_pages.drowning_shop(browser, appliance) as launch,
+        page_times.drowning_shop(browser, appliance) as launch,
         watching(*_console(lab), viewers),
     ):
         psutil.cpu_percent(percpu=True)
-        asked = console_pages.pages_of(lab, launch)
-        times, shop = console_pages.times_ms(browser, appliance, asked, rounds)
+        asked = page_times.pages_of(lab, launch)
+        times, shop = page_times.times_ms(browser, appliance, asked, rounds)
         busy = psutil.cpu_percent(percpu=True)
     out.print(_shown(times, viewers))
     out.print(f"Machine before: {before}; meanwhile: CPUs busy {_percents(busy)}.")
@@ -99,7 +99,7 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
     lab, appliance = _running()
     before = _machine()
     with _in_one_line():
-        rows = console_watched.pairs(
+        rows = watched_runs.pairs(
             appliance,
             _console(lab),
             seeds=range(1, pairs + 1),
@@ -108,9 +108,9 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
             sessions=sessions,
             say=out.print,
         )
-    found = console_watched.compared(*rows)
+    found = watched_runs.compared(*rows)
     table = Table(title=f"{pairs} pairs of runs, 8Q-LIFO-Pri at ρ = {rho:g}, {sessions} sessions")
-    interval = f"interval of {console_watched.REPETITIONS} runs"
+    interval = f"interval of {watched_runs.REPETITIONS} runs"
     for name in ("", "unwatched", f"{viewers} viewers", "difference", interval, ""):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for one in found:
@@ -155,7 +155,7 @@ def _percents(values: list[float]) -> str:
 
 
 def _shown(times: dict[str, list[float]], viewers: int) -> Table:
-    table = Table(title=f"Pages at ρ = {console_pages.RHO:g}, {viewers} viewers, ms")
+    table = Table(title=f"Pages at ρ = {page_times.RHO:g}, {viewers} viewers, ms")
     for name in ("", "n", "median", "p95", "most"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for name, values in {**times, "all": [*chain(*times.values())]}.items():

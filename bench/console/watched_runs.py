@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.console_class import watching
+from bench.console.viewers import watching
 from lab.analysis.outcomes import outcomes_of, response_times_s
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance

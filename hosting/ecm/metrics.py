@@ -27,7 +27,7 @@ class CpuManagerMetrics(Collector):
     """A collector with a separate registry: `registry`."""
 
     def __init__(self, status: Callable[[], Mapping[str, Any]]) -> None:
-        """Take the function for the state: `hosting.ecm.CpuManager.status`."""
+        """Take the function for the state: `hosting.ecm.cpu_manager.CpuManager.status`."""
         self._status = status
         self.registry = CollectorRegistry()
         self.registry.register(self)

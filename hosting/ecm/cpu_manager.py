@@ -13,9 +13,9 @@ from common import cpus as cpu_lists
 from gateway.policies.processor_assignment import Share, Sharing, Wish, assign, place
 from gateway.tls.processor_protocol import Assigned, ProtocolError, Register
 from hosting import processes
-from hosting.accounts import AccountFile, CpuMeter
 from hosting.affinity import ProcessTree
-from hosting.handover import steps
+from hosting.ecm.accounts import AccountFile, CpuMeter
+from hosting.ecm.handover import steps
 from hosting.processes import Listing
 
 log = logging.getLogger(__name__)

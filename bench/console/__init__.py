@@ -1,0 +1,1 @@
+"""The console while the shop is overloaded: its pages, its viewers and their cost."""

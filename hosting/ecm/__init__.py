@@ -1,0 +1,1 @@
+"""The eDragon CPU manager (ECM): it shares the processors out among applications."""
