@@ -12,7 +12,7 @@ import click
 
 from common.one_line import OneLineCommand
 from lab.cli.estimates import COMMANDS
-from lab.cli.leaderboard import SPECS
+from lab.cli.leaderboard import QUICK_REPORT, SPECS
 from lab.files.documents import write_text
 from lab.leaderboard.run_study import STUDIES
 from lab.machine import speeds
@@ -20,7 +20,7 @@ from lab.machine.description import describe_machine
 from lab.results.study import plan
 from lab.runner import estimates
 from lab.runner.study import work_of
-from lab.spec.experiment import load_spec
+from lab.spec.experiment import changed, load_spec
 from lab.studies.registry import PAPERS
 from runtime import settings
 
@@ -37,8 +37,9 @@ def work() -> dict[str, dict[str, float]]:
             cases = paper.build(quick=True).cases()
             repetitions = paper.repetitions("simulated", quick=True)
         else:
-            base = load_spec(SPECS["simulated"])
-            cases = STUDIES[name](base, quick=False).cases()
+            quick = "--quick" in arguments
+            base = changed(load_spec(SPECS["simulated"]), **(QUICK_REPORT if quick else {}))
+            cases = STUDIES[name](base, quick=quick).cases()
             repetitions = base.repetitions
         simulations = plan(cases, seed=1, repetitions=repetitions)
         found[estimates.command_name(arguments)] = work_of(simulations)

@@ -27,6 +27,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     *(("reproduce", paper, "--quick") for paper in PAPERS),
     ("leaderboard", "robustness"),
     ("leaderboard", "hysteresis"),
+    ("leaderboard", "hysteresis", "--quick"),
 )
 """The commands without a spec."""
 QUICK_S = 120.0
@@ -51,7 +52,7 @@ class Entry:
         """`live` or `simulated`."""
         if self.spec is not None:
             return self.spec.engine
-        return "live" if f"live {self.what}" in speeds.shipped().costs else "simulated"
+        return estimates.engine_of_command(self.arguments)
 
     def estimate(self, lab: settings.Settings) -> Estimate:
         """Return the present estimate."""

@@ -188,6 +188,12 @@ def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Es
     return None if work is None else of_work(work, name, known, processes=processes)
 
 
+def engine_of_command(arguments: Iterable[str]) -> str:
+    """Return the engine, `live` or `simulated`, of a shipped command without a spec."""
+    is_live = f"live {command_name(arguments)}" in speeds.shipped().costs
+    return "live" if is_live else "simulated"
+
+
 def command_name(arguments: Iterable[str]) -> str:
     """Return the name of a command's report: `reproduce-sbac-quick`."""
     return "-".join(word.lstrip("-") for word in arguments)

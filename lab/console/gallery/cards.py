@@ -5,12 +5,14 @@ from functools import cache
 from typing import Literal
 
 from lab.analysis.published import PAPERS
-from lab.console.launches.submission import PROCESSORS, expected_real_s, launch_of_spec
+from lab.console.launches.submission import (
+    command_real_s,
+    expected_real_s,
+    launch_of_command,
+    launch_of_spec,
+)
 from lab.console.models import Launch
-from lab.console.site.allowances import Allowance, require
-from lab.console.site.settings import LAB
-from lab.machine import speeds
-from lab.runner import estimates
+from lab.console.site.allowances import Allowance
 from lab.spec.experiment import SPECS, Spec, load_spec
 from lab.studies.registry import is_offered
 
@@ -52,7 +54,9 @@ class Card:
     def real_s(self) -> float:
         """The approximate duration on this machine without other load."""
         spec = self.spec
-        return expected_real_s(spec) if spec else _command_real_s(self.arguments)
+        found = expected_real_s(spec) if spec else command_real_s(self.arguments)
+        assert found is not None, self.name  # a test compares the gallery with the known commands
+        return found
 
 
 LIFO_PRI, SBAC, SENTRY, AD_SERVER, EDRAGON = PAPERS.values()
@@ -246,12 +250,6 @@ def _shipped(name: str) -> Spec:
     return load_spec(name)
 
 
-def _command_real_s(arguments: tuple[str, ...]) -> float:
-    found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
-    assert found is not None, arguments  # a test compares the gallery with the known policies
-    return found.real_s
-
-
 def shipped() -> list[str]:
     """Return the names of the shipped specs; a test compares the gallery with them."""
     return sorted(path.stem for path in SPECS.glob("*.toml"))
@@ -262,10 +260,4 @@ def launch_of(card: Card, allowance: Allowance) -> Launch:
     spec = card.spec
     if spec is not None:
         return launch_of_spec(spec, allowance)
-    require(allowance, "expected_s_per_launch", card.real_s)
-    return Launch(
-        title=f"{card.paper}: {card.title}",
-        engine=card.engine,
-        arguments=list(card.arguments),
-        expected_s=card.real_s,
-    )
+    return launch_of_command(f"{card.paper}: {card.title}", card.arguments, allowance)

@@ -1,6 +1,6 @@
 """A launch on its way into the queue: made from a spec, and checked against a person's limits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +13,7 @@ from lab.console.site import permissions
 from lab.console.site.allowances import Allowance, AllowanceError, require
 from lab.console.site.rates import spend
 from lab.console.site.settings import LAB
+from lab.machine import speeds
 from lab.runner import estimates
 from lab.spec.experiment import Spec
 
@@ -32,6 +33,25 @@ def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
         engine=spec.engine,
         spec=spec.to_toml(),
         expected_s=allowed_real_s(spec, allowance),
+    )
+
+
+def command_real_s(arguments: Sequence[str]) -> float | None:
+    """Return the approximate duration of a shipped command without a spec; None if unknown."""
+    found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
+    return None if found is None else found.real_s
+
+
+def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance) -> Launch:
+    """Return the launch of a command whose duration is known; raises AllowanceError."""
+    expected_s = command_real_s(arguments)
+    assert expected_s is not None, arguments
+    require(allowance, "expected_s_per_launch", expected_s)
+    return Launch(
+        title=title,
+        engine=estimates.engine_of_command(arguments),
+        arguments=list(arguments),
+        expected_s=expected_s,
     )
 
 

@@ -1,21 +1,24 @@
 """The launch of a step: the experiment of the command that the sheet has there."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
 from gateway.policies import PolicyError, is_path
 from lab.cli.experiments import spec_of
-from lab.console.gallery import cards
-from lab.console.gallery.cards import CARDS, Card
-from lab.console.launches.submission import expected_real_s, launch_of_spec
+from lab.console.launches.submission import (
+    command_real_s,
+    expected_real_s,
+    launch_of_command,
+    launch_of_spec,
+)
 from lab.console.models import Launch
 from lab.console.site import own_policies
 from lab.console.site.allowances import Allowance
 from lab.errors import SpecError
 from lab.lessons.commands import words_of
 from lab.lessons.sheet import Sheet, Step
+from lab.runner import estimates
 from lab.spec.experiment import Spec, load_spec, read_spec
 
 _EXPERIMENTS = ("compare", "run", "simulate")
@@ -29,8 +32,10 @@ class Start:
     """The command of the sheet that it replaces."""
     is_last_of_several: bool
     """Whether other commands come first, which only a terminal has."""
+    title: str
     spec: Spec | None = None
-    card: Card | None = None
+    arguments: tuple[str, ...] = ()
+    """The words of a command without a spec."""
     fault: str = ""
     """Why it cannot be launched now; empty if it can."""
 
@@ -39,21 +44,20 @@ class Start:
         """Return `live` or `simulated`."""
         if self.spec is not None:
             return self.spec.engine
-        return self.card.engine if self.card is not None else ""
+        return estimates.engine_of_command(self.arguments)
 
     @property
     def real_s(self) -> float | None:
         """Return the approximate duration on this machine; None if it is unknown."""
         if self.spec is not None:
             return expected_real_s(self.spec)
-        return self.card.real_s if self.card is not None else None
+        return command_real_s(self.arguments)
 
     def launch(self, allowance: Allowance) -> Launch:
         """Return the launch, not yet in the queue; raises AllowanceError."""
         if self.spec is not None:
             return launch_of_spec(self.spec, allowance)
-        assert self.card is not None
-        return cards.launch_of(self.card, allowance)
+        return launch_of_command(self.title, self.arguments, allowance)
 
 
 def start_of(sheet: Sheet, step: Step) -> Start | None:
@@ -65,31 +69,33 @@ def start_of(sheet: Sheet, step: Step) -> Start | None:
         for line in command.text.splitlines()
         if line
     ]
+    title = f"Lab {sheet.number}, step {step.number}: {step.title}"
     for line in reversed(lines):
         words = words_of(line)
+        start = Start(line, len(lines) > 1, title, arguments=words)
         if words[:1] and words[0] in _EXPERIMENTS:
-            return _of_experiment(sheet, line, words, len(lines) > 1)
-        card = next((one for one in CARDS if one.arguments and one.arguments == words), None)
-        if card is not None:
-            return Start(line, len(lines) > 1, card=card)
+            return _with_spec(start, sheet)
+        if words and start.real_s is not None:
+            return start
     return None
 
 
-def _of_experiment(sheet: Sheet, line: str, words: Sequence[str], is_last: bool) -> Start:
+def _with_spec(start: Start, sheet: Sheet) -> Start:
+    """Return the start with the spec of its command, or with the fault of the spec."""
     written = sheet.files
 
     def load(name: str) -> Spec:
         return read_spec(written[name], name) if name in written else load_spec(name)
 
     try:
-        spec = spec_of(words, load)
-    except (SpecError, PolicyError, click.ClickException) as fault:
-        return Start(line, is_last, fault=str(fault))
+        spec = spec_of(start.arguments, load)
+    except (SpecError, PolicyError, click.ClickException) as error:
+        return replace(start, fault=str(error))
     missing = [one.name for one in spec.policy if is_path(one.name) and not _is_offered(one.name)]
     if missing:
-        first = f"{missing[0]} is missing; write it first, with the commands above."
-        return Start(line, is_last, fault=first)
-    return Start(line, is_last, spec=spec)
+        fault = f"{missing[0]} is missing; write it first, with the commands above."
+        return replace(start, fault=fault)
+    return replace(start, spec=spec)
 
 
 def _is_offered(path: str) -> bool:
