@@ -14,7 +14,6 @@ urlpatterns = [
     path("lessons/<int:number>/steps/<int:step>/values", views.values, name="lesson-values"),
     path("lessons/<int:number>/steps/<int:step>/result", views.result, name="lesson-result"),
     path("lessons/<int:number>/questions/", views.questions, name="lesson-questions"),
-    path("lessons/<int:number>/hand-in", views.hand_in, name="lesson-hand-in"),
     path("lessons/handed-in/<int:pk>.md", class_views.handed_in, name="handed-in"),
     path("lessons/class/", class_views.overview, name="lessons-class"),
     path("lessons/class/<int:number>.zip", class_views.everything, name="lessons-class-zip"),

@@ -157,7 +157,7 @@ def _keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
 @students
 @require_http_methods(["GET", "POST"])
 def questions(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the questions of a lesson with this person's answers, and keep new ones."""
+    """Show the questions of a lesson with this person's answers; keep new ones, and hand in."""
     sheet = _sheet(number)
     person = name_of(request)
     labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}
@@ -165,6 +165,8 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
     form = AnswerForm(labels, request.POST or None, initial=done.answers)
     if request.method == "POST" and form.is_valid():
         _keep(person, sheet, form.cleaned_data)
+        if "hand-in" in request.POST:
+            handing_in.hand_in(person, work_of(person, sheet))
         return redirect("lesson-questions", number)
     context = {
         "sheet": sheet,
@@ -178,16 +180,6 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
         "has_accounts": LAB.lab_accounts,
     }
     return render(request, "console/lesson_questions.html", context)
-
-
-@students
-@require_POST
-def hand_in(request: HttpRequest, number: int) -> HttpResponse:
-    """Keep this person's work as one file for the teacher."""
-    sheet = _sheet(number)
-    person = name_of(request)
-    handing_in.hand_in(person, work_of(person, sheet))
-    return redirect("lesson-questions", number)
 
 
 @readers

@@ -263,8 +263,7 @@ send(own + "steps/7/launch")
 Launch.objects.update(state=State.DONE, result={made!r})
 send(own + "steps/7/", **{{"step-7": "They do."}})
 send(own + "steps/3/values", **{{"value-3-0": "5.4"}})
-send(own + "questions/", **{{"question-2": "Orphans"}})
-leads = send(own + "hand-in")[1]
+leads = send(own + "questions/", **{{"question-2": "Orphans", "hand-in": ""}})[1]
 shown = page(leads)[1]
 copy = client.get("/lessons/handed-in/1.md", secure=True)
 print(json.dumps([shown, copy.headers["Content-Disposition"], copy.content.decode()]))
@@ -285,8 +284,7 @@ print(json.dumps([shown, copy.headers["Content-Disposition"], copy.content.decod
 def test_handing_in_again_replaces_the_file(tmp_path: Path) -> None:
     program = """
 for answer in ("first", "second"):
-    send("/lessons/1/questions/", **{"question-1": answer})
-    send("/lessons/1/hand-in")
+    send("/lessons/1/questions/", **{"question-1": answer, "hand-in": ""})
 print(json.dumps([one.text for one in HandIn.objects.all()]))
 """
     (text,) = asked(tmp_path, program)
@@ -302,7 +300,7 @@ def get(address):
 for name in ("bert", "carla"):
     client.force_login(User.objects.create(username=name))
     send("/lessons/2/steps/1/", **{"step-1": f"by {name}"})
-    send("/lessons/2/hand-in")
+    send("/lessons/2/questions/", **{"hand-in": ""})
 mine, theirs = (HandIn.objects.get(by=name).pk for name in ("carla", "bert"))
 student = [get(path).status_code for path in (
     f"/lessons/handed-in/{mine}.md", f"/lessons/handed-in/{theirs}.md",
