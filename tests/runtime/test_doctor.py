@@ -82,7 +82,7 @@ def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Ap
     """With the token it is good; without it other people with accounts are named."""
     code, printed = appliance.run("doctor", DOORBUSTER_INNER_TOKEN_REQUIRED="1")
     assert code == 0
-    assert "✓ Inner host         admin API and controller on 127.0.0.1 ask for a token" in printed
+    assert "✓ Inner host         admin API and controller on 127.0.0.1 need a token" in printed
     code, printed = appliance.run("doctor", DOORBUSTER_INNER_TOKEN_REQUIRED="0")
     assert code == 0
     if people := accounts.others():
