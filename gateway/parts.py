@@ -21,8 +21,8 @@ from gateway.http.sessions import Sessions
 from gateway.http.upstream import Pool, ShopAddress
 from gateway.policies.interface import Policy
 from gateway.queues.balance import Balance, Processors
-from gateway.queues.lanes import OtherLane, PolicyLane
 from gateway.queues.load_probe import LoadProbe
+from gateway.queues.request_queues import BypassQueue, PolicyQueue
 from gateway.queues.routing import ADS, OTHER, Bypass, Router
 from gateway.settings import Settings, SettingsError, variable
 from gateway.shadow.shadows import Shadows
@@ -68,7 +68,7 @@ class Parts:
         self.processors = Processors()
         shop_ports = settings.shop_ports or (settings.shop_port,)
         shops = self._balance(loop, settings.shop_host, *shop_ports)
-        self.pages = PolicyLane(
+        self.pages = PolicyQueue(
             loop,
             self.clock,
             policy,
@@ -131,7 +131,7 @@ class Parts:
     @property
     def requests(self) -> int:
         """Requests that wait or are in service, of all kinds."""
-        return self.pages.requests + sum(one.lane.requests for one in self.bypasses)
+        return self.pages.requests + sum(one.queue.requests for one in self.bypasses)
 
     def _balance(self, loop: asyncio.AbstractEventLoop, host: str, *ports: int) -> Balance:
         settings = self.settings
@@ -151,7 +151,7 @@ class Parts:
         return Balance([pool(port) for port in ports], self.processors)
 
     def _bypass(self, name: str, prefix: bytes, limit: int, servers: Balance) -> Bypass:
-        lane = OtherLane(
+        queue = BypassQueue(
             self.clock,
             limit=limit,
             capacity=self.settings.other_queue,
@@ -159,7 +159,7 @@ class Parts:
             observe=lambda exchange, fate: self._observe(exchange, fate, name),
             abandonment=self.settings.abandonment,
         )
-        return Bypass(name, prefix, lane, servers.pools)
+        return Bypass(name, prefix, queue, servers.pools)
 
     def _cpu_manager(self) -> ProcessorClient | None:
         """Return the CPU manager's client for the gate's requests; None without a manager."""

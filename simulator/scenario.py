@@ -155,7 +155,7 @@ class Scenario:
             abandonment="cancel",
         )
 
-    Files bypass the policy (`file_lane`). Only `SharedCpus` serves them, and they need a mean
+    Files bypass the policy (`file_bypass`). Only `SharedCpus` serves them, and they need a mean
     execution time there. Raises `SessionModelError` when a client would request too many pages.
 
     `abandonment` is the effect of a customer's leaving. `ignore` executes orphan requests in full,

@@ -18,7 +18,7 @@ class Grant(NamedTuple):
     partner: int | None = None
 
 
-class _Lane(Generic[Job]):
+class _Application(Generic[Job]):
     """The jobs of one application; `running` is ordered by the virtual time of their end."""
 
     __slots__ = ("busy_s", "grant", "rate", "running", "virtual_s")
@@ -46,8 +46,8 @@ class SharedProcessors(Generic[Job]):
     def __init__(self, applications: int, processors: int) -> None:
         self.next_s = math.inf
         self._processors = processors
-        self._lanes: list[_Lane[Job]] = [_Lane() for _ in range(applications)]
-        self._next_lane = self._lanes[0]
+        self._applications: list[_Application[Job]] = [_Application() for _ in range(applications)]
+        self._next = self._applications[0]
         self._are_pooled = True
         self._since_s = 0.0
         self._started = 0
@@ -56,45 +56,45 @@ class SharedProcessors(Generic[Job]):
         """Set every application's grant from now on; None: all share all."""
         self._pass_time(now_s)
         self._are_pooled = grants is None
-        for lane, grant in zip(self._lanes, grants or (), strict=not self._are_pooled):
-            lane.grant = grant
+        for one, grant in zip(self._applications, grants or (), strict=not self._are_pooled):
+            one.grant = grant
         self._plan()
 
     def start(self, now_s: float, application: int, work_s: float, job: Job) -> None:
         """Begin a job of `work_s` CPU seconds."""
         self._pass_time(now_s)
-        lane = self._lanes[application]
-        if not lane.running:
-            lane.virtual_s = 0.0  # no job is measured by it: a new start loses no digits
+        one = self._applications[application]
+        if not one.running:
+            one.virtual_s = 0.0  # no job is measured by it: a new start loses no digits
         self._started += 1
-        heappush(lane.running, (lane.virtual_s + work_s, self._started, job))
+        heappush(one.running, (one.virtual_s + work_s, self._started, job))
         self._plan()
 
     def advance(self, now_s: float) -> Job:
         """Return the job that is done at `next_s`."""
         self._pass_time(now_s)
-        lane = self._next_lane
-        lane.virtual_s, _, job = heappop(lane.running)
+        one = self._next
+        one.virtual_s, _, job = heappop(one.running)
         self._plan()
         return job
 
     def running(self, application: int) -> int:
         """Return the number of the application's jobs that are not done."""
-        return len(self._lanes[application].running)
+        return len(self._applications[application].running)
 
     def busy_s(self, now_s: float, application: int) -> float:
         """Return the CPU seconds that the application has used so far."""
         self._pass_time(now_s)
-        return self._lanes[application].busy_s
+        return self._applications[application].busy_s
 
     def _pass_time(self, now_s: float) -> None:
         """Account for the time since the last change."""
         elapsed_s = now_s - self._since_s
         if elapsed_s > 0:
-            for lane in self._lanes:
-                progress_s = elapsed_s * lane.rate
-                lane.virtual_s += progress_s
-                lane.busy_s += progress_s * len(lane.running)
+            for one in self._applications:
+                progress_s = elapsed_s * one.rate
+                one.virtual_s += progress_s
+                one.busy_s += progress_s * len(one.running)
             self._since_s = now_s
 
     def _plan(self) -> None:
@@ -102,31 +102,31 @@ class SharedProcessors(Generic[Job]):
         next_s = math.inf
         common_rate = 1.0
         if self._are_pooled:
-            jobs = sum([len(lane.running) for lane in self._lanes])
+            jobs = sum([len(one.running) for one in self._applications])
             if jobs > self._processors:
                 common_rate = self._processors / jobs
-        for lane in self._lanes:
-            running = lane.running
+        for one in self._applications:
+            running = one.running
             if not running:
-                lane.rate = 0.0
+                one.rate = 0.0
                 continue
-            rate = lane.rate = common_rate if self._are_pooled else self._granted_rate(lane)
+            rate = one.rate = common_rate if self._are_pooled else self._granted_rate(one)
             if rate:
-                left_s = running[0][0] - lane.virtual_s
+                left_s = running[0][0] - one.virtual_s
                 end_s = self._since_s + left_s / rate if left_s > 0 else self._since_s
                 if end_s < next_s:
                     next_s = end_s
-                    self._next_lane = lane
+                    self._next = one
         self.next_s = next_s
 
-    def _granted_rate(self, lane: _Lane[Job]) -> float:
-        jobs = len(lane.running)
-        whole, partner = lane.grant
+    def _granted_rate(self, one: _Application[Job]) -> float:
+        jobs = len(one.running)
+        whole, partner = one.grant
         if jobs <= whole:
             return 1.0
         if partner is None:
             return whole / jobs
-        other = self._lanes[partner]
+        other = self._applications[partner]
         is_contested = len(other.running) > other.grant.whole
         capacity = whole + 0.5 if is_contested else whole + 1.0
         return min(1.0, capacity / jobs)

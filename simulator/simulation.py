@@ -23,7 +23,7 @@ from gateway.policies.interface import (
 )
 from loadgen.records.attempts import AttemptKeeper, AttemptOutcome
 from simulator.conduct import Conduct
-from simulator.file_lane import FileLane
+from simulator.file_bypass import FileBypass
 from simulator.patience import ends_of_patience
 from simulator.processor_sharing import ProcessorSharing
 from simulator.record import Record
@@ -85,7 +85,7 @@ class _Simulation:
         self._to_come = SessionsToCome(scenario)
         self._requests = 0
         self._report_at = PROGRESS_EVERY if on_progress else INF
-        self._files = FileLane(self._server, self._record)
+        self._files = FileBypass(self._server, self._record)
         self._cancelled: set[int] = set()
         self._conduct = Conduct(scenario, self._record)
         self._patience_ends, self._note_patience, self._forget_patience = ends_of_patience(

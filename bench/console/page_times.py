@@ -114,8 +114,8 @@ def pages_of(lab: Settings, launch: str) -> dict[str, str]:
                 "its curves": f"/results/{name}/curves.json",
                 "overlay": f"/results/overlay?of={name}",
                 "attempts": f"/results/{name}/attempts?run={run}",
-                "its lanes": f"/race/?result={name}",
-                "a lane": f"/race/lanes/{name}/{run}.json",
+                "its runs": f"/race/?result={name}",
+                "the frames of a run": f"/race/lanes/{name}/{run}.json",
             }
     return found
 

@@ -126,7 +126,7 @@ class Controls:
         if abandonment is not None:
             self._parts.pages.dispatcher.abandonment = abandonment
             for one in self._parts.bypasses:
-                one.lane.abandonment = abandonment
+                one.queue.abandonment = abandonment
         return {
             "time_scale": self._parts.clock.scale,
             "utilisation_interval_s": self._parts.probe.interval_s,

@@ -36,7 +36,7 @@ class GatewayFigures:
             "counts": self.counts(),
             "load": self._parts.probe.snapshot(),
             **{
-                one.name: {"in_service": one.lane.in_service, "waiting": one.lane.waiting}
+                one.name: {"in_service": one.queue.in_service, "waiting": one.queue.waiting}
                 for one in self._parts.bypasses
             },
             "connections": {
@@ -67,7 +67,7 @@ class GatewayFigures:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the cumulative requests by page type or bypass, and fate."""
-        bypasses = {one.name: one.lane.counts() for one in self._parts.bypasses}
+        bypasses = {one.name: one.queue.counts() for one in self._parts.bypasses}
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
@@ -89,23 +89,23 @@ class GatewayFigures:
 
     def queue(self, limit: int) -> dict[str, object]:
         """Return the `limit` oldest waiting requests, oldest first (docs/admin-api.md)."""
-        lane, now_s = self._parts.pages, self._parts.clock()
+        queue, now_s = self._parts.pages, self._parts.clock()
         requests = [
             [
                 request.id,
                 request.page,
                 round(now_s - request.arrived_s, 3),
-                lane.has_left(request.id),
+                queue.has_left(request.id),
             ]
-            for request in islice(lane.dispatcher.policy.waiting(), limit)
+            for request in islice(queue.dispatcher.policy.waiting(), limit)
         ]
-        return {"time_s": now_s, "waiting": lane.dispatcher.waiting, "requests": requests}
+        return {"time_s": now_s, "waiting": queue.dispatcher.waiting, "requests": requests}
 
     def waiting(self) -> dict[str, int]:
         """Return the waiting requests by page type or bypass."""
         return {
             **self._waiting_by_page(),
-            **{one.name: one.lane.waiting for one in self._parts.bypasses},
+            **{one.name: one.queue.waiting for one in self._parts.bypasses},
         }
 
     def _waiting_by_page(self) -> dict[str, int]:

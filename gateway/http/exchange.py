@@ -61,7 +61,7 @@ class ShopSide(Protocol):
         """Close at once, and show the shop that the request was not complete."""
 
 
-class Lane(Protocol):
+class RequestQueue(Protocol):
     """A queue of requests and their service: behind a policy, or in a bypass."""
 
     def submit(self, exchange: "Exchange") -> None:
@@ -190,9 +190,9 @@ class Exchange:
         "id",
         "is_sent",
         "is_streamed",
-        "lane",
         "page",
         "peer",
+        "queue",
         "request_id",
         "scheme",
         "session",
@@ -206,14 +206,14 @@ class Exchange:
         head: RequestHead,
         *,
         peer: bytes,
-        lane: Lane,
+        queue: RequestQueue,
     ) -> None:
         self._context = context
         self.customer: CustomerSide | None = customer
         self.head = head
         self.peer = peer
         self.scheme = b"https" if customer.is_tls else b"http"
-        self.lane = lane
+        self.queue = queue
         self.page: Page | None = None
         self.session: Session | None = None  # only for the eight pages
         self.request_id = forwarding.request_id_of(head) or context.new_request_id()
@@ -260,7 +260,7 @@ class Exchange:
         self._move(Event.SUBMITTED)
         if not self.body_is_complete:
             self.is_streamed = self.upload_is_held = True
-        self.lane.submit(self)
+        self.queue.submit(self)
 
     def take_body(self, piece: bytes) -> None:
         """Take a piece of the request's body."""
@@ -292,7 +292,7 @@ class Exchange:
         if self._is_served:
             self._context.count_left_in_service()
         if self._state not in (State.RECEIVING, State.OVER):
-            self.lane.left(self)
+            self.queue.left(self)
         if not self.body_is_complete:
             self.give_up()
         elif self.connection is not None and self._state is not State.STOPPING:
@@ -329,7 +329,7 @@ class Exchange:
         if self.has_left:
             self._context.count_left_in_service()
         if before is State.DOOMED:
-            self.lane.finished(self, Outcome.CANCELLED)
+            self.queue.finished(self, Outcome.CANCELLED)
             return False
         return True
 
@@ -529,7 +529,7 @@ class Exchange:
 
     def _finish(self, event: Event, outcome: Outcome) -> None:
         self._move(event)
-        self.lane.finished(self, outcome)
+        self.queue.finished(self, outcome)
 
     def _move(self, event: Event) -> State:
         """Go to the state that follows, and return the one before; raises IllegalMoveError."""

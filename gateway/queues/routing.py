@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.http.exchange import CustomerSide, Exchange, Lane
+from gateway.http.exchange import CustomerSide, Exchange, RequestQueue
 from gateway.http.pages import PageRules
 from gateway.http.request_reader import RequestHead
 from gateway.http.response_context import ResponseContext
 from gateway.http.upstream import Pool
-from gateway.queues.lanes import OtherLane
+from gateway.queues.request_queues import BypassQueue
 
 OTHER: Final = "other"
 """The name of the bypass for requests that no other bypass takes: it leads to the shop."""
@@ -25,16 +25,16 @@ class Bypass:
 
     name: str
     prefix: bytes
-    lane: OtherLane
+    queue: BypassQueue
     pools: tuple[Pool, ...]
 
 
-def lane_for(target: bytes, bypasses: Sequence[Bypass]) -> OtherLane:
+def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
     """Return the queue of the first prefix that fits a target (origin form), or the last queue."""
     for one in bypasses:
         if target.startswith(one.prefix):
-            return one.lane
-    return bypasses[-1].lane
+            return one.queue
+    return bypasses[-1].queue
 
 
 class Router:
@@ -44,7 +44,7 @@ class Router:
         self,
         rules: PageRules,
         context: ResponseContext,
-        pages: Lane,
+        pages: RequestQueue,
         bypasses: Sequence[Bypass],
     ) -> None:
         """Keep the queues; `pages` is that of the eight page types, behind the policy."""
@@ -57,9 +57,9 @@ class Router:
         """Return a new exchange for this request of a customer at the address `peer`."""
         page = self._rules.page(head.method, head.target)
         if page is None:
-            lane = lane_for(head.target, self._bypasses)
-            return Exchange(self._context, customer, head, peer=peer, lane=lane)
-        exchange = Exchange(self._context, customer, head, peer=peer, lane=self._pages)
+            queue = queue_for(head.target, self._bypasses)
+            return Exchange(self._context, customer, head, peer=peer, queue=queue)
+        exchange = Exchange(self._context, customer, head, peer=peer, queue=self._pages)
         exchange.page = page
         exchange.session = self._context.sessions.of(head)
         return exchange

@@ -154,7 +154,7 @@ def around(asked: Asked) -> dict[str, Any]:
     }
 
 
-def lane(asked: Asked) -> dict[str, Any]:
+def frames(asked: Asked) -> dict[str, Any]:
     """Return about MOST_FRAMES samples of a `run` as columns.
 
     Times are paper seconds since the first customer. Totals count from the run's start. `marks`

@@ -21,7 +21,7 @@ from gateway.http.sessions import Sessions
 from gateway.http.upstream import Pool, ShopAddress, ShopConnection
 from gateway.policies.combination import Combination
 from gateway.policies.registry import create
-from gateway.queues.lanes import OtherLane, PolicyLane
+from gateway.queues.request_queues import BypassQueue, PolicyQueue
 from gateway.queues.routing import OTHER, Bypass, Router
 
 
@@ -184,7 +184,7 @@ class World:
         self.fates = []
         self.clock = PaperClock(10, self.loop.time)
         queueing = create(policy, parameters or {})
-        self.lane = PolicyLane(
+        self.queue = PolicyQueue(
             self.loop,
             self.clock,
             queueing if admission is None else Combination(admission, queueing),
@@ -193,7 +193,7 @@ class World:
             observe=self._observe,
             abandonment=abandonment,
         )
-        self.other = OtherLane(
+        self.other = BypassQueue(
             self.clock,
             limit=2,
             capacity=other_queue,
@@ -227,7 +227,7 @@ class World:
             CustomerLimits(**limits),
             self._exchange_of,
         )
-        self._router = Router(load(), self.context, self.lane, bypasses)
+        self._router = Router(load(), self.context, self.queue, bypasses)
         self.exchanges = []
         """All exchanges, in the order in which they began."""
         self.deadlines.start()
@@ -260,4 +260,4 @@ class World:
         return b"".join(transport.written for _, transport in self.pool.connections)
 
     def counts(self, page="Br-1"):
-        return {k: v for k, v in self.lane.dispatcher.counts()[page].items() if v}
+        return {k: v for k, v in self.queue.dispatcher.counts()[page].items() if v}

@@ -23,7 +23,7 @@ def board() -> Board:
             Part("Now", _now()),
             Part("Selections", _selections()),
             Part("Deliveries", _deliveries()),
-            Part("Requests that bypass the queues of the gateway", _lane()),
+            Part("Requests that bypass the queues of the gateway", _bypass()),
         ],
     )
 
@@ -127,7 +127,7 @@ def _deliveries() -> list[object]:
     ]
 
 
-def _lane() -> list[object]:
+def _bypass() -> list[object]:
     return [
         lines(
             "Requests for banners and clicks through the gateway",

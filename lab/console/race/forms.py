@@ -35,9 +35,9 @@ def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
             load = load_words(planned.rho)
             found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))
     return {
-        name: lanes
-        for name, lanes in sorted(found.items(), key=lambda one: _weight(one[1][0][0]))
-        if len(lanes) >= FEWEST
+        name: runs
+        for name, runs in sorted(found.items(), key=lambda one: _weight(one[1][0][0]))
+        if len(runs) >= FEWEST
     }
 
 

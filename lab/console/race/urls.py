@@ -6,6 +6,6 @@ from lab.console.race import views
 
 urlpatterns = [
     path("race/", views.race, name="race"),
-    path("race/lanes/<str:name>/<str:run>.json", views.lane, name="race-lane"),
+    path("race/lanes/<str:name>/<str:run>.json", views.run_frames, name="race-frames"),
     path("race/waiting/<str:pk>/", views.waiting, name="race-waiting"),
 ]

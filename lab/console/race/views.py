@@ -1,7 +1,6 @@
 """The race: runs with the same customers side by side, drawn in step."""
 
 from itertools import islice
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -29,32 +28,56 @@ LISTED = 50
 @require_http_methods(["GET", "POST"])
 def race(request: HttpRequest) -> HttpResponse:
     """Show the runs of a result side by side; without a result, a form and the possible races."""
-    if request.method == "POST":
-        return _begin(request)
-    name = request.GET.get("result", "")
-    if not name:
-        return _choose(request, RaceForm(initial=BEGINS_WITH))
-    chosen = result_list.entry_of(name)
-    if chosen is None:
+    is_new = request.method == "POST"
+    if not is_new and request.GET.get("result"):
+        return side_by_side(request, request.GET["result"])
+    form = RaceForm(request.POST) if is_new else RaceForm(initial=BEGINS_WITH)
+    spec = form.spec() if is_new else None
+    if spec is not None:
+        try:
+            launch = launch_of_spec(spec, permissions.allowance_of(request))
+        except AllowanceError as fault:
+            form.add_error(None, str(fault))
+        else:
+            answer = submit(request, lambda: launch)
+            taken_on = Launch.objects.filter(pk=launch.pk).exists()
+            return redirect("race-waiting", launch.pk) if taken_on else answer
+    going = under_way()
+    context = {
+        "form": form,
+        "live_race": going.launch if going and going.runs and going.runs.beside else None,
+        "results": [
+            *islice(filter(race_forms.fields_of, result_list.entries()), LISTED),
+            *filter(race_forms.fields_of, result_list.references()),
+        ],
+    }
+    return render(request, "console/race.html", context, status=400 if is_new else 200)
+
+
+def side_by_side(request: HttpRequest, name: str) -> HttpResponse:
+    """Show runs of the result `name` that had the same customers at the same load."""
+    result = result_list.entry_of(name)
+    if result is None:
         raise Http404
-    fields = race_forms.fields_of(chosen)
+    fields = race_forms.fields_of(result)
     field = request.GET.get("field", "")
     if field not in fields:
         field = next(iter(fields), "")
-    runs = fields.get(field, [])
-    wanted = request.GET.getlist("lane")
-    lanes = [one for one in runs if one[0].folder in wanted] if wanted else runs[: race_forms.MOST]
+    runs = [(title_of(planned.policy), planned.folder) for planned, _ in fields.get(field, [])]
+    wanted = request.GET.getlist("lane")  # the name in addresses of earlier versions
+    raced = [(title, folder) for title, folder in runs if folder in wanted]
     fault = ""
-    if wanted and not race_forms.FEWEST <= len(lanes) <= race_forms.MOST:
-        fault = f"runs: {len(lanes)} chosen; choose {race_forms.FEWEST} to {race_forms.MOST}"
-        lanes = runs[: race_forms.MOST]
+    if wanted and not race_forms.FEWEST <= len(raced) <= race_forms.MOST:
+        fault = f"runs: {len(raced)} chosen; choose {race_forms.FEWEST} to {race_forms.MOST}"
+    if fault or not wanted:
+        raced = runs[: race_forms.MOST]
     context = {
-        "result": chosen,
+        "result": result,
         "fields": list(fields),
         "field": field,
-        "runs": [(title_of(planned.policy), planned.folder) for planned, _ in runs],
-        "lanes": [(title_of(planned.policy), planned.folder) for planned, _ in lanes],
-        "chosen": [planned.folder for planned, _ in lanes],
+        "runs": runs,
+        "raced": raced,
+        "chosen": [folder for _, folder in raced],
         "pages": list(PAGES),
         "fault": fault,
     }
@@ -63,15 +86,15 @@ def race(request: HttpRequest) -> HttpResponse:
 
 @readers
 @require_GET
-def lane(request: HttpRequest, name: str, run: str) -> HttpResponse:
+def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
     """Return the frames of one run."""
-    chosen = result_list.entry_of(name)
-    runs = chosen.runs() if chosen else []
+    result = result_list.entry_of(name)
+    runs = result.runs() if result else []
     found = next((folder for planned, folder in runs if planned.folder == run), None)
-    if chosen is None or found is None or not found.is_whole:
+    if result is None or found is None or not found.is_whole:
         raise Http404
     try:
-        return JsonResponse(logs.ask(chosen, "lane", run=run))
+        return JsonResponse(logs.ask(result, "frames", run=run))
     except ExperimentError:  # damaged: nothing to show
         raise Http404 from None
 
@@ -94,31 +117,3 @@ def waiting(request: HttpRequest, pk: str) -> HttpResponse:
         return render(request, "console/race_waiting.html", context)
     status = OVER if launch.has_ended else 200
     return render(request, "console/race_waiting_state.html", context, status=status)
-
-
-def _begin(request: HttpRequest) -> HttpResponse:
-    form = RaceForm(request.POST)
-    spec = form.spec()
-    if spec is None:
-        return _choose(request, form, status=400)
-    try:
-        launch = launch_of_spec(spec, permissions.allowance_of(request))
-    except AllowanceError as fault:
-        form.add_error(None, str(fault))
-        return _choose(request, form, status=400)
-    answer = submit(request, lambda: launch)
-    taken_on = Launch.objects.filter(pk=launch.pk).exists()
-    return redirect("race-waiting", launch.pk) if taken_on else answer
-
-
-def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResponse:
-    going = under_way()
-    context: dict[str, Any] = {
-        "form": form,
-        "live_race": going.launch if going and going.runs and going.runs.beside else None,
-        "results": [
-            *islice(filter(race_forms.fields_of, result_list.entries()), LISTED),
-            *filter(race_forms.fields_of, result_list.references()),
-        ],
-    }
-    return render(request, "console/race.html", context, status=status)

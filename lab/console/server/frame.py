@@ -29,6 +29,6 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "live_now": under_way(),
         "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
         "shop_address": shop_address(request),
-        "scrapes_lanes": monitoring.scrapes_loopback(LAB),
+        "scrapes_live_shops": monitoring.scrapes_loopback(LAB),
         "watchers": links(_watchers.there(), host, LAB.inner_host),
     }

@@ -19,7 +19,7 @@ DISAGREEMENTS = 12
 """The number of the last disagreements that are shown in detail."""
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
-                  "sessions", "connections", "sold", "run", "marks", "lanes",
+                  "sessions", "connections", "sold", "run", "marks", "live_shops",
                   "shadows", "fallen_back")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 

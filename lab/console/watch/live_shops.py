@@ -37,8 +37,9 @@ class LiveShops:
     def look(self, now: float) -> dict[str, Any]:
         """Return a frame's part on the live shops at `now` (Unix time); empty without any.
 
-        `lanes`: as `live_shop_of`; `lanes_time_s`: paper seconds since their customers came;
-        `lane_totals`: confirms, completed pages and waiting requests of each, for charts.
+        `live_shops`: as `live_shop_of`.
+        `live_shops_time_s`: paper seconds since their customers came.
+        `live_shop_totals`: confirms, completed pages and waiting requests of each, for charts.
         """
         shops = self._live_shops_now()
         for key in self._shops.keys() - {one.key for one in shops}:
@@ -51,9 +52,9 @@ class LiveShops:
             return {}
         first = shops[0].shop
         return {
-            "lanes": found,
-            "lanes_time_s": max(0.0, (now - first.came_at) * first.time_scale),
-            "lane_totals": [
+            "live_shops": found,
+            "live_shops_time_s": max(0.0, (now - first.came_at) * first.time_scale),
+            "live_shop_totals": [
                 [one["confirms"], one["counts"]["answered"], one["waiting"]] for one in found
             ],
         }

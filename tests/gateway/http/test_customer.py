@@ -266,7 +266,7 @@ def test_who_leaves_during_service_makes_an_orphan():
     assert shop.is_open
     connection.data_received(OK)
     assert world.fates == ["orphaned"]
-    assert world.lane.requests == 0
+    assert world.queue.requests == 0
 
 
 def test_a_pipeline_before_the_end_of_the_stream_is_answered():
@@ -398,7 +398,7 @@ def test_a_large_body_that_breaks_off_is_stopped(waits):
     else:
         assert not world.pool.connections[0][1].is_open
     assert world.counts("Tr-1")["cancelled"] == 1
-    assert world.lane.dispatcher.in_service == 0
+    assert world.queue.dispatcher.in_service == 0
 
 
 def test_a_large_body_with_a_fault_in_its_midst():
@@ -488,7 +488,7 @@ def test_an_ordinary_page_frees_its_worker_whoever_reads_it():
     say(world, customer, GET)
     transport.unsent_bytes = 2
     world.pool.connections[0][0].data_received(OK)
-    assert world.lane.dispatcher.in_service == 0
+    assert world.queue.dispatcher.in_service == 0
 
 
 # ---- refusals ----------------------------------------------------------------------------------
@@ -528,7 +528,7 @@ def test_head_gets_no_page():
     assert b"Content-Length: " in transport.written
 
 
-def test_other_requests_have_a_lane_and_a_limit_of_their_own():
+def test_other_requests_have_a_queue_and_a_limit_of_their_own():
     world = World(workers=1, abandonment="drop-queued")
     say(world, world.connect()[0], GET)
     customers = [world.connect() for _ in range(5)]

@@ -51,7 +51,7 @@ def test_who_leaves_while_being_read_was_never_there(mode, data):
     leave(world, transport)
     assert world.fates == []
     assert world.at_shop == b""
-    assert world.lane.requests == 0
+    assert world.queue.requests == 0
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -63,7 +63,7 @@ def test_who_is_refused_in_mid_body_has_not_left(mode):
     assert transport.written.startswith(b"HTTP/1.1 400 ")
     assert world.fates == ["cancelled"]
     assert world.context.left_in_service == 0
-    assert world.lane.requests == 0
+    assert world.queue.requests == 0
 
 
 # ---- in the queue ------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_ignored_in_the_queue_is_served_in_full_and_the_shop_told_at_once():
     (connection, shop) = world.pool.connections[-1]
     assert shop.written.endswith(b"\r\n\r\n")
     assert shop.has_eof
-    assert world.lane.dispatcher.in_service == 1
+    assert world.queue.dispatcher.in_service == 1
     connection.data_received(OK)
     assert world.fates == ["answered", "orphaned"]
     assert world.counts() == {
@@ -89,8 +89,8 @@ def test_ignored_in_the_queue_is_served_in_full_and_the_shop_told_at_once():
 def test_withdrawn_from_the_queue(mode):
     world, _, transport, connection, _ = queued(abandonment=mode)
     leave(world, transport)
-    assert world.lane.dispatcher.waiting == 0
-    assert list(world.lane.dispatcher.policy.waiting()) == []
+    assert world.queue.dispatcher.waiting == 0
+    assert list(world.queue.dispatcher.policy.waiting()) == []
     connection.data_received(OK)
     world.loop.run()
     assert world.at_shop.count(b"GET ") == 1
@@ -98,7 +98,7 @@ def test_withdrawn_from_the_queue(mode):
     assert world.counts() == {
         "arrived": 2, "dispatched": 1, "abandoned_waiting": 1, "withdrawn": 1, "answered": 1,
     }  # fmt: skip
-    assert world.lane.requests == 0
+    assert world.queue.requests == 0
 
 
 @pytest.mark.parametrize("mode", ["drop-queued", "cancel"])
@@ -147,7 +147,7 @@ def test_ignored_in_service_the_shop_is_told_and_goes_on(mode):
     leave(world, transport)
     assert shop.has_eof
     world.loop.advance(59)  # as long as any other request may take
-    assert world.lane.dispatcher.in_service == 1
+    assert world.queue.dispatcher.in_service == 1
     connection.data_received(OK)
     assert world.fates == ["orphaned"]
     assert not shop.is_open  # ended on our side: it can carry no other request
@@ -159,12 +159,12 @@ def test_cancelled_in_service_keeps_its_worker_until_the_shop_has_ended():
     say(world, second, GET)
     leave(world, transport)
     assert shop.has_eof
-    assert world.lane.dispatcher.in_service == 1
-    assert world.lane.dispatcher.waiting == 1
+    assert world.queue.dispatcher.in_service == 1
+    assert world.queue.dispatcher.waiting == 1
     connection.eof_received()
     world.loop.run()
     assert world.fates == ["cancelled"]
-    assert world.lane.dispatcher.waiting == 0
+    assert world.queue.dispatcher.waiting == 0
     assert world.counts()["cancelled"] == 1
 
 
@@ -181,9 +181,9 @@ def test_a_shop_without_a_sentry_has_so_long_to_end():
     world, _, transport, _, shop = in_service(abandonment="cancel")
     leave(world, transport)
     world.loop.advance(9)
-    assert world.lane.dispatcher.in_service == 1
+    assert world.queue.dispatcher.in_service == 1
     world.loop.advance(2)
-    assert world.lane.dispatcher.in_service == 0
+    assert world.queue.dispatcher.in_service == 0
     assert not shop.is_open
     assert world.fates == ["cancelled"]
     assert world.pool.overdue == 1
@@ -205,7 +205,7 @@ def test_cancelled_on_the_way_to_a_connection_the_shop_never_sees_it():
     say(world, customer, GET)
     leave(world, transport)
     assert world.fates == ["cancelled"]
-    assert world.lane.dispatcher.in_service == 0
+    assert world.queue.dispatcher.in_service == 0
 
 
 def test_a_stopped_request_is_not_repeated_on_another_connection():
@@ -394,7 +394,7 @@ def test_an_end_behind_pipelined_bytes_is_heard_of():
 def test_abandonment_holds_from_the_next_customer_that_leaves():
     world, _, transport, connection, _ = queued(abandonment="ignore")
     leave(world, transport)
-    world.lane.dispatcher.abandonment = "cancel"
+    world.queue.dispatcher.abandonment = "cancel"
     third, third_transport = world.connect()
     say(world, third, GET)
     leave(world, third_transport)

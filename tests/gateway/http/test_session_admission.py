@@ -162,7 +162,7 @@ def test_a_rejection_is_explicit_and_costs_the_shop_nothing():
 )
 def test_when_to_come_back_is_in_real_seconds(paper_s, scale, real_s):
     world = World(admission=Doorkeeper(places=0, retry_after_s=paper_s))
-    world.lane.set_time_scale(scale)
+    world.queue.set_time_scale(scale)
     assert b"\r\nRetry-After: %d\r\n" % real_s in ask(world)
 
 
@@ -257,7 +257,7 @@ def test_admission_control_that_begins_in_mid_run_throws_nobody_out():
     ask(world, b"sessionid=s1")
     world.sessions.guard(True)
     door = Doorkeeper(places=0)
-    world.lane.switch(Combination(door, create("sq", {})))
+    world.queue.switch(Combination(door, create("sq", {})))
     assert not admitted(ask(world))
     answer = ask(world, b"sessionid=s1")
     cookie = cookie_of(answer)
@@ -272,7 +272,7 @@ def test_who_waits_when_admission_control_begins_goes_on_waiting():
     for customer, _ in customers:
         say(world, customer, GET)
     world.sessions.guard(True)
-    world.lane.switch(Combination(Doorkeeper(places=0), create("sq", {})))
+    world.queue.switch(Combination(Doorkeeper(places=0), create("sq", {})))
     for connection, _ in world.pool.connections * 3:
         connection.data_received(OK)
         world.loop.run()

@@ -55,7 +55,7 @@ def test_a_shop_that_is_away_is_a_502():
     customer, transport = world.connect()
     say(world, customer, GET)
     assert transport.written.startswith(b"HTTP/1.1 502 ")
-    assert world.lane.dispatcher.in_service == 0
+    assert world.queue.dispatcher.in_service == 0
 
 
 def test_a_length_cut_short_is_shown_as_cut_short():
@@ -212,9 +212,9 @@ def test_a_worker_is_free_only_when_the_response_has_been_read_in_full():
     second, _ = world.connect()
     say(world, second, GET)
     connection.data_received(OK[:-1])
-    assert world.lane.dispatcher.waiting == 1
+    assert world.queue.dispatcher.waiting == 1
     connection.data_received(OK[-1:])
-    assert world.lane.dispatcher.waiting == 0
+    assert world.queue.dispatcher.waiting == 0
 
 
 def test_there_are_never_more_connections_than_workers():
@@ -230,10 +230,10 @@ def test_there_are_never_more_connections_than_workers():
 
 def test_a_policy_may_stop_a_request_in_service():
     world, _, transport, connection, shop = one_at_shop()
-    world.lane.cancel(1)
+    world.queue.cancel(1)
     assert transport.written.startswith(b"HTTP/1.1 503 ")
     assert shop.has_eof
-    assert world.lane.dispatcher.in_service == 1  # until the shop has heard of it
+    assert world.queue.dispatcher.in_service == 1  # until the shop has heard of it
     connection.eof_received()
     assert world.fates == ["cancelled"]
-    assert world.lane.dispatcher.in_service == 0
+    assert world.queue.dispatcher.in_service == 0

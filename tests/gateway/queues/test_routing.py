@@ -4,26 +4,26 @@ import asyncio
 
 import pytest
 
-from gateway.queues.routing import Bypass, lane_for
+from gateway.queues.routing import Bypass, queue_for
 from tests.fake_shop.in_loop import Shop, serving
 from tests.gateway.real_sockets import bed, closed_port, run
 
-BYPASSES = [Bypass("ads", b"/ads/", "ad lane", ()), Bypass("other", b"", "other lane", ())]
+BYPASSES = [Bypass("ads", b"/ads/", "ad queue", ()), Bypass("other", b"", "other queue", ())]
 
 
 @pytest.mark.parametrize(
-    ("target", "lane"),
+    ("target", "queue"),
     [
-        (b"/ads/select?slots=1", "ad lane"),
-        (b"/ads/", "ad lane"),
-        (b"/ads", "other lane"),
-        (b"/adsense/", "other lane"),
-        (b"/covers/1.svg", "other lane"),
-        (b"*", "other lane"),
+        (b"/ads/select?slots=1", "ad queue"),
+        (b"/ads/", "ad queue"),
+        (b"/ads", "other queue"),
+        (b"/adsense/", "other queue"),
+        (b"/covers/1.svg", "other queue"),
+        (b"*", "other queue"),
     ],
 )
-def test_the_first_prefix_that_fits_has_it(target, lane):
-    assert lane_for(target, BYPASSES) == lane
+def test_the_first_prefix_that_fits_has_it(target, queue):
+    assert queue_for(target, BYPASSES) == queue
 
 
 def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():

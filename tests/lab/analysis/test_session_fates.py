@@ -43,12 +43,12 @@ def number(cell):
     return None if cell == "–" else float(cell.split(" ")[0].replace(",", ""))
 
 
-def ends_of_lanes(folder):
+def ends_of_runs(folder):
     """Return policy → the last frame of its course in the race."""
     return {
         planned.policy: {
             name: values[-1]
-            for name, values in logs.lane({"path": folder.path, "run": planned.folder}).items()
+            for name, values in logs.frames({"path": folder.path, "run": planned.folder}).items()
             if name.endswith("_total")
         }
         for planned, _ in folder.whole_runs()
@@ -60,13 +60,13 @@ def test_race_and_table_of_one_run_agree(tmp_path):
     the table."""
     folder = ComparisonResult(small_result(STEADFAST, tmp_path))
     table = table_by_policy(folder)
-    for policy, lane in ends_of_lanes(folder).items():
+    for policy, ends in ends_of_runs(folder).items():
         row = table[title_of(policy)]
-        turned_away = lane["dropped_total"] + lane["rejected_total"]
+        turned_away = ends["dropped_total"] + ends["rejected_total"]
         failed_percent = row["Rejected %"] + row["Never let in %"] + row["Lost %"]
         assert 100 * turned_away / row["Arrived"] == pytest.approx(failed_percent, abs=0.15)
         assert failed_percent + row["Completed %"] == pytest.approx(100, abs=0.2)
-    assert ends_of_lanes(folder)["door-lifo"]["dropped_total"] > 0
+    assert ends_of_runs(folder)["door-lifo"]["dropped_total"] > 0
     assert table["DOOR-LIFO"]["Lost %"] == 0
 
 

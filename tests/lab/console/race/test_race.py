@@ -26,7 +26,7 @@ def race(console):
     return console.session.get(answer.url).url.partition("result=")[2]
 
 
-def test_a_race_lands_on_its_lanes(console, race):
+def test_a_race_lands_on_its_runs(console, race):
     page = console.get(f"/race/?result={race}").text
     titles = re.findall(r'data-title="([^"]+)"', page)
     assert titles == ["SQ", "8Q-AF", "8Q-LIFO-Pri"]  # of the spec; the runs' order is random
@@ -35,18 +35,18 @@ def test_a_race_lands_on_its_lanes(console, race):
     assert race in console.get("/race/").text
 
 
-def test_lanes_count_from_the_start_to_the_very_end(console, race):
+def test_runs_count_from_the_start_to_the_very_end(console, race):
     for planned, run in ComparisonResult(console.results / race).whole_runs():
-        lane = console.get(f"/race/lanes/{race}/{planned.folder}.json").json()
+        frames = console.get(f"/race/lanes/{race}/{planned.folder}.json").json()
         samples = run.samples().to_pydict()
-        assert lane["time_s"][-1] == samples["time_s"][-1]
-        assert lane["confirms_total"][0] == 0
-        assert lane["confirms_total"][-1] == run.summary().confirms
-        assert len(lane["waiting_by_page"]) == 8
-        assert lane["marks"] == []
+        assert frames["time_s"][-1] == samples["time_s"][-1]
+        assert frames["confirms_total"][0] == 0
+        assert frames["confirms_total"][-1] == run.summary().confirms
+        assert len(frames["waiting_by_page"]) == 8
+        assert frames["marks"] == []
 
 
-def test_lanes_are_chosen(console, race):
+def test_runs_are_chosen(console, race):
     folders = [
         planned.folder
         for planned, _ in ComparisonResult(console.results / race).whole_runs()
@@ -162,14 +162,14 @@ def _samples(path, times):
     pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path)
 
 
-def test_live_lanes_are_in_step_by_their_customers(console):
+def test_live_runs_are_in_step_by_their_customers(console):
     folder = made(console, "20260101T000000Z-live")
     runs = ComparisonResult(folder).whole_runs()
-    lane = console.get(f"/race/lanes/{folder.name}/{runs[0][0].folder}.json").json()
+    frames = console.get(f"/race/lanes/{folder.name}/{runs[0][0].folder}.json").json()
     # 1.5 real seconds after the samples began, at ten paper seconds each, the customers came.
-    assert lane["time_s"] == [-15.0, -5.0, 5.0, 15.0, 25.0]
-    assert lane["confirms_total"] == [0, 1, 2, 3, 4]
-    assert lane["marks"] == [
+    assert frames["time_s"] == [-15.0, -5.0, 5.0, 15.0, 25.0]
+    assert frames["confirms_total"] == [0, 1, 2, 3, 4]
+    assert frames["marks"] == [
         {"x": 20.0, "text": "Always-LIFO, who leaves: cancel", "kind": "policy"},
         {"x": 12.0, "text": "load × 2", "kind": "load"},
     ]
@@ -181,7 +181,7 @@ def test_a_closed_loop_can_be_raced(console):
     assert page.count('data-run="') == 2
 
 
-def test_a_damaged_lane_is_not_there(console):
+def test_a_damaged_run_is_not_there(console):
     folder = made(console, "20260103T000000Z-damaged")
     planned, run = ComparisonResult(folder).whole_runs()[0]
     run.samples_file.write_bytes(b"PAR1")

@@ -26,7 +26,7 @@ RACE = Spec.model_validate(
         "load": {"rho": [1.4], "sessions": 100},
     }
 )
-LANES = "document.getElementById('lanes').hidden"
+IS_HIDDEN = "document.getElementById('live-shops').hidden"
 
 
 @pytest.fixture
@@ -35,13 +35,13 @@ def race(console):
     folder = ComparisonResult.create(console.results, RACE, {}, comparison.plan(RACE))
     port = int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])
     here = load().changed(gateway_admin_port=port)
-    lane = LiveShop.of(here, {"gateway": counted(1)}, came_at=time.time(), time_scale=10.0)
+    shop = LiveShop.of(here, {"gateway": counted(1)}, came_at=time.time(), time_scale=10.0)
     with ExitStack() as told:
         told.enter_context(answering(Scene(), port))
         for planned in folder.plan():
             run = folder.run(planned)
             run.path.mkdir(parents=True)
-            lane.write(run)
+            shop.write(run)
             facts = {"experiment": folder.path.name, "run": run.path.name}
             told.callback(ToldRun(console.state, facts).close)
         yield folder.path.name
@@ -52,12 +52,12 @@ def test_a_race_that_waits_shows_no_other(chromium, console, race):
     mine = live_launch(console, "mine", "queued", title="Mine")
     with other, mine, visiting(chromium, console) as visit:
         theirs = visit("/race/waiting/other/")
-        when(theirs, f"!{LANES}")
+        when(theirs, f"!{IS_HIDDEN}")
         page = visit("/race/waiting/mine/")
-        when(page, "live.state.newest?.lanes?.length === 2")
-        assert page.evaluate(LANES)
+        when(page, "live.state.newest?.live_shops?.length === 2")
+        assert page.evaluate(IS_HIDDEN)
         write(console, "mine", result=race)  # as if it were its own
-        when(page, f"!{LANES}")
+        when(page, f"!{IS_HIDDEN}")
 
 
 def test_one_answer_that_fails_does_not_end_the_waiting(chromium, console):

@@ -20,7 +20,7 @@ def race(page, lab, seed):
     type_into(page, "#id_sessions", "400")
     type_into(page, "#id_seed", str(seed))
     press(page, "main form button")
-    page.wait_for_selector(".lanes[data-ready]")
+    page.wait_for_selector(".race-runs[data-ready]")
     return re.search(r"result=([^&]+)", page.url)[1]
 
 

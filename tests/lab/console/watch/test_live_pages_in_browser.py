@@ -53,8 +53,8 @@ def test_a_race_plays_and_seeks_by_keyboard(visit, lab):
     page.check("text=Always-LIFO")
     page.fill("#id_sessions", "400")
     page.click("main button")
-    page.wait_for_selector(".lanes[data-ready]")
-    assert page.locator(".lane").count() == 3
+    page.wait_for_selector(".race-runs[data-ready]")
+    assert page.locator(".race-run").count() == 3
     when(page, "document.getElementById('clock').textContent !== '0 s'")
 
     page.evaluate("document.activeElement.blur()")
@@ -68,15 +68,15 @@ def test_a_race_plays_and_seeks_by_keyboard(visit, lab):
     when(page, "document.getElementById('play').textContent === 'Again'")
     name = re.search(r"result=([^&]+)", page.url)[1]
     confirms = {
-        lane.get_attribute("data-title"): int(lane.locator(".confirms").inner_text())
-        for lane in page.locator(".lane").all()
+        run_card.get_attribute("data-title"): int(run_card.locator(".confirms").inner_text())
+        for run_card in page.locator(".race-run").all()
     }
     board = page.locator("#board li")
     assert [int(row.locator(".score").inner_text()) for row in board.all()] == [*confirms.values()]
-    for lane in page.locator(".lane").all():
-        run = lane.get_attribute("data-run")
+    for run_card in page.locator(".race-run").all():
+        run = run_card.get_attribute("data-run")
         frames = lab.get(f"/race/lanes/{name}/{run}.json").json()
-        assert confirms[lane.get_attribute("data-title")] == frames["confirms_total"][-1]
+        assert confirms[run_card.get_attribute("data-title")] == frames["confirms_total"][-1]
     best = max(confirms.values())
     leads = "wins" if list(confirms.values()).count(best) == 1 and best else ""
     assert "".join(row.inner_text() for row in page.locator(".leads").all()) == leads
@@ -88,7 +88,7 @@ def test_a_race_plays_and_seeks_by_keyboard(visit, lab):
     assert page.inner_text("#clock") != "0 s"
 
     calm = visit(page.url.removeprefix(lab.url("")), reduced_motion="reduce")
-    calm.wait_for_selector(".lanes[data-ready]")
+    calm.wait_for_selector(".race-runs[data-ready]")
     assert calm.inner_text("#play") == "Play"
     assert calm.inner_text("#clock") == "0 s"
 

@@ -80,9 +80,9 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
     assert lab.state_of(launch) == "running", lab.get(f"/launches/{launch}/state").text
     with stream(lab.url("/watch/stream?glance")) as events:
         seen = looks(events)
-        frame = first(seen, lambda one: "lanes" in one, "the lanes")
-        assert [one["title"] for one in frame["lanes"]] == ["SQ", "8Q-LIFO-Pri"]
-        assert [one["policy"] for one in frame["lanes"]] == ["SQ", "8Q-LIFO-Pri"]
+        frame = first(seen, lambda one: "live_shops" in one, "the live shops")
+        assert [one["title"] for one in frame["live_shops"]] == ["SQ", "8Q-LIFO-Pri"]
+        assert [one["policy"] for one in frame["live_shops"]] == ["SQ", "8Q-LIFO-Pri"]
         assert frame["run"]["words"] == "runs 1 to 2 of 2 at once: SQ | 8Q-LIFO-Pri, ρ = 0.8"
         assert "A live race goes on" in lab.get("/race/").text
         assert 'data-follow="yes"' in lab.get(f"/race/waiting/{launch}/").text
@@ -91,12 +91,12 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
         assert "Applied at " in lab.post("/watch/load", {"load_factor": "3"}).text
         later = first(
             seen,
-            lambda one: min(n for _, n, _ in one.get("lane_totals", [(0, 0, 0)])) > 20,
+            lambda one: min(n for _, n, _ in one.get("live_shop_totals", [(0, 0, 0)])) > 20,
             "pages of both",
         )
-        assert later["lanes_time_s"] > frame["lanes_time_s"]
-        assert later["lane_totals"][0][1] == later["lanes"][0]["counts"]["answered"]
-        first(seen, lambda one: "lanes" not in one, "their end")
+        assert later["live_shops_time_s"] > frame["live_shops_time_s"]
+        assert later["live_shop_totals"][0][1] == later["live_shops"][0]["counts"]["answered"]
+        first(seen, lambda one: "live_shops" not in one, "their end")
     lab.wait_until(launch, "done")
     name = lab.result_of(launch)
     runs = ComparisonResult(lab.results / name).whole_runs()
@@ -108,5 +108,5 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
         assert not run.live_shop_file.exists()
         assert not run.load_factor_file.exists()
     page = lab.get(f"/race/?result={name}").text
-    assert 'data-lanes="2"' in page
+    assert 'data-count="2"' in page
     assert f"/race/?result={name}" in lab.get(f"/race/waiting/{launch}/").url

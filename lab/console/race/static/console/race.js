@@ -1,13 +1,13 @@
-// Runs in step: every lane shows its samples at the same moment of paper time.
+// Runs in step: every run shows its samples at the same moment of paper time.
 "use strict";
 addEventListener("DOMContentLoaded", async () => {
   const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
   const byId = (id) => document.getElementById(id);
   const PAGES = JSON.parse(byId("pages").textContent);
-  const place = document.querySelector(".lanes");
-  let lanes;
+  const place = document.querySelector(".race-runs");
+  let runs;
   try {
-    lanes = await Promise.all(
+    runs = await Promise.all(
       [...place.children].map(async (element, number) => {
         const answer = await fetch(`/race/lanes/${encodeURIComponent(place.dataset.result)}/${encodeURIComponent(element.dataset.run)}.json`);
         if (!answer.ok) throw new Error(`${element.dataset.title}: its samples cannot be read`);
@@ -20,17 +20,17 @@ addEventListener("DOMContentLoaded", async () => {
     return;
   }
   const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0);
-  const end = largest(lanes.map(({ frames }) => frames.time_s.at(-1)));
-  const most = Math.max(10, ...lanes.flatMap(({ frames }) => frames.waiting_by_page.map(largest)));
+  const end = largest(runs.map(({ frames }) => frames.time_s.at(-1)));
+  const most = Math.max(10, ...runs.flatMap(({ frames }) => frames.waiting_by_page.map(largest)));
   // Clients of a closed loop buy nothing: there it is the pages they got.
-  const sells = lanes.some(({ frames }) => frames.confirms_total.at(-1) > 0);
+  const sells = runs.some(({ frames }) => frames.confirms_total.at(-1) > 0);
   const measure = sells ? "confirms_total" : "answered_total";
-  const goal = Math.max(1, ...lanes.map(({ frames }) => frames[measure].at(-1)));
+  const goal = Math.max(1, ...runs.map(({ frames }) => frames[measure].at(-1)));
   byId("measure").textContent = sells ? "confirms" : "pages completed";
   const slider = byId("time");
   const speed = byId("speed");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const marked = lanes.flatMap(({ frames }) => frames.marks);
+  const marked = runs.flatMap(({ frames }) => frames.marks);
   speed.value = [...speed.options].map((one) => one.value).find((one) => end / Number(one) <= 60) ?? "600"; // a race of about a minute
   let time = 0;
   let plays = !calm;
@@ -38,19 +38,19 @@ addEventListener("DOMContentLoaded", async () => {
   let drawnAt = -Infinity;
 
   const board = byId("board");
-  for (const { title, colour, element } of lanes) {
+  for (const { title, colour, element } of runs) {
     const row = document.createElement("li");
-    for (const part of [row, element]) part.style.setProperty("--lane", colour);
+    for (const part of [row, element]) part.style.setProperty("--colour", colour);
     row.innerHTML = '<span class="who"></span><span class="track"><span class="fill"></span></span><span class="score"></span><span class="leads"></span>';
     row.querySelector(".who").textContent = title;
     board.append(row);
   }
   const lines = (id, column) => {
-    const plot = chart(byId(id), lanes.map(({ title, colour, number }) => ({ label: title, colour, dash: DASHES[number] })), marked);
-    const times = [...new Set(lanes.flatMap(({ frames }) => frames.time_s))].sort((a, b) => a - b);
+    const plot = chart(byId(id), runs.map(({ title, colour, number }) => ({ label: title, colour, dash: DASHES[number] })), marked);
+    const times = [...new Set(runs.flatMap(({ frames }) => frames.time_s))].sort((a, b) => a - b);
     const every = Math.max(1, Math.ceil(times.length / 800));
     const at = times.filter((_, i) => i % every === 0 || i === times.length - 1);
-    const values = lanes.map(({ frames }) => at.map((each) => (each > frames.time_s.at(-1) ? null : frames[column][index(frames.time_s, each)])));
+    const values = runs.map(({ frames }) => at.map((each) => (each > frames.time_s.at(-1) ? null : frames[column][index(frames.time_s, each)])));
     const top = largest(values.map((one) => largest(one.map((v) => v ?? 0))));
     plot.setScale("x", { min: 0, max: end });
     return () => {
@@ -86,7 +86,7 @@ addEventListener("DOMContentLoaded", async () => {
     slider.setAttribute("aria-valuetext", `${time.toFixed(0)} of ${end.toFixed(0)} paper seconds`);
     set(byId("play"), plays ? "Pause" : time >= end ? "Again" : "Play");
     const scores = [];
-    for (const { element, frames } of lanes) {
+    for (const { element, frames } of runs) {
       const at = index(frames.time_s, time);
       const show = (name, value) => set(element.querySelector(`.${name}`), value);
       bars(element.querySelector(".queues"), frames.waiting_by_page.map((page) => page[at]), most, PAGES);
@@ -128,7 +128,7 @@ addEventListener("DOMContentLoaded", async () => {
     if (saidEnd || (!isEnd && performance.now() - saidAt < SAY_EVERY_MS)) return;
     saidAt = performance.now();
     saidEnd = isEnd;
-    const told = lanes.map(({ title, number }) => `${title} ${scores[number]}`).join(", ");
+    const told = runs.map(({ title, number }) => `${title} ${scores[number]}`).join(", ");
     set(byId("summary"), `${isEnd ? "The end" : `${time.toFixed(0)} seconds`}, ${byId("measure").textContent}: ${told}`);
   }
 

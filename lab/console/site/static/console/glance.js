@@ -8,11 +8,11 @@ addEventListener("DOMContentLoaded", () => {
   live.onLook(() => {
     const frame = live.state.newest;
     panel.hidden = !frame.run;
-    const { lanes } = frame;
-    panel.querySelector(".glance-row").hidden = Boolean(lanes);
-    if (lanes) {
+    const { live_shops: shops } = frame;
+    panel.querySelector(".glance-row").hidden = Boolean(shops);
+    if (shops) {
       // Several shops at once: their own page has the figures.
-      panel.querySelector('[data-show="policy"]').textContent = lanes.map((lane) => lane.title).join(" | ");
+      panel.querySelector('[data-show="policy"]').textContent = shops.map((shop) => shop.title).join(" | ");
       return;
     }
     most = Math.max(20, most * 0.98, ...frame.waiting_by_page);

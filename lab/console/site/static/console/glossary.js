@@ -4,7 +4,7 @@
 // after a click, a tap or Enter. Escape, or a click elsewhere, closes it.
 "use strict";
 (async () => {
-  const WORDS = "main th, main td:nth-child(2), main dt, main label, main legend, main figcaption, .lanes h2";
+  const WORDS = "main th, main td:nth-child(2), main dt, main label, main legend, main figcaption, .race-runs h2";
   const HOVER_MS = 250, LEAVE_MS = 200;
   const answer = await fetch("/docs/terms.json").catch(() => null);
   if (!answer?.ok) return;

@@ -11,7 +11,7 @@ from gateway.policies import Abandonment
 from gateway.policies.interface import FATES, Drop, LoadSample, Outcome, Policy, Reject
 from gateway.queues.dispatcher import Dispatcher
 
-log = logging.getLogger("gateway.lanes")
+log = logging.getLogger("gateway.queues")
 
 Serve = Callable[[Exchange], None]
 Observe = Callable[[Exchange, str], None]
@@ -31,7 +31,7 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
         return None
 
 
-class PolicyLane:
+class PolicyQueue:
     """The queue of the eight pages: a policy orders, serves and refuses its requests.
 
     `serve` sends a request to the shop. `observe` receives every fate that ends a request (request,
@@ -165,7 +165,7 @@ class PolicyLane:
         self.set_timer()
 
 
-class OtherLane:
+class BypassQueue:
     """The queue of a bypass: at most `limit` in service, `capacity` waiting, FIFO."""
 
     def __init__(

@@ -49,7 +49,7 @@ class Patient:
 
 def test_a_policys_timers_run_on_paper_time():
     world = World()
-    world.lane.switch(Patient())
+    world.queue.switch(Patient())
     customer, transport = world.connect()
     say(world, customer, GET)
     world.loop.advance(2.9)
@@ -63,11 +63,11 @@ def test_a_policys_timers_run_on_paper_time():
 
 def test_a_new_time_scale_moves_the_timers():
     world = World()
-    world.lane.switch(Patient())
+    world.queue.switch(Patient())
     customer, transport = world.connect()
     say(world, customer, GET)
     world.loop.advance(1)  # 10 of 30 paper seconds
-    world.lane.set_time_scale(1)
+    world.queue.set_time_scale(1)
     world.loop.advance(19)
     assert transport.written == b""
     world.loop.advance(1.5)
@@ -86,7 +86,7 @@ def test_the_policy_is_told_session_and_attempt():
     for fields in requests:
         customer, _ = world.connect()
         say(world, customer, GET[:-2] + fields + b"\r\n")
-    waiting = world.lane.dispatcher.policy.waiting()
+    waiting = world.queue.dispatcher.policy.waiting()
     seen = [(request.session, request.session_is_new, request.attempt) for request in waiting]
     assert seen == [(None, True, 1), ("s1", False, 3), ("s2", False, 1), (None, True, 1)]
     assert {request.page for request in waiting} == {Page.HOME}

@@ -11,7 +11,7 @@ PLACES = 256
 """Places in the queue: the gateway's setting `other_queue`."""
 
 
-class FileLane:
+class FileBypass:
     """A queue that serves files in the order of arrival and turns requests away when it is full."""
 
     def __init__(self, server: Server, record: Record) -> None:
