@@ -2,10 +2,11 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 from rich import box
@@ -23,6 +24,12 @@ class Table:
     header: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
     note: str = ""
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> "Table":
+        """Return a table that a result keeps as JSON."""
+        rows = [tuple(row) for row in plain["rows"]]
+        return cls(plain.get("title", ""), tuple(plain["header"]), rows, plain.get("note", ""))
 
     def turned(self) -> "Table":
         """Return the table with rows and columns exchanged."""
@@ -47,7 +54,11 @@ class Table:
         return text.getvalue()
 
     def html(self, *, of_words: bool = False) -> Markup:
-        """Return an HTML table with its note; one `of_words` needs no scrolling sideways."""
+        """Return an HTML table with its note; one `of_words` needs no scrolling sideways.
+
+        A cell of `published | measured` has a name for each number, for screen readers. The page's
+        style sheet has the classes `unseen`, `theirs`, `ours`, `yes`, `no` and `soft`.
+        """
         return Markup(_as_html()(table=self, of_words=of_words))
 
     def in_terminal(self, console: Console) -> RichTable:

@@ -107,7 +107,8 @@ def test_figures_are_files_with_their_data(reported):
     found = results.estimate(case, lambda m: 100 * m["completed"] / m["sessions"])
     assert float(rows[1]["mean"]) == pytest.approx(found.mean, rel=1e-4)
     assert float(rows[1]["half_width_95"]) == pytest.approx(found.half_width, rel=1e-4)
-    assert f"44.5 | {found.mean:.1f} ± {found.half_width:.1f}" in text
+    assert '<span class="unseen">published </span>44.5</span>' in text
+    assert f'<span class="unseen">here </span>{found.mean:.1f} ± {found.half_width:.1f}<' in text
 
 
 def test_claims_are_written_beside_what_was_found(reported):

@@ -1,14 +1,15 @@
-"""Template filters that write durations, shares and policies for people."""
+"""Template filters that write durations, shares, policies and tables for people."""
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from django import template
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from markupsafe import Markup
 
 from lab import durations
 from lab.report.drawing.palette import colour_of
+from lab.report.drawing.table import Table
 from lab.titles import title_of
 
 register = template.Library()
@@ -27,17 +28,9 @@ def percent(ratio: float | None) -> str:
 
 
 @register.filter
-def beside(cell: str) -> SafeString:
-    """Return `published | measured` as two numbers, each with a name for screen readers."""
-    published, bar, measured = str(cell).partition(" | ")
-    if not bar:
-        return format_html("{}", cell)
-    return format_html(
-        '<span class="theirs"><span class="unseen">published </span>{}</span> '
-        '<span class="ours"><span class="unseen">here </span>{}</span>',
-        published,
-        measured,
-    )
+def drawn(table: Table | Mapping[str, Any]) -> Markup:
+    """Return a table as HTML, drawn as in reports; results keep tables as JSON."""
+    return (table if isinstance(table, Table) else Table.of(table)).html()
 
 
 @register.filter

@@ -38,3 +38,16 @@ def test_html_escapes_and_marks_verdicts() -> None:
 def test_a_narrow_terminal_prints_two_numbers_on_two_lines() -> None:
     assert "12 | 13 ± 2" in printed(80)
     assert "12 | 13" not in printed(30)
+
+
+def test_html_names_the_published_and_the_measured_number() -> None:
+    assert (
+        '<td><span class="theirs"><span class="unseen">published </span>12</span> '
+        '<span class="ours"><span class="unseen">here </span>13 ± 2</span></td>'
+    ) in TABLE.html()
+
+
+def test_a_table_of_a_result_is_drawn_likewise() -> None:
+    """A result keeps its tables as JSON, and an old one has no note."""
+    plain = {"header": ["Policy", "Sold"], "rows": [["SQ", 12]]}
+    assert '<th scope="row">SQ</th><td>12</td>' in Table.of(plain).html()
