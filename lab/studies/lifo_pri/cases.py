@@ -1,13 +1,15 @@
-"""LIFO-Pri's simulations: the single queue of section 3.1, the shop of section 3.2.
+"""LIFO-Pri's runs: the single queue of section 3.1, also live, and the shop of section 3.2.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*. Section numbers in this package are that paper's.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.analysis.published import PUBLISHED_SESSIONS, published
 from lab.spec.cases import Case
+from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
 from lab.studies import PAGE_METRICS
@@ -75,7 +77,14 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
 class Cases(PaperCases[Scale]):
     """LIFO-Pri's cases at a scale."""
 
-    def single(
+    def single(self, policy: str, rho: float, timeout_s: float) -> Case[ShopRun]:
+        """Return one queue of 50 with a CPU-intensive page, a fixed timeout and no retries."""
+        if self.engine == "live":
+            spec = live_spec(timeout_s, [rho], self.scale.requests, seed=1, repetitions=1)
+            return Case(ShopRun.of_spec(spec, policy, rho), PAGE_METRICS)
+        return self.simulated_single(policy, rho, timeout_s)
+
+    def simulated_single(
         self,
         policy: str,
         rho: float,
@@ -85,7 +94,7 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return one queue of 50 with a CPU-intensive page, a fixed timeout and no retries."""
+        """Return the single queue in the simulator, with readings of what the paper leaves open."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(
@@ -119,3 +128,28 @@ class Cases(PaperCases[Scale]):
             sessions=self.scale.sessions,
         )
         return Case(run, PAGE_METRICS)
+
+
+def live_spec(
+    timeout_s: float, rhos: Sequence[float], requests: int, *, seed: int, repetitions: int
+) -> Spec:
+    """Return the comparison of the single queue's policies on the appliance."""
+    return Spec.model_validate(
+        {
+            "title": f"LIFO-Pri, single queue, timeout {timeout_s:g} s",
+            "policy": [{"name": name} for name in SINGLE_QUEUE],
+            "load": {"rho": list(rhos), "sessions": requests},
+            "customers": {
+                "timeout_s": timeout_s,
+                "think_timeout_mean_s": 0.0,
+                "retry_probability": 0.0,
+                "max_retries": 0,
+                "lengths": {"kind": "geometric", "mean": 1},
+            },
+            "page_profile": "cpu",
+            "utilisation_interval_s": LONG_INTERVAL_S,
+            "warm_up_s": WARM_UP_S,
+            "seed": seed,
+            "repetitions": repetitions,
+        }
+    )

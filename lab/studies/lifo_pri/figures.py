@@ -78,7 +78,7 @@ class Figures(PaperFigures[Cases]):
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
             return found
-        found[SHORT_INTERVAL] = self.cases.single(
+        found[SHORT_INTERVAL] = self.cases.simulated_single(
             "lifo-at-overload", rho, timeout_s, utilisation_interval_s=SHORT_INTERVAL_S
         )
         return found
@@ -150,7 +150,7 @@ class Figures(PaperFigures[Cases]):
             def case(
                 policy: str, timeout_s: int, cpu_s: float = cpu_s, spread: float = spread
             ) -> Case[ShopRun]:
-                return self.cases.single(
+                return self.cases.simulated_single(
                     policy, EFFECTIVE_RHO, timeout_s, page_cpu_s=cpu_s, spread_ratio=spread
                 )
 

@@ -5,14 +5,7 @@ from typing import Any
 
 from lab.files.run_folder import PlannedRun
 from lab.spec.cases import AnyCase
-from lab.spec.experiment import Spec
-from lab.studies.lifo_pri.cases import (
-    EFFECTIVE_RHO,
-    FIG3_RHO,
-    LONG_INTERVAL_S,
-    SINGLE_QUEUE,
-    Cases,
-)
+from lab.studies.lifo_pri.cases import EFFECTIVE_RHO, FIG3_RHO, Cases, live_spec
 from lab.studies.lifo_pri.study import STUDY
 from lab.studies.live import ApplianceStudy, LivePart
 from lab.studies.measures import page_metrics
@@ -32,33 +25,9 @@ def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
             return cases.single(planned.policy, planned.rho, timeout_s)
 
         return LivePart(
-            spec(cases, timeout_s, rhos, seed=seed, repetitions=repetitions),
+            live_spec(timeout_s, rhos, cases.scale.requests, seed=seed, repetitions=repetitions),
             case_of,
             lambda folder, run, capacity_rps: page_metrics(folder.attempts(), run),
         )
 
     return [part(20, (FIG3_RHO, EFFECTIVE_RHO)), part(40, (EFFECTIVE_RHO,))]
-
-
-def spec(
-    cases: Cases, timeout_s: int, rhos: Sequence[float], *, seed: int, repetitions: int
-) -> Spec:
-    """Return the comparison of the three policies at these loads."""
-    return Spec.model_validate(
-        {
-            "title": f"LIFO-Pri, single queue, timeout {timeout_s} s",
-            "policy": [{"name": name} for name in SINGLE_QUEUE],
-            "load": {"rho": list(rhos), "sessions": cases.scale.requests},
-            "customers": {
-                "timeout_s": timeout_s,
-                "think_timeout_mean_s": 0.0,
-                "retry_probability": 0.0,
-                "max_retries": 0,
-                "lengths": {"kind": "geometric", "mean": 1},
-            },
-            "page_profile": "cpu",
-            "utilisation_interval_s": LONG_INTERVAL_S,
-            "seed": seed,
-            "repetitions": repetitions,
-        }
-    )
