@@ -17,7 +17,7 @@ KINDS = {
     "confirmed": "purchases that were confirmed",
     "timed_out": "left by their customers",
     "dropped": "dropped: a queue was full",
-    "rejected": "turned away with a page: by admission, or by DOOR-FIFO at its door",
+    "rejected": "turned away with a page: by admission, or by DOOR-FIFO",
     "all": "all, in the order of their sessions",
 }
 

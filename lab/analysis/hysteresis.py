@@ -61,15 +61,15 @@ CONDUCTS = (
         "published",
         "LIFO-Pri's customers",
         "Four in ten who have waited in vain ask again, at most five times; each session offers "
-        "less work to a shop that answers nobody than to one that works.",
+        "less work to a shop that answers no requests than to one that works.",
         {},
     ),
     Conduct(
         "stubborn",
         "Stubborn customers",
-        "Nine in ten ask again, up to ten times: a session whose first page never comes asks for "
-        "it nearly seven times, more work than all pages it planned, so that ρ = 0.9 is an "
-        "overload as long as nobody is answered.",
+        "Nine in ten ask again, up to ten times. A session whose first page never comes asks for "
+        "it nearly seven times. That is more work than all pages it planned, so ρ = 0.9 is an "
+        "overload as long as no request is answered.",
         {"retry_probability": 0.9, "max_retries": 10},
     ),
 )

@@ -117,8 +117,8 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
         ):
             until = 100 * min(run.undisturbed_ratio for run in cell.runs)
             lines.append(
-                f"TOO SHORT: {cell.place} lost nobody in the first {until:.0f} % of the arrivals: "
-                "the queues were still filling. Give the run more sessions."
+                f"TOO SHORT: {cell.place} lost no session in the first {until:.0f} % of the "
+                "arrivals: the queues were still filling. Give the run more sessions."
             )
     few = [cell for cell in known if cell.bound < FEW_SALES]
     if few:
@@ -155,8 +155,8 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
     if not found:
         return []
     return [
-        f"Baseline proxies replaced the gateway (docs/peers.md): {', '.join(sorted(found))}. Their "
-        "counts come from their own logs."
+        "Baseline proxies replaced the gateway (docs/baseline-proxies.md): "
+        f"{', '.join(sorted(found))}. Their counts come from their own logs."
     ]
 
 

@@ -79,7 +79,7 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
         for part, host in where.items():
             if not hosts.is_loopback(host):
                 raise ExperimentError(
-                    f"{name}: is run natively, beside gateway and shop of this machine, and {part} "
+                    f"{name}: runs natively on the machine of gateway and shop, and {part} "
                     f"is on {host} (a container or another host); `make up RUNTIME=native` has "
                     "all of them here."
                 )

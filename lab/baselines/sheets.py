@@ -79,7 +79,7 @@ HAPROXY: Final = Proxy(
                 {page: float(-place) for place, page in enumerate(Page)},
                 "class",
                 "lower ones are served first; whole numbers",
-                "who is further on is nearer to an order; the classes are the manual's, "
+                "a customer who is further on is nearer to an order; the classes are the manual's, "
                 "-2047 to 2047",
                 -2047,
                 2047,
@@ -96,11 +96,10 @@ NGINX: Final = Proxy(
         name="nginx",
         idea="nginx, which has no queue in front of a server (its `queue` is not in the free "
         "version): requests beyond a rate, and beyond a number at the shop, are turned away.",
-        rule="503 for a request of a page in limited when more than burst requests beyond the "
-        "rate have come (leaky bucket: rate = rate_rps, or rate_ratio × the measured "
-        "capacity), and when as many as connections are at the shop. nodelay = 1: a request "
-        "within burst continues at once; 0: it waits until the rate allows it, in order of "
-        "arrival.",
+        rule="The rules are for the pages in limited. More than burst requests beyond the rate get "
+        "503 (leaky bucket: rate = rate_rps, or rate_ratio × the measured capacity). So does a "
+        "request while as many as connections are at the shop. nodelay = 1: a request within burst "
+        "continues at once; 0: it waits until the rate allows it, in order of arrival.",
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
         "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most.",
         deviations="Keyed by the server, not by the customer: the limits protect the shop. An "
@@ -123,7 +122,7 @@ NGINX: Final = Proxy(
                 0.0,
                 "requests/s",
                 "the same as a number; 0: rate_ratio holds",
-                "who knows the capacity gives rate_ratio",
+                "rate_ratio is easier if the capacity is known",
                 0,
                 100_000,
             ),
@@ -149,7 +148,7 @@ NGINX: Final = Proxy(
                 "connections",
                 WORKERS,
                 "requests",
-                "of limited pages at the shop at a time",
+                "the most of limited pages at the shop at a time",
                 "the shop's workers: more would wait inside the shop",
                 1,
                 10_000,
@@ -204,6 +203,6 @@ def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Aban
     if abandonment == "ignore" and not read(name, parameters).get("nodelay", 1):
         raise PolicyError(
             "abandonment",
-            "nginx withdraws whoever leaves while being delayed",
+            "nginx withdraws a request whose customer leaves while it is delayed",
             "drop-queued, cancel, or parameters.nodelay = 1",
         )

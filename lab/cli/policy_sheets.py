@@ -13,7 +13,7 @@ INTRODUCTION = """\
 
 `doorbuster policy list --markdown` writes this page from the code. Times are paper seconds.
 An experiment names one queueing policy and one admission policy before it; any two combine.
-A [baseline proxy](peers.md) can take the gateway's place.
+A [baseline proxy](baseline-proxies.md) can take the gateway's place.
 To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 

@@ -79,7 +79,7 @@ def table(steps: Sequence[Step]) -> Table:
     """Return the gains by load, and the conclusion about each step."""
     loads = sorted({rho for step in steps for rho in step.by_rho})
     made = Table(
-        "What each rule of DOOR brings",
+        "The gain of each rule of DOOR",
         ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
         note="Estimated efficiency with the rule less without it, runs of the same seed in pairs, "
         "mean ± half-width of the 95 % interval. A step carries the gain when its interval over "
@@ -105,7 +105,7 @@ def words(steps: Sequence[Step]) -> str:
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:
         told = ", ".join(f"{s.words} ({100 * s.gain.mean / whole:.0f} %)" for s in carrying)
-        said = f"Of the gain of {whole:.2f} over 8Q-LIFO-Pri these carry it: {told}."
+        said = f"The gain over 8Q-LIFO-Pri is {whole:.2f}. These rules carry it: {told}."
     else:
         said = f"No step's interval lies above 0; together they gain {whole:.2f} over 8Q-LIFO-Pri."
     within = [step.words for step in steps if not step.carries and not step.falls]

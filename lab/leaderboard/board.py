@@ -183,7 +183,7 @@ def differences_table(rows: Sequence[Row]) -> Table:
 def conditions_table(spec: Spec) -> Table:
     """Return the conditions of each row: program, settings, treatment of customers who leave."""
     table = Table(
-        "What each row was run with",
+        "Conditions of each row",
         ("Row", "Program", "Settings that differ from the defaults", "When a customer leaves"),
         note=_conditions_words(spec),
     )
@@ -239,8 +239,8 @@ def confirms_table(rows: Sequence[Row]) -> Table:
             *(f"Confirms, ρ = {rho:g}" for rho in loads),
         ),
         note="Mean of the repetitions ± half-width of the 95 % interval, and confirms of all "
-        "repetitions together. Of 1,000 sessions 27 buy: these scatter by ten per cent and more, "
-        "which is why the board goes by the estimate.",
+        "repetitions together. 27 of 1,000 sessions buy. Such counts vary by ten per cent and "
+        "more, so the board ranks by the estimate.",
     )
     for row in rows:
         table.rows.append(

@@ -128,7 +128,7 @@ def study(found: Board) -> Study:
         Figure(
             "curves",
             "The same over the offered load",
-            "What falls with the load loses more sessions on their way the more come.",
+            "A curve that falls loses a larger share of its sessions the more customers come.",
             (),
             panels=[
                 Panel(
@@ -152,7 +152,7 @@ def study(found: Board) -> Study:
     figures.append(
         Figure(
             "conditions",
-            "What each row was run with",
+            "Conditions of each row",
             "Settings that differ from a row's defaults, and what happens when a customer leaves.",
             (),
             tables=[_fixed(board.conditions_table(spec))],
@@ -187,8 +187,8 @@ def _fairness_figure(found: Board) -> Figure:
     return Figure(
         "fairness",
         f"Fairness at ρ = {found.fairness_rho:g}: who gets to the end, how soon the others know",
-        "Whoever plans more requests can be lost at more of them. And who is turned away at once "
-        "has lost nothing but the visit; who leaves after half a minute has lost that, too.",
+        "A session that plans more requests can be lost at more of them. A customer who is turned "
+        "away at once has lost the visit; one who leaves after half a minute has also lost time.",
         (),
         drawing=Drawing(
             lambda results: _fairness_heat(found.fairness),

@@ -113,8 +113,8 @@ def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
         f"Sessions that got everything they planned, % of their length, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES)),
         note="Mean of the repetitions ± half-width of the 95 % interval. A policy that does not "
-        "know how long a session will be can be even over all lengths only if whoever has been let "
-        "in gets to the end; what falls to the right loses sessions on their way.",
+        "know how long a session will be can be even over all lengths only if every session that "
+        "it lets in gets to the end. A row that falls to the right loses sessions on their way.",
     )
     for row in rows:
         shares = [row.completed(known.words) for known in CLASSES]
@@ -126,10 +126,10 @@ def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
     """Return the waits of failed sessions by length."""
     table = Table(
         f"Those turned away: seconds until they know, ρ = {rho:g}",
-        ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Told %"),
+        ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Turned away %"),
         note="From asking for the page that a session did not get, retries included, until it was "
-        "turned away or its customer gave up; medians by planned length, paper seconds. Told: by a "
-        "page or at once, instead of finding out by waiting in vain. “–”: nobody failed.",
+        "turned away or its customer gave up; medians by planned length, paper seconds. Turned "
+        "away: by a page or at once, instead of after waiting in vain. “–”: no session failed.",
     )
     for row in rows:
         table.rows.append(

@@ -57,12 +57,12 @@ def study(base: Spec, *, quick: bool) -> Study:
         [
             (
                 "Normal",
-                "The 95th percentile of the response times of all attempts that ended in the last "
-                f"{hysteresis.WINDOW_S:g} s, those of customers who left endless, those turned "
-                f"away not counted, is at most {hysteresis.NORMAL_FACTOR:g} times that of the calm "
-                "before the rush (of the same policy: the median of its repetitions; the first "
-                f"{hysteresis.WARM_UP_S:g} s left out). Where customers left in the calm, too, so "
-                "that it is endless, nothing is normal.",
+                "Response times are normal when their 95th percentile over the last "
+                f"{hysteresis.WINDOW_S:g} s is at most {hysteresis.NORMAL_FACTOR:g} times that of "
+                "the calm before the rush: the median of the same policy's repetitions, without "
+                f"the first {hysteresis.WARM_UP_S:g} s. All attempts that ended count, except "
+                "those turned away. An attempt whose customer left counts as infinite. "
+                "If customers left in the calm, too, the percentile is infinite: no time is normal.",
             ),
             (
                 "Recovered",
@@ -102,9 +102,9 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         f"{conduct.title}: until response times are normal",
         ("Policy", "Recovered after s", "p95 of the calm, s", "Most waiting",
          f"Answered in the last {AT_THE_END_S} s, %"),
-        note="Means of the repetitions ± half-width of the 95 % interval. Never: not within what "
-        "was watched. Not normal before: customers left in the calm, too, or nobody was answered. "
-        "Answered: of the attempts that ended, those turned away counted too."
+        note="Means of the repetitions ± half-width of the 95 % interval. Never: not within the "
+        "time that was watched. Not normal before: customers left in the calm, too, or no request "
+        "was answered. Answered: the share of the attempts that ended; those turned away count."
         + giving_up.words((policy, conduct.title, results.of(cases[policy])) for policy in cases),
     )  # fmt: skip
     for policy in _ordered(cases, results):

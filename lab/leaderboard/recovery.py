@@ -204,10 +204,10 @@ def note() -> str:
     return (
         f"Recovered: paper seconds from the end of a rush of {hysteresis.RUSH_S:g} s at "
         f"ρ = {hysteresis.RUSH_RHO:g}, with ρ = {hysteresis.CALM_RHO:g} before and after, until "
-        "the 95th percentile of the response times stays within twice the one before the rush of "
-        "the same policy. Mean of the repetitions ± half-width of the 95 % interval. Requests that "
-        "are turned away have no response time: a policy that turns many away is soon back to "
-        "normal by this measure, whatever it sells."
+        "response times are normal. Normal means that their 95th percentile stays within twice "
+        "the one before the rush. Mean of the repetitions ± half-width of the 95 % interval. "
+        "Requests that are turned away have no response time: a policy that turns many away is "
+        "soon back to normal by this measure, whatever it sells."
     )
 
 

@@ -114,8 +114,8 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "How near to the bound in each scenario",
                 "1 is the bound of that scenario's own chain, load and server. Where the load "
                 "comes and goes it is the bound at the mean load, as if work could wait from a "
-                "rush until the calm after it: nobody gets there, and policies are to be compared "
-                "with each other.",
+                "rush until the calm after it. No policy reaches it; compare the policies with "
+                "each other.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),

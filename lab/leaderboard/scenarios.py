@@ -60,7 +60,7 @@ def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
         Scenario(
             "slow-server",
             "pages twice as long",
-            "Every page takes twice as long as everybody believes: the load is twice what it says.",
+            "Every page takes twice as long as planned, so the load is twice the stated load.",
             {"server": {"kind": "shared-cpus", "execution_factor": 2.0}},
         ),
         Scenario(
@@ -78,13 +78,13 @@ def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
         Scenario(
             "buys-less",
             "half as many buy",
-            "Of those who have read the details 5 % want the book instead of 10 %.",
+            "5 % of the customers who have read the details want the book instead of 10 %.",
             {"customers__buy_probability": 0.05},
         ),
         Scenario(
             "buys-more",
             "half as many more buy",
-            "Of those who have read the details 15 % want the book.",
+            "15 % of the customers who have read the details want the book.",
             {"customers__buy_probability": 0.15},
         ),
         Scenario(

@@ -27,10 +27,10 @@ def table(cells: Sequence[Cell]) -> Table | None:
     found = Table(
         "Decisions of other policies",
         ("", *(cell.heading for cell in cells)),
-        note="Decisions of policies that ran beside the acting one, on the customers who came "
-        "because of what the acting one did; means per run, in % of the requests they were asked "
-        "about. Not asked: pages of sessions they had refused before. Not what a run with them "
-        "would bring: that is what comparisons are for.",
+        note="These policies saw the events of the acting policy's run, and their decisions had no "
+        "effect. Means per run, in % of the requests that they decided. They decided no request of "
+        "a session that they had refused before. A run with such a policy would have other "
+        "customers: make a comparison to see it.",
     )
     for name in names:
         for words, verdict in _VERDICTS:

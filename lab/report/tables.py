@@ -23,7 +23,7 @@ ROWS = {
     "timed_out": "Timed out",
     "dropped": "Dropped",
     "not_generated": "Not generated (left of 100)",
-    "never_asked_for": "Never asked for",
+    "never_asked_for": "Never sent",
     "other": "Rejected, refused or failed",
 }
 
@@ -63,9 +63,9 @@ def sessions(cells: Sequence[Cell]) -> Table:
          *(metric.title for metric in metrics)),
         note=f"Arrived is the mean per run. {FATES_MEANING} The four are in % of all that arrived. "
         "Admission policies and DOOR-FIFO send rejection pages. The completed and the lost "
-        "sessions were let in. Overload favours short sessions, so many completed sessions may be "
-        "little work. Useful requests are the requests of completed sessions: per paper second "
-        "while sessions arrived, and in % of all requests that were answered in time.",
+        "sessions were let in. Overload favours short sessions: a large number of completed "
+        "sessions may be little work. Useful requests are the requests of completed sessions: per "
+        "paper second while sessions arrived, and in % of all requests that were answered in time.",
     )  # fmt: skip
     for cell in cells:
         table.rows.append(
@@ -143,7 +143,7 @@ def table5(cells: Sequence[Cell]) -> Table:
         "and of all requests otherwise. Dropped includes all attempts that were turned away or "
         "failed. Not generated is the paper's row: 100 minus the three rows above. These rows "
         "count retries and purchases, which the browsing requests do not include. So the row is "
-        "too small, and below 0 where there are many retries. Never asked for is the share of the "
+        "too small, and below 0 where there are many retries. Never sent is the share of the "
         "requests that no customer ever sent." + (" “–” means not published." if beside else ""),
     )
     for row in ("completed", "timed_out", "dropped", "not_generated", "never_asked_for"):

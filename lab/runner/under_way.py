@@ -89,7 +89,7 @@ def change(
     has_run = going is not None and going.run is not None
     if going is not None and going.run is not None and going.run.proxy_file.is_file():
         raise ExperimentError(
-            "A baseline proxy stands in the gateway's place: it keeps what it began with."
+            "A baseline proxy has taken the gateway's place: it keeps its settings."
         )
     appliance = Appliance(lab)
     try:
@@ -108,7 +108,7 @@ def change_load(lab: Settings, factor: float) -> str:
     """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None:
-        raise ExperimentError("No run is under way: nobody arrives.")
+        raise ExperimentError("No run is under way: no customers arrive.")
     if going.planned.rho is None:
         raise ExperimentError("This run is a closed loop: it has no arrivals to change.")
     runs = [run for _, run in going.beside] or [going.run]

@@ -41,7 +41,7 @@ assert request.attempt == 2  # the customer has tried once before
 ''',
     "arrival": '''
 class Polite(IgnoringPolicy):
-    """Lets nobody in who would be the fourth to wait."""
+    """Drops a request that would be the fourth to wait."""
 
     def __init__(self):
         self.line = Line(capacity=3)
@@ -78,7 +78,7 @@ assert policy.workers_free(1.5, 5) == [Dispatch(3)]  # only one was left
 ''',
     "completion": '''
 class OrphanCounter(IgnoringPolicy):
-    """Counts the answers that nobody received."""
+    """Counts the answers that came too late."""
 
     def __init__(self):
         self.line, self.ended, self.orphans = Line(capacity=100), 0, 0
@@ -106,7 +106,7 @@ assert (policy.ended, policy.orphans) == (2, 1)
 ''',
     "abandonment": '''
 class Attentive(IgnoringPolicy):
-    """Does not serve those who have hung up."""
+    """Removes the requests of customers who have left."""
 
     def __init__(self):
         self.line = Line(capacity=100)
@@ -155,7 +155,7 @@ assert policy.discipline is Discipline.LIFO
 ''',
     "timer_due": '''
 class SixSeconds(IgnoringPolicy):
-    """Nobody waits longer than six seconds in vain: then they are told to come back."""
+    """Rejects a request after six seconds of waiting, with a time to come back."""
 
     def __init__(self):
         self.line = Line(capacity=100)
@@ -183,30 +183,30 @@ assert policy.next_timer_s() is None
     "next_timer_s": '''
 from gateway.policies.base import IgnoringPolicy
 
-assert IgnoringPolicy().next_timer_s() is None  # who wants no timer writes nothing
+assert IgnoringPolicy().next_timer_s() is None  # a policy without timers does not write it
 ''',
     "adopt": '''
-house, newcomers = Line(capacity=100), Line(capacity=1)
+returning, newcomers = Line(capacity=100), Line(capacity=1)
 
 def adopt(time_s, requests):
-    for request in requests:  # all of them, also beyond the capacity: nobody is lost
-        (newcomers if request.session_is_new else house).append(request)
+    for request in requests:  # all of them, also beyond the capacity: none is lost
+        (newcomers if request.session_is_new else returning).append(request)
 
 adopt(5.0, [Request(id, Page.HOME, float(id), "s", session_is_new=True) for id in range(3)])
 assert len(newcomers) == 3 and newcomers.is_full
 ''',
     "waiting": '''
-house, newcomers = Line(capacity=100), Line(capacity=100)
-house.append(Request(1, Page.HOME, 0.0))
+returning, newcomers = Line(capacity=100), Line(capacity=100)
+returning.append(Request(1, Page.HOME, 0.0))
 newcomers.append(Request(2, Page.HOME, 0.5))
-house.append(Request(3, Page.HOME, 1.0))
-assert [request.id for request in oldest_first([house, newcomers])] == [1, 2, 3]
+returning.append(Request(3, Page.HOME, 1.0))
+assert [request.id for request in oldest_first([returning, newcomers])] == [1, 2, 3]
 ''',
     "snapshot": '''
 import json
 
 def snapshot():
-    return {"discipline": "FIFO", "queues": {"house": 4, "newcomers": 31}, "turned_away": 7}
+    return {"discipline": "FIFO", "queues": {"returning": 4, "newcomers": 31}, "turned_away": 7}
 
 assert json.loads(json.dumps(snapshot())) == snapshot()
 ''',

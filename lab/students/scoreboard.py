@@ -160,7 +160,7 @@ class Board:
             when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
             aside = folder / f"scores-{when}.json"
             (folder / SCORES).rename(aside)
-            say(f"{folder / 'scores.json'} {fault}: moved to {aside}, and the board begins anew.")
+            say(f"{folder / 'scores.json'} {fault}: moved to {aside}, and the board begins again.")
             return cls(alike(), ())
 
     @classmethod

@@ -18,7 +18,7 @@ def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(
-            f"NAME: {name!r} is none; allowed: 1 to 40 small letters, digits and hyphens, "
+            f"NAME: {name!r} is not a name; allowed: 1 to 40 small letters, digits and hyphens, "
             "beginning with a letter, e.g. quiet-door"
         )
     name, module = name.replace("_", "-"), name.replace("-", "_")

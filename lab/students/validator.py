@@ -182,7 +182,7 @@ class _UnderTest:
 
     def _switched(self) -> str:
         events = self._driven(mixed(11, _STEPS, self._fresh))
-        return f"nobody lost when policies are switched ({events} events)"
+        return f"no request lost when policies are switched ({events} events)"
 
     def _replay(self) -> str:
         told = self._simulated()
@@ -190,7 +190,7 @@ class _UnderTest:
         for place, (event, verdicts) in enumerate(zip(told, again, strict=True)):
             if event.verdicts != verdicts:
                 raise _FailedError(
-                    f"told the same a second time, event {place} ({event.name} at "
+                    f"with the same events a second time, event {place} ({event.name} at "
                     f"{event.time_s:.2f} s) got {list(verdicts)!r:.80} instead of "
                     f"{list(event.verdicts)!r:.80}; a fresh policy must not remember another "
                     "(keep nothing outside its object), and chance needs random.Random(seed)"
@@ -206,9 +206,9 @@ class _UnderTest:
         )
         if many.cpu_us > SLOW_US:
             raise _FailedError(
-                f"{told}; allowed: {SLOW_US:,.0f} µs of CPU; look for what goes through everybody "
-                "each time: sorted(), min(), list.remove(), `in` of a list; a Line, a dict or "
-                "heapq do without"
+                f"{told}; allowed: {SLOW_US:,.0f} µs of CPU; look for what goes through all "
+                "requests each time: sorted(), min(), list.remove(), `in` of a list; a Line, a "
+                "dict or heapq do without"
             )
         return told
 

@@ -141,7 +141,9 @@ class ApplianceStudy(LiveStudy[C]):
                 known = read_json(path) if path.is_file() else {}
                 write_json(path, {**known, part.spec.fingerprint: str(comparison.path)})
         if missing := result.missing(self.simulations):
-            console.print(f"{len(missing)} simulations of what is shown beside the live runs.")
+            console.print(
+                f"{len(missing)} simulations that the report shows next to the live runs."
+            )
             simulate_missing(result, missing, Options(simulate_case, processes=cpus_here()))
 
     def study(self, result: StudyResult, results: Results) -> Study:

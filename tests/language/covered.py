@@ -14,6 +14,8 @@ from tests.language.rules import LONGEST_MEAN, findings, mean_length
 
 FICTION = REPOSITORY / "shop" / "catalogue" / "shelves.py"
 """The words of the shop's books, which are no prose of the product."""
+REFERENCE = REPOSITORY / "lab" / "reference"
+"""The results that come with Doorbuster: recorded output."""
 READERS = {".md": of_markdown, ".py": of_python, ".html": of_template}
 CEILINGS_FILE = Path(__file__).parent / "ceilings.toml"
 CEILINGS: dict[str, int] = tomllib.loads(CEILINGS_FILE.read_text(encoding="utf-8"))
@@ -38,7 +40,14 @@ def files_below(root: str) -> list[Path]:
     """Return a file, or all files with texts below a folder."""
     path = REPOSITORY / root
     files = [path] if path.is_file() else sorted(path.rglob("*"))
-    return [file for file in files if file.suffix in READERS and file.is_file() and file != FICTION]
+    return [
+        file
+        for file in files
+        if file.suffix in READERS
+        and file.is_file()
+        and file != FICTION
+        and not file.is_relative_to(REFERENCE)
+    ]
 
 
 def passages_below(root: str) -> list[Passage]:

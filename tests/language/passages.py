@@ -114,7 +114,7 @@ def of_python(path: Path) -> Iterator[Passage]:
                 yield Passage(name, node.lineno, Form.DOCSTRING, paragraph)
         elif text.lstrip().startswith("<!doctype"):
             yield from _between_tags(name, node.lineno, text)
-        elif len(_SENTENCE.findall(text)) >= 2 and not _SQL.match(text):
+        elif len(_SENTENCE.findall(text)) >= 2 and not _is_code(text):
             words = " ".join(re.sub(r"`[^`]*`", CODE, text).split())
             yield Passage(name, node.lineno, Form.MESSAGE, words)
 
@@ -125,6 +125,22 @@ _SQL = re.compile(r"\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|CREATE|DO) ")
 """The beginning of a literal that is a statement for the database."""
 
 
+def _is_code(text: str) -> bool:
+    """Return whether a literal is SQL, a program of several lines, or nginx's configuration."""
+    if _SQL.match(text):
+        return True
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 3:
+        return False
+    if sum(line.endswith((";", "{", "}")) for line in lines) > len(lines) / 2:
+        return True
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
 def _literal(node: ast.Constant | ast.JoinedStr) -> str:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
@@ -133,8 +149,12 @@ def _literal(node: ast.Constant | ast.JoinedStr) -> str:
     )
 
 
+_AS_WRITTEN = "\b"
+"""Begins a list in a command's help, which is printed line by line."""
+
+
 def _paragraphs(docstring: str) -> Iterator[str]:
     for block in re.split(r"\n\s*\n", docstring):
         text = " ".join(re.sub(r"`[^`]*`", CODE, block).split())
-        if text and not text.startswith((">>>", "|", "- ", "* ")):
+        if text and not text.startswith((">>>", "|", "- ", "* ", _AS_WRITTEN)):
             yield text

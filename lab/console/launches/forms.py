@@ -107,7 +107,7 @@ class LaunchForm(forms.Form):
     at_once = forms.ChoiceField(
         choices=[
             ("", "one after the other"),
-            ("yes", "at the same time, each on a shop of its own (live, two to four)"),
+            ("yes", "at the same time, each on a separate shop (live, two to four)"),
         ],
         required=False,
         widget=forms.RadioSelect,

@@ -197,7 +197,7 @@ def reap() -> None:
             end(
                 launch,
                 State.INTERRUPTED,
-                "Whoever carried it out has died; what was measured until then is kept.",
+                "The process that ran it has died. The measurements until then are kept.",
             )
 
 

@@ -88,7 +88,9 @@ class RaceForm(forms.Form):
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live
             here = f"for {most} shops" if most else "for one shop only"
-            self.add_error("engine", f"This machine has processors {here} beside everything else.")
+            self.add_error(
+                "engine", f"This machine has processors {here} next to the other services."
+            )
 
     def clean_policies(self) -> list[str]:
         """Return the chosen policies if their number is allowed."""

@@ -137,11 +137,13 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
             or is_link
             or not all(map(is_name, path.parts))
         ):
-            raise SpecError(f"bundle: {entry.filename!r:.80} is no name in a result folder")
+            raise SpecError(
+                f"bundle: {entry.filename!r:.80} is not a valid name in a result folder"
+            )
         is_part = path.suffix in _SUFFIXES or _POLICY.fullmatch(entry.filename)
         if not entry.is_dir() and (len(path.parts) < 2 or not is_part):
             raise SpecError(
-                f"bundle: {entry.filename!r:.80} is no part of a result; allowed: files of "
+                f"bundle: {entry.filename!r:.80} does not belong to a result; allowed: files of "
                 f"one folder that end with {', '.join(sorted(_SUFFIXES))}"
             )
         if path.suffix == FILE_SUFFIX and entry.file_size > files.MOST_BYTES:

@@ -28,9 +28,9 @@ from lab.titles import title_of
 PLACE = FOLDER / "stories"
 MOST_KEPT = 500
 NOT_KNOWN = (
-    "A live run keeps what the gateway knew once in each utilisation interval, not at every "
-    "decision: who stood before this request, who was preferred to it and what the policy knew "
-    "at that very moment is not known any more. The same spec simulated shows every decision."
+    "A live run keeps a sample of the gateway once per utilisation interval, not at every "
+    "decision. So this page cannot show the requests before this one, those preferred to it, or "
+    "the policy's state at that moment. The same spec simulated shows every decision."
 )
 
 
@@ -74,7 +74,7 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
             "Run it again and look there."
         )
     if not trace.found:
-        raise ExperimentError("No policy was asked about this one: books' covers take no worker.")
+        raise ExperimentError("No policy decided about this request: books' covers take no worker.")
     spec = ComparisonResult(result.path).spec()
     abandonment = spec.abandonment_of(spec.choice(planned.policy))
     return {

@@ -35,7 +35,7 @@ def answer(trace: DecisionTrace) -> str:
     else:
         served = f"Held for {waited_s:.2f} s, then served"
     if trace.outcome == "orphaned":
-        return f"{served}; but its customer had left: an orphan request, work for nobody."
+        return f"{served}; but its customer had left: an orphan request, wasted work."
     if trace.outcome == "cancelled":
         return f"{served}, and stopped in the middle: its customer had left."
     return f"{served}."
@@ -84,10 +84,10 @@ def _waited_in_vain(trace: DecisionTrace) -> bool:
     return bool(trace.refused) and trace.refused_s != trace.arrived_s
 
 
-_QUEUES = {"all": "the one queue", "inside": "the line inside", "door": "the line at the door"}
+_QUEUES = {"all": "the one queue", "inside": "the queue inside", "door": "the admission queue"}
 _ENDS = {
     "answered": "The customer got the page.",
-    "orphaned": "The page was made in full, and nobody was there to get it.",
+    "orphaned": "The page was made in full, but its customer had left.",
     "failed": "There was no usable answer.",
     "cancelled": "It was stopped before it was done.",
 }

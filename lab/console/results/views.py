@@ -166,8 +166,8 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
     result = result_of(name)
     if result.reference:
         raise PermissionDenied(
-            f"{result.title} comes with Doorbuster: nobody deletes it. You may delete results that "
-            "this lab has made or imported."
+            f"{result.title} comes with Doorbuster and cannot be deleted. You may delete results "
+            "that this lab has made or imported."
         )
     if request.method == "POST":
         result.delete()

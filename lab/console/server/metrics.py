@@ -88,7 +88,7 @@ class LabMetrics(Collector):
         )
         unreconciled = GaugeMetricFamily(
             f"{_PREFIX}unreconciled_runs",
-            "Of those, runs whose counts (customers', gateway's, shop's) do not reconcile.",
+            "Runs of these whose counts (customers', gateway's, shop's) do not reconcile.",
             labels=_RUN[:1],
         )
         looked_into: dict[Path, bool] = {}

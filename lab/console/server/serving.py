@@ -63,8 +63,8 @@ def serve() -> None:
     """Serve until a signal arrives. Raises click's error in one line if that is impossible."""
     if LAB.lab_is_hidden:
         logger.warning(
-            "DOORBUSTER_HOST=%s: the console stays on %s, for without accounts anybody could "
-            "run and delete; fix: DOORBUSTER_LAB_ACCOUNTS=1, then accounts (docs/console.md, "
+            "DOORBUSTER_HOST=%s: the console stays on %s, because without accounts every visitor "
+            "could run and delete; fix: DOORBUSTER_LAB_ACCOUNTS=1, then accounts (docs/console.md, "
             "People)",
             LAB.host,
             LAB.lab_host,

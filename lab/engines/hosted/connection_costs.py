@@ -64,17 +64,17 @@ def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> Connect
     again = f"`{COMMAND} --key {key} --page-profile {profile} --time-scale {time_scale:g}`"
     if not path.is_file():
         raise ExperimentError(
-            f"What a connection costs with {key}, page profile {profile}, at time scale "
-            f"{time_scale:g} has not been measured; {again} measures it."
+            f"The costs of connections with {key}, page profile {profile}, at time scale "
+            f"{time_scale:g} have not been measured; {again} measures them."
         )
     try:
         costs = ConnectionCosts(**read_json(path))
     except TypeError as fault:
-        raise ExperimentError(f"{path}: {fault}; {again} measures anew.") from None
+        raise ExperimentError(f"{path}: {fault}; {again} measures again.") from None
     if costs.machine != fingerprint(lab):
         raise ExperimentError(
-            f"What a connection costs was measured at {costs.measured_at}, before this machine "
-            f"changed (CPUs, kernel, memory, Python or workers); {again} measures it again."
+            f"The costs of connections were measured at {costs.measured_at}, before this machine "
+            f"changed (CPUs, kernel, memory, Python or workers); {again} measures them again."
         )
     return costs
 

@@ -157,7 +157,7 @@ def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: b
         with _connected(application, context, session) as connection:
             if bool(connection.session_reused) is not resume:
                 raise ExperimentError(
-                    f"{application.name} did not make the {kind} connection asked of it; its "
+                    f"{application.name} did not make the {kind} connection; its "
                     "gateway's log may say why."
                 )
         made += 1
@@ -266,8 +266,8 @@ def counted(attempts_file: Path) -> SessionCounts:
             over[connections[max(0, index)][1]] += 1
     if over.total() < 0.99 * asked:
         raise ExperimentError(
-            f"Of {asked} requests {over.total()} were served; costs are measured where all are. "
-            "Is something else running on this machine?"
+            f"{over.total()} of {asked} requests were served; costs can be measured only if all "
+            "are. Is something else running on this machine?"
         )
     return SessionCounts(
         sessions=len(opened),

@@ -241,8 +241,8 @@ class Appliance:
 
         if not wait_until(is_idle, limit_s):
             raise ExperimentError(
-                f"The gateway is still busy after {limit_s:.0f} s; is someone else using the shop? "
-                f"See http://{self.gateway.address}/snapshot."
+                f"The gateway is still busy after {limit_s:.0f} s; does another client use the "
+                f"shop? See http://{self.gateway.address}/snapshot."
             )
 
     def counts(self) -> Json:

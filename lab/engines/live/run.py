@@ -193,9 +193,9 @@ class LiveRun:
         if part:
             self.folder.log(f"{part} started anew")
             raise ExperimentError(
-                f"The {part} died in mid-run and was started anew (`make logs ARGS={part}`): this "
-                "run counts for nothing. What it measured until then stays in its folder, the "
-                "runs before it are whole."
+                f"The {part} died in mid-run and was started again (`make logs ARGS={part}`): this "
+                "run does not count. Its folder keeps the measurements until then, and the runs "
+                "before it are whole."
             )
 
     def record(self) -> RunRecord:

@@ -244,8 +244,8 @@ class Shares(NamedTuple):
         if fmean(self.others) <= _QUIET_RATIO:
             return ""
         return (
-            f"The machine was busy: other processes had {self.words(self.others)}. What needs a "
-            "second CPU gains less then, and intervals are wide."
+            f"The machine was busy: other processes had {self.words(self.others)}. A second "
+            "thread gains less then, and intervals are wide."
         )
 
 

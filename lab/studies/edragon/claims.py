@@ -125,7 +125,7 @@ def _share(cases: Cases, server: str, low: float, high: float, required: str) ->
         return f"{found.text(1)} %", is_between(found, low, high)
 
     return Claim(
-        f"Fully overloaded, the {server} server's throughput of its own maximum (Fig. 4)",
+        f"Fully overloaded, the {server} server's throughput as a share of its maximum (Fig. 4)",
         required,
         list(share.cases()),
         check,

@@ -158,8 +158,8 @@ def check_costs(costs: ConnectionCosts) -> None:
     """Raise ExperimentError unless the costs were measured with the sessions of these runs."""
     if costs.interactions_mean != LIVE.interactions_mean:
         raise ExperimentError(
-            f"What a connection costs was measured with sessions of {costs.interactions_mean:g} "
-            f"pages; {profile_words()} measures it for those of this reproduction."
+            f"The costs of connections were measured with sessions of {costs.interactions_mean:g} "
+            f"pages; {profile_words()} measures them for the sessions of this reproduction."
         )
 
 
@@ -286,8 +286,8 @@ def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> st
     return (
         f"CTO {costs.cto_s:.3f}, CTN {costs.ctn_s:.3f}, session {costs.session_s:.2f} paper s of "
         f"CPU ({costs.key}, full handshake {100 * costs.handshake_ratio:.0f} % of a session, "
-        f"measured {costs.measured_at}); load generator and database take {100 * ratio:.0f} % of "
-        "that beside it, which is counted in."
+        f"measured {costs.measured_at}); load generator and database take another "
+        f"{100 * ratio:.0f} % of that, which the loads include."
     )
 
 

@@ -147,7 +147,7 @@ def _table_2(cases: Cases) -> list[Claim]:
                     Claim(
                         f"{day.capitalize()} day, intervals of {segment_s:g} s, mean {mean}: "
                         "stable aborts most wherever any strategy aborts (Table 2)",
-                        "stable first, or nobody aborted",
+                        "stable first, or no session aborted",
                         needs,
                         partial(_stable_most, needs),
                     )

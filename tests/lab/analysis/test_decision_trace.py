@@ -50,10 +50,10 @@ def test_who_has_waited_long_enough_is_not_refused_by_admission():
     [
         ("sq", "In the one queue 0 of 100 places were taken; the discipline was FIFO."),
         ("pass-through", "In the one queue 0 waited; the discipline was FIFO."),
-        ("waiting-room", "In the line inside 0 waited, in the line at the door 0 waited; "),
+        ("waiting-room", "In the queue inside 0 waited, in the admission queue 0 waited; "),
         (
             "door-lifo",
-            "In queue Br-1 0 waited, in the line at the door 0 of 50 places were taken; "
+            "In queue Br-1 0 waited, in the admission queue 0 of 50 places were taken; "
             "the discipline at the door was LIFO.",
         ),
     ],

@@ -28,8 +28,8 @@ def test_steps_that_carry_and_steps_within_their_intervals():
     assert hands.carries
     assert not any(step.carries or step.falls for step in (door, gone))
     assert words(steps_of(RISING)) == (
-        "Of the gain of 0.27 over 8Q-LIFO-Pri these carry it: few hands (70 %), later page first "
-        "(29 %). Within their intervals: fresh door, hang-ups removed. "
+        "The gain over 8Q-LIFO-Pri is 0.27. These rules carry it: few hands (70 %), later page "
+        "first (29 %). Within their intervals: fresh door, hang-ups removed. "
         "No step falls beyond its interval."
     )
 

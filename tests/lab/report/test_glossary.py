@@ -15,12 +15,12 @@ from runtime.settings import REPOSITORY
 CONSOLE = REPOSITORY / "lab/console"
 ORDINARY = {
     # words that mean what they say, on any web page
-    "account", "allowed", "at about, s", "at, s", "begins in about", "busy machine", "by", "check",
-    "choose", "ended", "expected value", "experiment", "given to", "how", "last login", "last login (utc)", "launches",
-    "launches running", "launches waiting", "limit", "made", "metric", "name",
-    "name in the setting", "quiet machine", "result", "role", "samples", "sent at, s", "signs in with", "takes about",
-    "value", "version, machine", "events", "when", "which came at, s", "why here", "you use now",
-    "yours",
+    "account", "allowed", "at about, s", "at, s", "begins in about", "busy machine", "by",
+    "check", "choose", "ended", "events", "expected value", "experiment", "given to", "how",
+    "last login", "last login (utc)", "launches", "launches running", "launches waiting", "limit",
+    "made", "metric", "name", "name in the setting", "quiet machine", "result", "role", "samples",
+    "sent at, s", "signs in with", "takes about", "value", "version, machine", "when",
+    "which came at, s", "why here", "you use now", "yours",
 }  # fmt: skip
 _HEADS = re.compile(r"<(th scope=\"col\"[^>]*|dt)>([^<{]+)</")
 SHEETS = (

@@ -77,10 +77,10 @@ def test_table_5_has_a_column_per_policy(folder):
     assert table.header == ("", "ρ = 1.4 SQ", "ρ = 1.4 8Q-LIFO-Pri")
     assert table.rows[0] == ("Completed", "29.9 | 100.0 ± 0.0", "57.5 | 100.0 ± 0.0")
     names = [row[0] for row in table.rows]
-    assert names[3:] == ["Not generated (left of 100)", "Never asked for"]
+    assert names[3:] == ["Not generated (left of 100)", "Never sent"]
     assert table.rows[3][1:] == ("22.8 | -37.5 ± 0.0", "16.8 | -37.5 ± 0.0")
     assert table.rows[4][1:] == ("– | 25.0 ± 0.0", "– | 25.0 ± 0.0")
-    assert "Never asked for is the share" in table.note
+    assert "Never sent is the share" in table.note
 
 
 def test_the_headline_pools_confirms_over_repetitions(folder):

@@ -132,7 +132,7 @@ def test_what_cannot_stand_beside_is_moved_aside_and_said(text, why, tmp_path):
     (aside,) = tmp_path.glob("scores-*.json")
     assert aside.read_text() == text
     assert said == [
-        f"{tmp_path / 'scores.json'} {why}: moved to {aside}, and the board begins anew."
+        f"{tmp_path / 'scores.json'} {why}: moved to {aside}, and the board begins again."
     ]
     Board.add(tmp_path, [row("good", 0.9)], pytest.fail)
     assert set(Board.of(tmp_path, pytest.fail).rows) == {("good", "somebody")}

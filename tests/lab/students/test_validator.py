@@ -183,7 +183,7 @@ def test_who_is_slow_with_many_waiting_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(validator, "SLOW_US", 0.0)
     check, words = failure(tmp_path, source())
     assert check == "time"
-    assert "look for what goes through everybody each time" in words
+    assert "look for what goes through all requests each time" in words
 
 
 def test_a_busy_machine_makes_no_policy_slow(tmp_path, monkeypatch):
