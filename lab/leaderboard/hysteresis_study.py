@@ -62,7 +62,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "the calm before the rush: the median of the same policy's repetitions, without "
                 f"the first {hysteresis.WARM_UP_S:g} s. All attempts that ended count, except "
                 "those turned away. An attempt whose customer left counts as infinite. "
-                "If customers left in the calm, too, the percentile is infinite: no time is normal.",
+                "If customers left in the calm, too, it is infinite and no time is normal.",
             ),
             (
                 "Recovered",
