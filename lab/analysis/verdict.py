@@ -4,6 +4,7 @@ The sentence says which policy did best and by how much. Compared runs met the s
 its certainty comes from the paired differences by seed (`lab.intervals.paired`).
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -152,3 +153,48 @@ def _lead(aim: _Aim, first: Cell, second: Cell) -> str:
 def _and(cells: Sequence[Cell]) -> str:
     *most, last = (cell.title for cell in cells)
     return f"{', '.join(most)} and {last}"
+
+
+_LOAD: Final = re.compile(r"At ρ = (?P<load>[^,]+), (?P<rest>.+)", re.DOTALL)
+_ONE: Final = re.compile(r"(?P<policy>.+?) (?:sold the most|did the most useful work): ")
+_ALIKE: Final = re.compile(
+    r"chance can explain the differences between (?P<unsure>.+?): "
+    r"|(?P<equal>.+?) (?:sold the same|did the same|sold nearly all)\b"
+)
+_NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
+_MOST_READ: Final = 1000
+"""The most characters of a sentence that are read: it may come from another machine."""
+_MOST_NAMES: Final = 40
+"""The most characters of several policies' names in a short form."""
+
+
+def short_form(sentences: Sequence[str]) -> str:
+    """Return the winner of each load for lists: `DOOR-LIFO`, or `ρ = 1: SQ; ρ = 2: DOOR-LIFO`.
+
+    Results keep the sentences of `verdict`, so they are what this function reads. It returns an
+    empty text for other sentences.
+    """
+    found = [(load, winner) for one in sentences for load, winner in [_short(one)] if winner]
+    if len({winner for _, winner in found}) == 1:
+        return found[0][1]
+    return "; ".join(f"ρ = {load}: {winner}" for load, winner in found)
+
+
+def _short(sentence: str) -> tuple[str, str]:
+    """Return load and winner of one sentence; the winner is empty if it names none."""
+    parts = _LOAD.match(sentence[:_MOST_READ])
+    if parts is None:
+        return "", ""
+    load, rest = parts["load"], parts["rest"]
+    if _NOBODY.match(rest):
+        return load, "none"
+    if found := _ONE.match(rest):
+        is_unsure = "share too few seeds" in rest
+        return load, found["policy"] + (" (may be chance)" if is_unsure else "")
+    if found := _ALIKE.match(rest):
+        return load, f"{_few(found['unsure'] or found['equal'])} (alike)"
+    return load, ""
+
+
+def _few(policies: str) -> str:
+    return policies if len(policies) <= _MOST_NAMES else "several"

@@ -75,6 +75,13 @@ class Launch(models.Model):
     def has_ended(self) -> bool:
         return self.state in ENDED
 
+    @property
+    def took_s(self) -> float | None:
+        """Real seconds from its begin to its end; None if it has not begun or not ended."""
+        if self.began_at is None or self.ended_at is None:
+            return None
+        return (self.ended_at - self.began_at).total_seconds()
+
 
 MOST_NOTE_CHARACTERS = 10_000
 

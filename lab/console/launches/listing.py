@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from common import log_tail
 from lab.console.launches import queue, workers
 from lab.console.models import ENDED, Launch, State
+from lab.console.results import result_list
 from lab.console.site import permissions
 
 MOST_ENDED = 30
@@ -22,6 +23,7 @@ def queue_lists() -> dict[str, object]:
     running = [one for one in running if one.pk not in moved_on]
     moved_on |= {one.pk for one in running}
     queued = [(one, starts_in_s) for one, starts_in_s in queued if one.pk not in moved_on]
+    results = result_list.existing(one.result for one in ended if one.result)
     used = {engine: queue.used_s(engine) for engine in ("live", "simulated")}
     return {
         "running": [(one, queue.elapsed_s(one), queue.left_s(one)) for one in running],
@@ -29,7 +31,7 @@ def queue_lists() -> dict[str, object]:
             (number, one, starts_in_s, used[one.engine].get(one.by))
             for number, (one, starts_in_s) in enumerate(queued, start=1)
         ],
-        "ended": ended,
+        "ended": [(one, results.get(one.result)) for one in ended],
         "quick_s": queue.QUICK_S,
     }
 
@@ -44,6 +46,7 @@ def launch_details(request: HttpRequest, launch: Launch) -> dict[str, object]:
     log = workers.folder_of(launch) / "output.log"
     return {
         "launch": launch,
+        "result": result_list.entry_of(launch.result) if launch.result else None,
         "elapsed_s": queue.elapsed_s(launch),
         "left_s": queue.left_s(launch),
         "may_cancel": permissions.owns(request, launch),

@@ -11,6 +11,7 @@ urlpatterns = [
     path("launches/table", views.table, name="queue-table"),
     path("launches/<str:pk>/", views.one, name="launch-page"),
     path("launches/<str:pk>/state", views.state, name="launch-state"),
+    path("launches/<str:pk>/result", views.result, name="launch-result"),
     path("launches/<str:pk>/cancel", views.cancel, name="launch-cancel"),
     path("launches/<str:pk>/first", views.first, name="launch-first"),
 ]

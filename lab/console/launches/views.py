@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from lab.console.launches import queue as launch_queue
@@ -12,6 +13,7 @@ from lab.console.launches.submission import launch_of_spec, submit
 from lab.console.models import Launch
 from lab.console.results.differences import differences
 from lab.console.results.download_views import result_of
+from lab.console.results.result_list import entry_of
 from lab.console.site import permissions
 from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
@@ -21,6 +23,8 @@ from lab.results.comparison import ComparisonResult
 
 OVER = 286
 """The status with which htmx stops polling."""
+LEADS_AFTER_S = 4
+"""Real seconds from the end of a launch until its open page goes to the result."""
 
 
 @students
@@ -92,9 +96,20 @@ def state(request: HttpRequest, pk: str) -> HttpResponse:
     return render(
         request,
         "console/launch_state.html",
-        launch_details(request, launch) | {"renewed": True},
+        launch_details(request, launch) | {"renewed": True, "leads_after_s": LEADS_AFTER_S},
         status=OVER if launch.has_ended else 200,
     )
+
+
+@readers
+@require_GET
+def result(request: HttpRequest, pk: str) -> HttpResponse:
+    """Make an open page of a launch go to its result; browsers without scripts never ask."""
+    launch = get_object_or_404(Launch, pk=pk)
+    found = entry_of(launch.result)
+    if found is None:
+        raise Http404
+    return HttpResponse(headers={"HX-Redirect": reverse("result", args=[found.name])})
 
 
 @launch_owners

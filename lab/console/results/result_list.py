@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lab.analysis.verdict import short_form
 from lab.console.results.file_names import is_name
 from lab.console.site.settings import LAB
 from lab.errors import ExperimentError
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 MOST_TEXT_BYTES = 4 * 2**20
 """The most bytes of a text on a page: tables.md, a table as CSV, a spec."""
-_SUMMARISED = ("spec.toml", BOARD_FILE, *result_forms.FILES)
+_SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *result_forms.FILES)
 """Files that a summary depends on."""
 
 
@@ -54,6 +55,8 @@ class Summary:
     """Why one of its files cannot be read; empty if all can."""
     imported: Imported | None
     reference: Reference | None
+    winner: str
+    """The short form of its verdict; empty if it has none."""
 
 
 _summaries: dict[Path, tuple[object, Summary]] = {}
@@ -130,19 +133,22 @@ def _summarised(path: Path) -> Summary:
                 *marks,
                 *_dates(path, made_for_all),
             )
-        ).casefold(),
+        )
+        .casefold()
+        .replace(",", " "),
         spec=spec,
         plan=plan,
         damage="; ".join(faults)[:1000],
         imported=imported,
         reference=made_for_all,
+        winner=short_form(ResultEntry(path).verdict()),
     )
 
 
 def _dates(path: Path, reference: Reference | None) -> list[str]:
     """Return the begin of a result, as pages write it and as people search for it."""
     at = reference.at if reference else began_at_of(path.name)
-    return [] if at is None else [f"{at.day} {at:%b %Y}, {at:%H:%M}", f"{at:%Y-%m-%d}"]
+    return [] if at is None else [f"{at:%a} {at.day} {at:%d %b %B %Y %Y-%m-%d %H:%M:%S %H:%M}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +300,11 @@ class ResultEntry:
         """Return the conclusion, a sentence for each load; empty if there is none."""
         return self._marked("> ")
 
+    @property
+    def winner(self) -> str:
+        """The short form of the verdict for lists; empty if there is none."""
+        return self.summary.winner
+
     def lines(self) -> list[str]:
         """Return the warnings and checks that a reader must know to trust the tables."""
         return self._marked("- ")
@@ -423,6 +434,13 @@ def entry_of(name: str) -> ResultEntry | None:
     return one if found or _is_result(one.path) else None
 
 
+def existing(names: Iterable[str]) -> dict[str, ResultEntry]:
+    """Return the results of these valid names that still exist."""
+    known = {one.name: one for one in references()}
+    found = [known.get(name) or ResultEntry(LAB.results_dir / name) for name in names]
+    return {one.name: one for one in found if one.reference or _is_result(one.path)}
+
+
 def _found() -> Iterator[ResultEntry]:
     if LAB.results_dir.is_dir():
         for path in LAB.results_dir.iterdir():
@@ -435,8 +453,11 @@ def _is_result(path: Path) -> bool:
 
 
 def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[ResultEntry]:
-    """Return results with all of `words` in title, name or policies; `engine` may be empty."""
-    wanted = words.casefold().split()
+    """Return results with all of `words` in title, name, policies or date.
+
+    `engine` may be empty.
+    """
+    wanted = words.casefold().replace(",", " ").split()
     return [
         one
         for one in results

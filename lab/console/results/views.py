@@ -10,7 +10,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.console.models import MOST_NOTE_CHARACTERS, Note
-from lab.console.results import curve_cache, differences, imports, logs, notes, result_list
+from lab.console.results import (
+    curve_cache,
+    differences,
+    imports,
+    logs,
+    notes,
+    origins,
+    result_list,
+)
 from lab.console.results.curve_views import sources
 from lab.console.results.download_views import result_of
 from lab.console.results.owners import may_delete, result_owners
@@ -41,7 +49,8 @@ def all_results(request: HttpRequest) -> HttpResponse:
         "console/result_list.html",
         {
             "page": page,
-            "references": references,
+            "rows": origins.listed(list(page.object_list)),
+            "references": origins.listed(references),
             "words": words,
             "engine": engine,
             "engines": ENGINES,

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from lab.analysis.verdict import verdict
+from lab.analysis.verdict import short_form, verdict
 from lab.spec.experiment import Spec, changed
 from tests.lab.leaderboard.made_up import cell, outcomes
 
@@ -99,6 +99,39 @@ def test_every_load_has_a_sentence():
     """Loads follow each other in the order of the spec."""
     cells = [sold(policy, rho, 40, 41) for rho in (1.4, 2.0) for policy in ("sq", "8q-af")]
     assert [one.split(",")[0] for one in verdict(Spec(), cells)] == ["At ρ = 1.4", "At ρ = 2"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "winner"),
+    [
+        ([sold("sq", 2.0, 4, 5, 3), sold("door-lifo", 2.0, 48, 50, 47)], "DOOR-LIFO"),
+        ([sold("sq", 2.0, 4), sold("door-lifo", 2.0, 48)], "DOOR-LIFO (may be chance)"),
+        ([sold("sq", 1.0, 80, 90, 70), sold("8q-af", 1.0, 81, 88, 73)], "8Q-AF and SQ (alike)"),
+        ([sold("sq", 1.0, 80, 90), sold("8q-af", 1.0, 90, 80)], "SQ and 8Q-AF (alike)"),
+        ([sold("sq", 2.0, 0, 0), sold("8q-af", 2.0, 0, 0)], "none"),
+        (
+            [
+                *(sold("sq", rho, 80, 80, 80) for rho in (1.0, 2.0)),
+                sold("8q-af", 1.0, 90, 91, 89),
+                sold("8q-af", 2.0, 10, 11, 12),
+            ],
+            "ρ = 1: 8Q-AF; ρ = 2: SQ",
+        ),
+        (
+            [sold(policy, 1.0, 80, 90) for policy in ("sq", "8q-af", "8q-lifo-pri", "door-lifo")],
+            "SQ, 8Q-AF, 8Q-LIFO-Pri and DOOR-LIFO (alike)",
+        ),
+        ([sold("sq", 2.0, 4, 5)], ""),
+    ],
+)
+def test_lists_show_who_won(cells, winner):
+    """The short form names the winner, once if every load has the same one."""
+    assert short_form(verdict(Spec(), cells)) == winner
+
+
+def test_sentences_of_another_form_name_no_winner():
+    """A result from elsewhere may have any text in their place."""
+    assert short_form(["At ρ = 2, " + "a" * 5000, "Nothing"]) == ""
 
 
 def useful(policy, *useful_rps):

@@ -17,10 +17,10 @@ ORDINARY = {
     # words that mean what they say, on any web page
     "account", "allowed", "at about, s", "at, s", "begins in about", "busy machine", "by",
     "check", "choose", "ended", "events", "expected value", "experiment", "given to", "how",
-    "last login", "last login (utc)", "launches", "launches running", "launches waiting", "limit",
-    "made", "metric", "name", "name in the setting", "quiet machine", "result", "role", "samples",
-    "sent at, s", "signs in with", "takes about", "value", "version, machine", "when",
-    "which came at, s", "why here", "you use now", "yours",
+    "last login", "last login (utc)", "launches", "launches running", "launches waiting",
+    "limit", "made", "metric", "name", "name in the setting", "quiet machine", "result", "role",
+    "samples", "sent at, s", "signs in with", "takes about", "took", "value",
+    "version, machine", "when", "which came at, s", "why here", "you use now", "yours",
 }  # fmt: skip
 _HEADS = re.compile(r"<(th scope=\"col\"[^>]*|dt)>([^<{]+)</")
 SHEETS = (

@@ -8,8 +8,10 @@ from django import template
 from markupsafe import Markup
 
 from lab import durations
+from lab.console.site import spec_words
 from lab.report.drawing.palette import colour_of
 from lab.report.drawing.table import Table
+from lab.spec.experiment import Spec
 from lab.titles import title_of
 
 register = template.Library()
@@ -79,3 +81,11 @@ def parameter(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{page} {number:g}" for page, number in value.items())
     return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+@register.filter
+def launched(spec: Spec | str | None) -> spec_words.SpecWords | None:
+    """Return what a spec launches (`spec_words`); None without a spec."""
+    if not spec:
+        return None
+    return spec_words.of_text(spec) if isinstance(spec, str) else spec_words.of(spec)

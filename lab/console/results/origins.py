@@ -1,0 +1,37 @@
+"""Origins of the results in a list: how long each took, and the person who made it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.console.models import Launch
+from lab.console.results.result_list import ResultEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One row of the result list."""
+
+    result: ResultEntry
+    took_s: float | None
+    """Real seconds of its last launch; None for results of a terminal and imported ones."""
+    by: str
+    """The person who launched or imported it; empty if unknown."""
+
+
+def listed(results: Sequence[ResultEntry]) -> list[Listed]:
+    """Return these results with their origins."""
+    launches = {
+        one.result: one
+        for one in Launch.objects.filter(result__in=[one.name for one in results])
+        .only("result", "by", "began_at", "ended_at")
+        .order_by("asked_at")
+    }
+    return [_listed(one, launches.get(one.name)) for one in results]
+
+
+def _listed(result: ResultEntry, launch: Launch | None) -> Listed:
+    if result.reference:
+        return Listed(result, result.reference.took_real_s or None, "Doorbuster")
+    if result.imported:
+        return Listed(result, None, result.imported.by)
+    return Listed(result, launch.took_s if launch else None, launch.by if launch else "")
