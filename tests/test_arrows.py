@@ -40,6 +40,7 @@ FLOORS = (
     ("engines",),
     ("results",),
     ("analysis",),
+    ("bundle",),
     ("lessons",),
     ("playground",),
     ("database",),

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from loadgen.workload.sessions import (
     CONFIRM_PAGE,
@@ -91,6 +91,25 @@ class CapacityBound:
             return able / asked
         return optimum(self.model.chain, able / asked, self.cost_s).confirm_ratio
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the bound as numbers, for programs without this module.
+
+        `confirm_ratio` at each `room` are the corners of `reachable_ratio`: straight lines connect
+        them, and from a room of 1 on it is 1. The room is `work_per_s` times the working time, over
+        the sum of `cost_s` of all planned requests times `slower_ratio`.
+        """
+        corners = [(0.0, 0.0), (1.0, 1.0)]
+        if self.model.lengths is None:
+            hull = _hull_of(self.model.chain, self.cost_s)
+            corners = [(corner.time, corner.confirms) for corner in hull]
+        return {
+            "room": [room for room, _ in corners],
+            "confirm_ratio": [confirms for _, confirms in corners],
+            "work_per_s": self.capacity_rps * self.model.mean_execution_s(self.cost_s),
+            "cost_s": {page: self.cost_s[page] for page in PAGES},
+            "slower_ratio": self.slower_ratio,
+        }
+
 
 def optimum(
     chain: Chain, room: float, execution_s: Mapping[str, float] = MEAN_EXECUTION_S
@@ -100,10 +119,7 @@ def optimum(
     `room`: the server time available, divided by the time for serving all planned requests. It is 1
     / ρ in an overload that lasts. `execution_s`: page → server time, in any unit.
     """
-    hull = _hull(
-        tuple((page, tuple(chain.row(page).items())) for page in PAGES),
-        tuple(execution_s[page] for page in PAGES),
-    )
+    hull = _hull_of(chain, execution_s)
     last = hull[-1]
     if last.time <= room:
         return _mixed(last, last, 1.0, 0.0)
@@ -132,6 +148,13 @@ def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimu
             if came > 0
         },
         worth_per_time=worth,
+    )
+
+
+def _hull_of(chain: Chain, execution_s: Mapping[str, float]) -> tuple[_Corner, ...]:
+    return _hull(
+        tuple((page, tuple(chain.row(page).items())) for page in PAGES),
+        tuple(execution_s[page] for page in PAGES),
     )
 
 

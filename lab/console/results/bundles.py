@@ -17,6 +17,7 @@ from gateway.policies import FILE_SUFFIX
 from gateway.students import files
 from lab.analysis import logs
 from lab.analysis.logs import TooManyRowsError
+from lab.bundle import extras
 from lab.console.results.file_names import is_name
 from lab.errors import ExperimentError, SpecError
 from lab.files import forms as result_forms
@@ -27,6 +28,8 @@ from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
 """A file that only bundles have: the console has notes in its database (`notes`)."""
+_NOT_COPIED = {IMPORTED, NOTES_FILE, *extras.NAMES}
+_NOT_UNPACKED = {IMPORTED, *extras.NAMES}
 MOST_TEXT_BYTES = 16 * 2**20
 """The most bytes of one report, picture or log in a bundle."""
 MOST_EVENTS = 50_000
@@ -61,17 +64,21 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
     Raises TooLargeError if its files have more than `most_bytes`: no console would import it. Files
     that are still being written are omitted. So are files without a suffix: they control a run in
-    progress (`load-factor`), and stay after a kill.
+    progress (`load-factor`), and stay after a kill. The files that only bundles have are added
+    (`lab.bundle.extras`).
     """
-    paths = list(files_of(folder))
-    size_bytes = sum(path.stat().st_size for path in paths) + len(notes)
+    paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
+    sizes = {name: path.stat().st_size for name, path in paths.items()}
+    written = {NOTES_FILE: notes} if notes else {}
+    written |= extras.of(folder, sizes | {name: len(text) for name, text in written.items()})
+    size_bytes = sum(sizes.values()) + sum(map(len, written.values()))
     if size_bytes > most_bytes:
         raise TooLargeError(size_bytes)
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as bundle:
-        for path in paths:
-            bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
-        if notes:
-            bundle.writestr(f"{folder.name}/{NOTES_FILE}", notes)
+        for name, path in paths.items():
+            bundle.write(path, f"{folder.name}/{name}")
+        for name, text in written.items():
+            bundle.writestr(f"{folder.name}/{name}", text)
 
 
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,8 +120,9 @@ class _OverError(Exception):
 def files_of(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         is_being_written = path.name.startswith(".") or not path.suffix
-        # This console's facts: the origin of the result, and the notes in its database.
-        is_mark = path in (folder / IMPORTED, folder / NOTES_FILE)
+        # This console's facts: the origin of the result, and the notes in its database. Bundles
+        # have their extras from the release that packs them.
+        is_mark = path.parent == folder and path.name in _NOT_COPIED
         if path.is_file() and not path.is_symlink() and not is_being_written and not is_mark:
             yield path
 
@@ -140,7 +148,11 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
             raise SpecError(
                 f"bundle: {entry.filename!r:.80} is not a valid name in a result folder"
             )
-        is_part = path.suffix in _SUFFIXES or _POLICY.fullmatch(entry.filename)
+        is_part = (
+            path.suffix in _SUFFIXES
+            or path.parts[1:] == (extras.NOTEBOOK,)
+            or _POLICY.fullmatch(entry.filename)
+        )
         if not entry.is_dir() and (len(path.parts) < 2 or not is_part):
             raise SpecError(
                 f"bundle: {entry.filename!r:.80} does not belong to a result; allowed: files of "
@@ -170,8 +182,8 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
         if entry.is_dir():
             target.mkdir(parents=True, exist_ok=True)
             continue
-        if target.name == IMPORTED and target.parent.parent == place:
-            continue  # the mark of another console; this one writes a new mark
+        if target.name in _NOT_UNPACKED and target.parent.parent == place:
+            continue  # this console writes a new mark, and new extras into the next bundle
         target.parent.mkdir(parents=True, exist_ok=True)
         with bundle.open(entry) as source, target.open("xb") as copy:
             while block := source.read(1 << 20):  # the directory may state a false size

@@ -8,15 +8,19 @@ import resource
 import stat
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from gateway.students.files import MOST_BYTES
+from lab.bundle import extras
 from lab.console.results import bundles, imports
 from lab.console.site import allowances
 from lab.errors import SpecError
 from lab.files.forms import MOST_NOTES
+from lab.results import reference as references
 from lab.results.result import IMPORTED
+from tests.lab.console.bundling import bundle_of
 from tests.lab.console.conftest import SPEC
 from tests.results_in_postgres import connected
 
@@ -45,6 +49,9 @@ def test_a_bundle_brings_back_every_file(console, result):
     page = console.get(f"/results/{result}/page.html").text
     assert "Look at &lt;b&gt;this&lt;/b&gt;." in page
     bundle = console.get(f"/results/{result}/bundle.zip").content
+    with zipfile.ZipFile(io.BytesIO(bundle)) as packed:
+        names = {name.partition("/")[2] for name in packed.namelist()}
+    assert names == {*before, bundles.NOTES_FILE, *extras.NAMES}
     assert "here already" in console.upload("bundle", "/results/import", "a.zip", bundle).text
     asked = console.get(f"/results/{result}/delete").text
     assert "You cannot undo this" in asked
@@ -237,6 +244,28 @@ def test_a_disk_that_takes_no_more_is_said_and_nothing_is_left(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bundle_without_a_notebook_is_imported(tmp_path):
+    """Bundles of earlier releases come back as before."""
+    source = references.FOLDER / "reference-race"
+    content = io.BytesIO(bundle_of(source, "20260101T000000Z-old"))
+    found = imports.bring(content, tmp_path, by="", key="old", allowance=allowances.TEACHER)
+    expected = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    kept = {path.relative_to(found) for path in found.rglob("*") if path.is_file()}
+    assert kept == {*expected, Path(IMPORTED)}
+
+
+def test_the_notebook_of_a_bundle_is_not_kept(tmp_path):
+    """A foreign notebook is a program: the next export makes its own."""
+    source = references.FOLDER / "reference-race"
+    extra = {"analysis.ipynb": "rm -rf /", "ro-crate-metadata.json": "[", "bound.json": "x"}
+    content = io.BytesIO(bundle_of(source, "20260101T000000Z-new", extra))
+    found = imports.bring(content, tmp_path, by="", key="new", allowance=allowances.TEACHER)
+    assert not any((found / name).exists() for name in extra)
+    elsewhere = io.BytesIO(bundle_of(source, "20260101T000000Z-x", {"runs/a.ipynb": "{}"}))
+    with pytest.raises(SpecError, match=r"does not belong to a result"):
+        imports.bring(elsewhere, tmp_path, by="", key="x", allowance=allowances.TEACHER)
 
 
 @pytest.mark.parametrize("file", ["../../spec.toml", "%2e%2e/x", ".hidden", "runs", "nothing.json"])

@@ -1,0 +1,89 @@
+"""The files that only bundles have. They are made when a bundle is packed, and no result keeps
+them."""
+
+import json
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from lab.analysis.cells import bound_of
+from lab.bundle import research_crate
+from lab.bundle.notebook import TEMPLATE, Kind, notebook
+from lab.errors import ExperimentError
+from lab.files.documents import read_json
+from lab.files.run_summary import RunSummary
+from lab.results.comparison import ComparisonResult
+from lab.results.result import made_at
+from lab.spec.experiment import Spec
+
+NOTEBOOK = TEMPLATE.name
+_SCHEMAS: Mapping[str, type[BaseModel]] = {
+    "spec.schema.json": Spec,
+    "run-summary.schema.json": RunSummary,
+}
+_BOUND = "bound.json"
+NAMES = frozenset({NOTEBOOK, research_crate.METADATA_FILE, _BOUND, *_SCHEMAS})
+"""The names of these files in the folder of the result."""
+
+
+def schemas() -> dict[str, bytes]:
+    """Return file name → JSON schema: the form of specs and the form of run.json."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {name: _json(dialect | form.model_json_schema()) for name, form in _SCHEMAS.items()}
+
+
+def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
+    """Return name → content of the files that a bundle of `folder` has in addition.
+
+    `sizes`: path → bytes of each file that the bundle has otherwise. Damaged files of the result
+    are left out of the description, because a bundle brings a damaged result elsewhere, too.
+    """
+    is_comparison = (folder / "plan.json").is_file()
+    kind: Kind = "comparison" if is_comparison else "reproduction"
+    title = folder.name
+    runs: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+    try:
+        if is_comparison:
+            result = ComparisonResult(folder)
+            spec, plan = result.spec(), result.plan()
+            title = spec.title
+            runs = {
+                f"runs/{planned.folder}": planned.title(len(plan))
+                for planned in plan
+                if result.run(planned).is_whole
+            }
+            if (bound := bound_of(result, spec)) is not None:
+                files[_BOUND] = _json(bound.as_json())
+        else:
+            title = read_json(folder / "reproduction.json").get("title") or title
+    except ExperimentError:
+        pass
+    files |= {NOTEBOOK: notebook(kind, title), **schemas()}
+    about = research_crate.Described(
+        title=title,
+        date=made_at(folder).date().isoformat(),
+        commit=_commit(folder),
+        release=metadata.version("doorbuster"),
+        files=dict(sizes) | {name: len(content) for name, content in files.items()},
+        runs=runs,
+    )
+    return {**files, research_crate.METADATA_FILE: research_crate.metadata(about)}
+
+
+def _commit(folder: Path) -> str:
+    """Return the commit that made the result; empty if its files do not have it."""
+    try:
+        if (folder / "versions.json").is_file():
+            return str(read_json(folder / "versions.json").get("doorbuster", ""))
+        versions = read_json(folder / "reproduction.json").get("versions") or {}
+        return str(versions.get("doorbuster", ""))
+    except ExperimentError:
+        return ""
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()

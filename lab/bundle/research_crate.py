@@ -1,0 +1,200 @@
+"""The description of a bundle as RO-Crate metadata (version 1.1): JSON-LD for archives.
+
+https://www.researchobject.org/ro-crate/specification/1.1/
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+METADATA_FILE = "ro-crate-metadata.json"
+_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
+_LICENCE = "https://www.apache.org/licenses/LICENSE-2.0"
+MOST_DESCRIBED = 5_000
+"""The most files with an entry each. In a larger result only the folders of runs have entries."""
+
+_FORMATS = {
+    ".conf": "text/plain",
+    ".csv": "text/csv",
+    ".cfg": "text/plain",
+    ".html": "text/html",
+    ".ipynb": "application/x-ipynb+json",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".log": "text/plain",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+    ".png": "image/png",
+    ".py": "text/x-python",
+    ".svg": "image/svg+xml",
+    ".toml": "application/toml",
+}
+_DESCRIPTIONS = {
+    "analysis.ipynb": "A notebook that reads this result with pandas and draws it.",
+    "attempts.parquet": "Each attempt of a customer to get a page: when, how long, and how it "
+    "ended. Times are paper seconds.",
+    "bound.json": "The capacity bound as a curve: the most sales any policy could make without "
+    "knowing who will buy.",
+    "capacity.json": "The capacity of the shop that the offered loads refer to.",
+    "claims.json": "The claims of the paper, and whether they hold here.",
+    "curves.json": "The curves of the result: response times and metrics with 95 % intervals.",
+    "events.jsonl": "The events of the run, one on each line: start, changes in between, end.",
+    "exhibits.json": "The figures and tables of the report as numbers.",
+    "haproxy.cfg": "The configuration of HAProxy, which ran instead of the gateway.",
+    "leaderboard.json": "The ranks of the policies.",
+    "loadgen.log": "The output of the load generator.",
+    "machine.json": "The machine that ran the experiment.",
+    "nginx.conf": "The configuration of nginx, which ran instead of the gateway.",
+    "notes.json": "Notes that people wrote on the result.",
+    "plan.json": "The runs of the comparison in their order: policy, offered load, seed.",
+    "reference.json": "How this result, which Doorbuster includes, was made.",
+    "report.html": "The report as one page.",
+    "reproduction.json": "The paper, the options, the versions and the machine of a reproduction.",
+    "run-summary.schema.json": "The JSON schema of run.json.",
+    "run.json": "The outcome of the run: counts of client, gateway and shop, and whether they "
+    "agree.",
+    "samples.parquet": "Queues, CPU and counters of gateway and shop, a row for each utilisation "
+    "interval.",
+    "scores.json": "The places of the policies on the scoreboard.",
+    "spec.schema.json": "The JSON schema of spec.toml.",
+    "spec.toml": "The spec: everything that defines the experiment.",
+    "tables.json": "The tables of the result as numbers and text.",
+    "tables.md": "The tables of the result to read.",
+    "time.json": "The predicted and the actual time of the experiment.",
+    "versions.json": "The versions of Doorbuster and of its libraries.",
+}
+"""File name → its description. `_described` has those that depend on the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The facts of a bundle that its description needs."""
+
+    title: str
+    date: str
+    """The day on which the experiment began, ISO 8601."""
+    commit: str
+    """The version of the code that made the result; empty if it is unknown."""
+    release: str
+    """The version of Doorbuster that packed the bundle."""
+    files: Mapping[str, int]
+    """Path in the result → size in bytes, without the description itself."""
+    runs: Mapping[str, str]
+    """Path of a run's folder → its title."""
+
+
+def metadata(about: Described) -> bytes:
+    """Return the content of METADATA_FILE."""
+    shown = about.files
+    if len(shown) > MOST_DESCRIBED:
+        shown = {
+            path: size for path, size in shown.items() if PurePosixPath(path).parts[0] != "runs"
+        }
+    parts: dict[str, list[str]] = {folder: [] for folder in about.runs}
+    outer = [f"{folder}/" for folder in parts]
+    for path in shown:
+        parts.get("/".join(path.split("/")[:2]), outer).append(path)
+    graph = [
+        {
+            "@id": METADATA_FILE,
+            "@type": "CreativeWork",
+            "about": {"@id": "./"},
+            "conformsTo": {"@id": _SPECIFICATION},
+        },
+        {
+            "@id": "./",
+            "@type": "Dataset",
+            "name": about.title,
+            "description": "A result of Doorbuster, an e-commerce overload-control testbed: its "
+            "spec, the logs of its runs, and its tables and figures. Times are paper seconds.",
+            "datePublished": about.date,
+            "license": {"@id": _LICENCE},
+            "hasPart": _links(outer),
+            "mentions": {"@id": "#experiment"},
+        },
+        {
+            "@id": _LICENCE,
+            "@type": "CreativeWork",
+            "name": "Apache License 2.0",
+            "description": "The licence of Doorbuster and of the results that it includes. To "
+            "publish your result under another licence, change it here.",
+        },
+        {
+            "@id": "#doorbuster",
+            "@type": "SoftwareApplication",
+            "name": "Doorbuster",
+            "description": "An e-commerce overload-control testbed: a shop, a gateway with "
+            "overload policies, and impatient customers, live and simulated.",
+            "softwareVersion": about.commit or "unknown",
+            "license": {"@id": _LICENCE},
+        },
+        {
+            "@id": "#packer",
+            "@type": "SoftwareApplication",
+            "name": "Doorbuster (the release that packed this bundle)",
+            "softwareVersion": about.release,
+            "license": {"@id": _LICENCE},
+        },
+        {
+            "@id": "#experiment",
+            "@type": "CreateAction",
+            "name": f"Experiment: {about.title}",
+            "startTime": about.date,
+            "instrument": {"@id": "#doorbuster"},
+            "result": {"@id": "./"},
+        },
+        *(_folder(folder, about.runs[folder], paths) for folder, paths in parts.items()),
+        *(_file(path, size) for path, size in shown.items()),
+    ]
+    content = {"@context": f"{_SPECIFICATION}/context", "@graph": graph}
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _links(paths: Sequence[str]) -> list[dict[str, str]]:
+    return [{"@id": quote(path)} for path in paths]
+
+
+def _folder(folder: str, title: str, paths: Sequence[str]) -> dict[str, Any]:
+    return {
+        "@id": quote(f"{folder}/"),
+        "@type": "Dataset",
+        "name": title,
+        "description": "One run: one policy, one offered load, one seed.",
+        **({"hasPart": _links(paths)} if paths else {}),
+    }
+
+
+def _file(path: str, size_bytes: int) -> dict[str, Any]:
+    place = PurePosixPath(path)
+    return {
+        "@id": quote(path),
+        "@type": "File",
+        "name": place.name,
+        "description": _described(place),
+        "encodingFormat": _FORMATS.get(place.suffix, "application/octet-stream"),
+        "contentSize": str(size_bytes),
+    }
+
+
+def _described(path: PurePosixPath) -> str:
+    if path.name in _DESCRIPTIONS:
+        return _DESCRIPTIONS[path.name]
+    match path.parts[0], path.suffix:
+        case "policies", ".py":
+            return "A copy of a policy that ran in the experiment."
+        case "figures", ".csv":
+            return "The numbers of a figure."
+        case "figures", _:
+            return "A figure of the result."
+        case "tables", _:
+            return "A table of the report."
+        case "simulations", _:
+            return "The metrics of one case and seed."
+        case "attempts", ".parquet":
+            return _DESCRIPTIONS["attempts.parquet"]
+        case _, ".log":
+            return "The output of a program that ran in the experiment."
+    return "Another file of the result."
