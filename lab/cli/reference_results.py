@@ -30,7 +30,8 @@ from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 from lab.students import scoreboard
-from lab.studies.registry import is_offered
+from lab.studies.about import About
+from lab.studies.registry import PAPERS
 from runtime import settings
 
 RACE_SPEC = "lab/cli/reference_race.toml"
@@ -38,7 +39,6 @@ SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
 """A port without a database: dashboards show this lab's results, not the references."""
 _END_WITHIN_S = 60.0
-_LIVE = "The live reproduction needs a running appliance: {}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class Part:
     keeps_logs: bool = False
     keeps_pages: bool = False
     """Whether its curves are also kept by page type, not only for all pages together."""
+    is_live: bool = False
+    """Whether it is measured live, so that it depends on the shop and the gateway's sockets."""
 
     @property
     def folder(self) -> Path:
@@ -92,20 +94,27 @@ _SHIPPED = (
     ),
     Part("robustness", "Leaderboard: robustness", ("leaderboard", "robustness")),
     Part("hysteresis", "Leaderboard: hysteresis", ("leaderboard", "hysteresis")),
-    Part("lifo-pri", "LIFO-Pri, reproduced", ("reproduce", "lifo-pri"),
-         text="It is simulated. " + _LIVE.format("doorbuster reproduce lifo-pri --engine live")),
-    Part("connection-sentry", "Connection Sentry, reproduced",
-         ("reproduce", "connection-sentry", "--engine", "simulated"),
-         text="It is simulated. " + _LIVE.format("doorbuster reproduce connection-sentry")),
-    Part("ad-server", "Ad server, reproduced", ("reproduce", "ad-server"),
-         text="It is measured live, on an ad server that the command starts for itself."),
-    Part("edragon", "eDragon, reproduced", ("reproduce", "edragon"),
-         text="It is simulated. " + _LIVE.format("doorbuster reproduce edragon --engine live")),
-    Part("sbac", "SBAC, reproduced", ("reproduce", "sbac"),
-         text="It is simulated. " + _LIVE.format("doorbuster reproduce sbac --engine live")),
 )  # fmt: skip
-PARTS = tuple(part for part in _SHIPPED if is_offered(part.command))
-"""The parts whose command exists, in their order; the longest is the last."""
+
+
+def _reproduction(name: str, about: About) -> Part:
+    """Return the reference result of a paper's reproduction."""
+    command = ["reproduce", name]
+    if about.reference_engine != about.engine:
+        command += ["--engine", about.reference_engine]
+    live = f"doorbuster reproduce {name}{'' if about.engine == 'live' else ' --engine live'}"
+    return Part(
+        name,
+        f"{about.short_name}, reproduced",
+        tuple(command),
+        text=about.reference_text
+        or f"It is simulated. The live reproduction needs a running appliance: {live}.",
+        is_live=about.reference_engine == "live",
+    )
+
+
+PARTS = (*_SHIPPED, *(_reproduction(*one) for one in PAPERS.about().items()))
+"""The parts in the order in which they are made."""
 
 Say = Callable[[str], None]
 
@@ -155,8 +164,7 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
         kept, now = _versions(part.folder), describe_versions()
     except ExperimentError:
         return False
-    # A simulation does not depend on the shop and the gateway's sockets.
-    names = ("code", "parts") if part.name == "ad-server" else ("code",)
+    names = ("code", "parts") if part.is_live else ("code",)
     return all(kept.get(name) == now[name] for name in names)
 
 

@@ -3,11 +3,12 @@
 A paper is imported at its first use, so its name alone costs nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lab.studies.about import About
     from lab.studies.study import PaperStudy
 
 
@@ -20,6 +21,14 @@ class Papers(Mapping[str, "PaperStudy[Any]"]):
     def __getitem__(self, name: str) -> "PaperStudy[Any]":
         study: PaperStudy[Any] = import_module(f"{self._packages[name]}.study").STUDY
         return study
+
+    def about(self) -> "dict[str, About]":
+        """Return what lists of experiments show of each paper; a paper may have nothing to show."""
+        found = {
+            name: getattr(import_module(package), "ABOUT", None)
+            for name, package in self._packages.items()
+        }
+        return {name: about for name, about in found.items() if about is not None}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._packages)
@@ -37,8 +46,3 @@ PAPERS = Papers(
         "edragon": "lab.studies.edragon",
     }
 )
-
-
-def is_offered(command: Sequence[str]) -> bool:
-    """Return whether a `doorbuster` command exists: `reproduce` only for registered papers."""
-    return tuple(command[:1]) != ("reproduce",) or command[1] in PAPERS

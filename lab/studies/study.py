@@ -4,16 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from lab.report.claims import Claim
 from lab.report.study_figures import Figure, Study
+from lab.studies.about import Engine as Engine
 from lab.studies.report_text import ReportText, read_report
 
 if TYPE_CHECKING:
     from lab.runner.study import StudyRun
-
-Engine = Literal["simulated", "live"]
 
 
 class Scale(Protocol):

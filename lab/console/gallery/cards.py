@@ -14,7 +14,8 @@ from lab.console.launches.submission import (
 from lab.console.models import Launch
 from lab.console.site.allowances import Allowance
 from lab.spec.experiment import SPECS, Spec, load_spec
-from lab.studies.registry import is_offered
+from lab.studies.about import WHO_HAS_LEFT, WHO_IS_NEXT, WHO_MAY_ENTER, About
+from lab.studies.registry import PAPERS as STUDIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +60,26 @@ class Card:
         return found
 
 
-LIFO_PRI, SBAC, SENTRY, AD_SERVER, EDRAGON = PAPERS.values()
+LIFO_PRI, SBAC, SENTRY = (PAPERS[name] for name in ("lifo-pri", "sbac", "connection-sentry"))
 TODAY = "Policies of today"
-WHO_IS_NEXT = "Who should be served first?"
-WHO_MAY_ENTER = "Who should be let in?"
-WHO_HAS_LEFT = "What happens to the work for customers who have left?"
-WHO_GETS_CPUS = "Who should get the processors?"
 WHAT_TODAY = "What would you use today?"
 
-_SHIPPED: tuple[Card, ...] = (
+
+def _reproduction(name: str, about: About) -> Card:
+    """Return the card of a paper's quick reproduction."""
+    return Card(
+        f"reproduce-{name}",
+        about.question,
+        about.paper,
+        about.title,
+        about.sentence,
+        about.picture,
+        ("reproduce", name, "--quick"),
+        engine=about.engine,
+    )
+
+
+CARDS: tuple[Card, ...] = (
     Card(
         "first-look",
         WHO_IS_NEXT,
@@ -136,54 +148,7 @@ _SHIPPED: tuple[Card, ...] = (
         "connection-sentry-home",
         engine="live",
     ),
-    Card(
-        "reproduce-lifo-pri",
-        WHO_IS_NEXT,
-        LIFO_PRI,
-        "Reproduce every figure and table (quick grid)",
-        "Published next to simulated numbers, with a verdict on every claim of the paper.",
-        "lifo-pri-fig5",
-        ("reproduce", "lifo-pri", "--quick"),
-    ),
-    Card(
-        "reproduce-sbac",
-        WHO_MAY_ENTER,
-        SBAC,
-        "Reproduce every figure and Table 2 (quick grid)",
-        "Published next to simulated numbers, with a verdict on every claim of the paper.",
-        "sbac-aborted",
-        ("reproduce", "sbac", "--quick"),
-    ),
-    Card(
-        "reproduce-connection-sentry",
-        WHO_HAS_LEFT,
-        SENTRY,
-        "Reproduce Tables 1 to 4 (quick grid)",
-        "Clients who never leave are served sooner when the work of those who did is stopped.",
-        "connection-sentry-search",
-        ("reproduce", "connection-sentry", "--quick"),
-        engine="live",
-    ),
-    Card(
-        "reproduce-ad-server",
-        WHO_GETS_CPUS,
-        AD_SERVER,
-        "Priority by threads (quick grid)",
-        "Requests with more search threads are answered sooner, as long as there are processors.",
-        "ad-server",
-        ("reproduce", "ad-server", "--quick"),
-        engine="live",
-    ),
-    Card(
-        "reproduce-edragon",
-        WHO_GETS_CPUS,
-        EDRAGON,
-        "Processors between two shops (quick grid)",
-        "Admission by TLS connections and a CPU manager keep two overloaded shops at full "
-        "throughput.",
-        "edragon",
-        ("reproduce", "edragon", "--quick"),
-    ),
+    *(_reproduction(*one) for one in STUDIES.about().items()),
     Card(
         "leaderboard",
         WHAT_TODAY,
@@ -235,8 +200,6 @@ _SHIPPED: tuple[Card, ...] = (
     ),
 )
 
-CARDS = tuple(one for one in _SHIPPED if is_offered(one.arguments))
-"""The cards whose command exists."""
 TODAY_CARDS = tuple(one for one in CARDS if one.question == WHAT_TODAY)
 
 

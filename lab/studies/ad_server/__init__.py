@@ -1,1 +1,15 @@
 """The study of the ad server: runs, measures, figures, claims and the text of the report."""
+
+from lab.analysis.published import PAPERS
+from lab.studies.about import WHO_GETS_CPUS, About
+
+ABOUT = About(
+    PAPERS["ad-server"],
+    WHO_GETS_CPUS,
+    "Priority by threads (quick grid)",
+    "Requests with more search threads are answered sooner, as long as there are processors.",
+    "ad-server",
+    engine="live",
+    reference_engine="live",
+    reference_text="It is measured live, on an ad server that the command starts for itself.",
+)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from lab.studies.ad_server import ABOUT
 from lab.studies.ad_server.cases import (
     FEW,
     MANY,
@@ -55,6 +56,6 @@ STUDY = PaperStudy(
     figures=Figures,
     claims=claims,
     words=words,
-    default_engine="live",
+    default_engine=ABOUT.engine,
     options=("banners",),
 )

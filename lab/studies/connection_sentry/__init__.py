@@ -1,1 +1,13 @@
 """The study of Connection Sentry: runs, measures, figures, claims and the text of the report."""
+
+from lab.analysis.published import PAPERS
+from lab.studies.about import WHO_HAS_LEFT, About
+
+ABOUT = About(
+    PAPERS["connection-sentry"],
+    WHO_HAS_LEFT,
+    "Reproduce Tables 1 to 4 (quick grid)",
+    "Clients who never leave are served sooner when the work of those who did is stopped.",
+    "connection-sentry-search",
+    engine="live",
+)

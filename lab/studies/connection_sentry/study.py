@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lab.studies.connection_sentry import ABOUT
 from lab.studies.connection_sentry.cases import (
     CATALOGUE_BOOKS,
     HEAVIEST,
@@ -31,5 +32,5 @@ STUDY = PaperStudy(
     figures=Figures,
     claims=claims,
     words=words,
-    default_engine="live",
+    default_engine=ABOUT.engine,
 )

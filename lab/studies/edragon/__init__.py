@@ -1,1 +1,12 @@
 """The study of eDragon: runs, measures, figures, claims and the text of the report."""
+
+from lab.analysis.published import PAPERS
+from lab.studies.about import WHO_GETS_CPUS, About
+
+ABOUT = About(
+    PAPERS["edragon"],
+    WHO_GETS_CPUS,
+    "Processors between two shops (quick grid)",
+    "Admission by TLS connections and a CPU manager keep two overloaded shops at full throughput.",
+    "edragon",
+)

@@ -1,1 +1,12 @@
 """The study of LIFO-Pri: runs, measures, figures, claims and the text of the report."""
+
+from lab.analysis.published import PAPERS
+from lab.studies.about import WHO_IS_NEXT, About
+
+ABOUT = About(
+    PAPERS["lifo-pri"],
+    WHO_IS_NEXT,
+    "Reproduce every figure and table (quick grid)",
+    "Published next to simulated numbers, with a verdict on every claim of the paper.",
+    "lifo-pri-fig5",
+)

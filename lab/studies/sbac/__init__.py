@@ -1,1 +1,12 @@
 """The study of SBAC: runs, measures, figures, claims and the text of the report."""
+
+from lab.analysis.published import PAPERS
+from lab.studies.about import WHO_MAY_ENTER, About
+
+ABOUT = About(
+    PAPERS["sbac"],
+    WHO_MAY_ENTER,
+    "Reproduce every figure and Table 2 (quick grid)",
+    "Published next to simulated numbers, with a verdict on every claim of the paper.",
+    "sbac-aborted",
+)

@@ -1,6 +1,7 @@
 """Every study has the same shape, and can be deleted."""
 
 import ast
+import re
 import shutil
 from pathlib import Path
 
@@ -106,6 +107,22 @@ def study_imports(path: Path) -> list[str]:
             assert not node.level, f"{path}: a relative import hides what it imports"
             found += [f"{node.module}.{alias.name}" for alias in node.names]
     return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["lab/cli/estimates.py", "lab/cli/reference_results.py", "lab/console/gallery/cards.py"],
+)
+def test_no_list_of_experiments_names_a_reproduction(path):
+    """The lists take the papers and what to show of them from the registry."""
+    text = (REPOSITORY / path).read_text(encoding="utf-8")
+    assert [name for name in PAPERS if re.search(f'"reproduce-{name}|"reproduce", "', text)] == []
+
+
+def test_what_lists_show_agrees_with_the_study():
+    for name, about in PAPERS.about().items():
+        assert about.engine == PAPERS[name].default_engine
+        assert {about.engine, about.reference_engine} <= set(PAPERS[name].engines)
 
 
 @pytest.mark.parametrize("name", PAPERS)

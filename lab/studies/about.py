@@ -1,0 +1,37 @@
+"""What lists of experiments show of a paper; its folder's `__init__` has it, without the study."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Engine = Literal["simulated", "live"]
+
+WHO_IS_NEXT: Final = "Who should be served first?"
+WHO_MAY_ENTER: Final = "Who should be let in?"
+WHO_HAS_LEFT: Final = "What happens to the work for customers who have left?"
+WHO_GETS_CPUS: Final = "Who should get the processors?"
+"""The questions by which experiments are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The reproduction of a paper as an experiment of the gallery and as a reference result."""
+
+    paper: str
+    """The paper's short name, its authors and year: `SBAC (Cherkasova & Phaal, 2002)`."""
+    question: str
+    title: str
+    sentence: str
+    """A sentence that describes what the quick reproduction shows."""
+    picture: str
+    """A static file of the gallery with a published result."""
+    engine: Engine = "simulated"
+    """The engine of `doorbuster reproduce` unless the user chooses one."""
+    reference_engine: Engine = "simulated"
+    """The engine of the reference result."""
+    reference_text: str = ""
+    """A remark at the reference result; empty: that it is simulated, and the live command."""
+
+    @property
+    def short_name(self) -> str:
+        """The paper's name without authors and year."""
+        return self.paper.partition(" (")[0]
