@@ -1,4 +1,4 @@
-"""What lists of experiments show of a paper; its folder's `__init__` has it, without the study."""
+"""A paper as lists of experiments show it: `ABOUT` of its folder, read without its study."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
