@@ -31,48 +31,37 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def launch(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of an experiment; a launch that is sent joins the queue."""
+    """Show the form of an experiment; a launch that is sent joins the queue.
+
+    A launch that takes long must be confirmed: `asks_s` is then its duration.
+    """
     card = cards.card(name)
     if card is None:
         raise Http404
-    base = card.spec
     allowance = permissions.allowance_of(request)
+    is_sent, is_sure = request.method == "POST", "sure" in request.POST
+    base = card.spec
     if base is None:  # a reproduction has no fields
-        if request.method == "GET" or _is_unsure(request, card.real_s):
-            asks_s = card.real_s if request.method == "POST" else None
-            return render(request, "console/launch.html", {"card": card, "asks_s": asks_s})
-        return submit(request, lambda: cards.launch_of(card, allowance))
+        if is_sent and (is_sure or card.real_s <= LONG_S):
+            return submit(request, lambda: cards.launch_of(card, allowance))
+        asks_s = card.real_s if is_sent else None
+        return render(request, "console/launch.html", {"card": card, "asks_s": asks_s})
     form = LaunchForm(request.POST or None, initial=initial(base))
-    if request.method == "POST":
-        spec = form.spec(base, allowance)
-        if spec is not None:
-            if "download" in request.POST:
-                return _toml(spec)
-            try:
-                wanted = launch_of_spec(spec, allowance)
-                if _is_unsure(request, wanted.expected_s):
-                    return _form(request, card, form, asks_s=wanted.expected_s)
+    spec = form.spec(base, allowance) if is_sent else None
+    asks_s = None
+    if spec is not None:
+        if "download" in request.POST:
+            return toml_file(spec)
+        try:
+            wanted = launch_of_spec(spec, allowance)
+        except AllowanceError as fault:
+            form.add_error(None, str(fault))
+        else:
+            if is_sure or wanted.expected_s <= LONG_S:
                 return submit(request, lambda: wanted)
-            except AllowanceError as fault:
-                form.add_error(None, str(fault))
-    return _form(request, card, form)
-
-
-def _is_unsure(request: HttpRequest, expected_s: float) -> bool:
-    """Return whether the page must ask, as the launch takes long and is not confirmed."""
-    return expected_s > LONG_S and "sure" not in request.POST
-
-
-def _form(
-    request: HttpRequest, card: Card, form: LaunchForm, asks_s: float | None = None
-) -> HttpResponse:
-    """Show the form; with `asks_s` it asks for a confirmation."""
-    return render(
-        request,
-        "console/launch.html",
-        {"card": card, "form": form, "expected_s": asks_s or card.real_s, "asks_s": asks_s},
-        status=400 if form.errors else 200,
-    )
+            asks_s = wanted.expected_s
+    context = {"card": card, "form": form, "expected_s": asks_s or card.real_s, "asks_s": asks_s}
+    return render(request, "console/launch.html", context, status=400 if form.errors else 200)
 
 
 @students
@@ -103,10 +92,11 @@ def spec_file(request: HttpRequest, name: str) -> HttpResponse:
     spec = card.spec if card else None
     if spec is None:
         raise Http404
-    return _toml(spec)
+    return toml_file(spec)
 
 
-def _toml(spec: Spec) -> HttpResponse:
+def toml_file(spec: Spec) -> HttpResponse:
+    """Return a spec as a download, with a name made of its title."""
     words = "".join(c if c.isalnum() else "-" for c in spec.title.lower()).strip("-")[:60]
     response = HttpResponse(spec.to_toml(), content_type="application/toml; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{words or "spec"}.toml"'

@@ -1,6 +1,8 @@
 """Logging in and out, a person's own password, and the teacher's page of all accounts."""
 
 import logging
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
@@ -21,7 +23,7 @@ from lab.console.site.permissions import everybody, students, teachers
 from lab.console.site.settings import LAB, OIDC
 
 logger = logging.getLogger("lab.people")
-
+View = Callable[..., HttpResponse]
 
 if TYPE_CHECKING:
     _Form = FormView[BaseForm]
@@ -99,94 +101,97 @@ SAID = {
 """The report of a page after a change that leads to another page."""
 
 
+def about_accounts(view: View) -> View:
+    """Return a view that exists only where the lab has accounts.
+
+    A browser keeps none of its pages, because some show a password once.
+    """
+
+    @wraps(view)
+    def page(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        if not LAB.lab_accounts:
+            raise Http404
+        response = view(request, **arguments)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    return page
+
+
 @teachers
 @require_http_methods(["GET", "POST"])
+@about_accounts
 def everyone(request: HttpRequest) -> HttpResponse:
-    """Show all accounts; make accounts for students from an uploaded list of names."""
-    _require_accounts()
+    """Show all accounts; make accounts for students from an uploaded list of names.
+
+    The names are in a file, or in the text field without a file.
+    """
     context: dict[str, object] = {}
     if request.method == "POST":
+        file, text = request.FILES.get("file"), request.POST.get("names", "")
+        source = "names" if file is None else "file"
+        sent = text.encode() if file is None else file.read(accounts.MOST_LIST_BYTES + 1)
         try:
-            made, existing = accounts.make_students(_sent_names(request))
+            names = accounts.names_in(accounts.decoded(sent, source), source)
+            made, existing = accounts.make_students(names)
         except AccountError as fault:
-            context = {"fault": str(fault), "names": request.POST.get("names", "")}
+            context = {"fault": str(fault), "names": text}
         else:
-            logger.info("%s made %d students: %s", request.user, len(made), _words(made))
+            words = ", ".join(name for name, _ in made)
+            logger.info("%s made %d students: %s", request.user, len(made), words)
             context = {"made": made, "existing": existing}
     context["people"] = accounts.everyone()
-    status = 400 if "fault" in context else 200
-    return _unkept(render(request, "console/people.html", context, status=status))
+    return render(
+        request, "console/people.html", context, status=400 if "fault" in context else 200
+    )
 
 
 @teachers
 @require_GET
+@about_accounts
 def person(request: HttpRequest, pk: int) -> HttpResponse:
     """Show one account, and the changes that a teacher may apply to it."""
-    _require_accounts()
-    return _person(request, get_object_or_404(User, pk=pk))
+    return account_page(request, get_object_or_404(User, pk=pk))
 
 
 @teachers
 @require_POST
+@about_accounts
 def change(request: HttpRequest, pk: int, change: str) -> HttpResponse:
     """Apply one of `accounts.CHANGES` to the account of another person."""
-    _require_accounts()
     account = get_object_or_404(User, pk=pk)
     action = accounts.CHANGES.get(change)
     if action is None:
         raise Http404
+    fault = ""
     if account == request.user:
-        return _refused(
-            request, account, "This is your own account; only another teacher can change it."
-        )
-    if change == "delete" and "sure" not in request.POST:
-        return _refused(request, account, f"Tick the box first if you want to delete {account}.")
-    try:
-        result = action(account)
-    except AccountError as fault:
-        return _refused(request, account, str(fault))
+        fault = "This is your own account; only another teacher can change it."
+    elif change == "delete" and "sure" not in request.POST:
+        fault = f"Tick the box first if you want to delete {account}."
+    else:
+        try:
+            result = action(account)
+        except AccountError as error:
+            fault = str(error)
+    if fault:
+        return account_page(request, account, fault=fault)
     logger.info("%s changed the account %s: %s", request.user, account, change)
     if change == "password":
-        return _person(request, account, password=result)
+        return account_page(request, account, password=result)
     messages.success(request, SAID[change].format(account, account))
     return redirect("people") if change == "delete" else redirect("person", account.pk)
 
 
-def _refused(request: HttpRequest, account: User, reason: str) -> HttpResponse:
-    return _person(request, account, status=400, fault=reason)
-
-
-def _person(request: HttpRequest, account: User, status: int = 200, **more: object) -> HttpResponse:
+def account_page(
+    request: HttpRequest, account: User, *, fault: str = "", password: object = ""
+) -> HttpResponse:
+    """Show an account, with the fault of a change or with its new password."""
     context = {
         "account": account,
         "is_self": account == request.user,
         "provider": OIDC.name if OIDC else "a provider that is switched off",
         "unfinished": accounts.unfinished(account),
-        **more,
+        "fault": fault,
+        "password": password,
     }
-    return _unkept(render(request, "console/person.html", context, status=status))
-
-
-def _unkept(response: HttpResponse) -> HttpResponse:
-    """Forbid browsers to keep a page that shows a password once."""
-    response["Cache-Control"] = "no-store"
-    return response
-
-
-def _sent_names(request: HttpRequest) -> list[str]:
-    """Return the names of the uploaded file, or those in the text field without a file."""
-    sent = request.FILES.get("file")
-    if sent is None:
-        text = request.POST.get("names", "")
-        return accounts.names_in(accounts.decoded(text.encode(), "names"), "names")
-    content = sent.read(accounts.MOST_LIST_BYTES + 1)
-    return accounts.names_in(accounts.decoded(content, "file"), "file")
-
-
-def _words(made: list[tuple[str, str]]) -> str:
-    return ", ".join(name for name, _ in made)
-
-
-def _require_accounts() -> None:
-    if not LAB.lab_accounts:
-        raise Http404
+    return render(request, "console/person.html", context, status=400 if fault else 200)
