@@ -202,6 +202,7 @@ def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
         and spec.clients is None
         and spec.customers == Customers()
         and spec.load.schedule is None
+        and spec.load.arrivals is None
         and spec.page_profile == "paper"
         and spec.abandonment_of(policy) == "ignore"
         and spec.catalogue_books is None

@@ -289,7 +289,7 @@ class Spec(Section):
     def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:
         if "customers" in self.model_fields_set:
             raise ValueError("customers: given together with clients; allowed: one of them")
-        for key in ("rho", "sessions", "schedule"):
+        for key in ("rho", "sessions", "schedule", "arrivals"):
             if getattr(self.load, key) is not None:
                 raise ValueError(
                     f"load.{key}: clients are a closed loop; allowed: load.duration_s alone"
@@ -431,6 +431,7 @@ _SECTIONS: dict[str, type[Section]] = {
     "policy": PolicyChoice,
     "load": Load,
     "schedule": spec_sections.Stretch,
+    "arrivals": spec_sections.Arrivals,
     "customers": Customers,
     "clients": Clients,
     "lengths": spec_sections.Lengths,

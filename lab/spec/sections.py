@@ -238,12 +238,79 @@ class Stretch(Section):
     rho: Annotated[float, Field(ge=0, le=20)]
 
 
+class Arrivals(Section):
+    """The shape of the load over the time of a run: by a formula, or as in a trace.
+
+    A trace is read once: its sessions in steps of equal length are kept as `counts`, so that a
+    result needs no other file.
+    """
+
+    formula: str | None = None
+    """The load at `t` paper seconds; only its shape counts."""
+    trace: str | None = Field(None, max_length=300)
+    """The name of an included trace, or the path of a CSV or Parquet file."""
+    counts: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=10**6)], ...] | None, at_most(MOST_STRETCHES)
+    ] = Field(None, min_length=1)
+    """The sessions of the trace in steps of equal length, filled in when it is first read."""
+    traced_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
+    """The duration of the trace, filled in when it is first read."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_once(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict) or not isinstance(plain.get("trace"), str):
+            return plain
+        if plain.get("counts") is not None:
+            return plain
+        from lab.spec import traces
+
+        found = traces.read(plain["trace"])
+        return {**plain, "counts": found.counts, "traced_s": found.duration_s}
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "Arrivals":
+        if (self.formula is None) == (self.trace is None):
+            raise ValueError("give a formula or a trace; allowed: one of formula, trace")
+        if self.formula is not None:
+            from loadgen.workload.formula import Formula, FormulaError
+
+            if self.counts is not None or self.traced_s is not None:
+                raise ValueError("counts: belong to a trace; allowed: with trace")
+            try:
+                Formula(self.formula)
+            except FormulaError as fault:
+                raise ValueError(f"formula: {fault}") from None
+        elif self.traced_s is None or not any(self.counts or ()):
+            raise ValueError("counts: no session ever arrives; allowed: leave counts out")
+        return self
+
+    def shape(self, duration_s: float) -> "Schedule":
+        """Return the loads of a run of this duration, with a mean of 1; raises ValueError."""
+        from loadgen.workload.load_schedule import Schedule, Segment
+
+        loads: list[float] = [float(count) for count in self.counts or ()]
+        if self.formula is not None:
+            from loadgen.workload.formula import Formula, FormulaError
+
+            formula = Formula(self.formula)
+            steps = max(1, min(MOST_STRETCHES, int(duration_s)))
+            try:
+                loads = [formula.at((i + 0.5) * duration_s / steps) for i in range(steps)]
+            except FormulaError as fault:
+                raise ValueError(f"arrivals.formula: {fault}") from None
+        mean = sum(loads) / len(loads)
+        if not (0 < mean < float("inf")):
+            raise ValueError("arrivals.formula: no session ever arrives; allowed: above 0")
+        return Schedule(tuple(Segment(duration_s / len(loads), load / mean) for load in loads))
+
+
 class Load(Section):
     """The offered load and its duration.
 
     Each ρ is a separate run. Sessions arrive until `sessions` have, for `duration_s`, or by a
-    `schedule` with its loads (the run's ρ is then 1). A closed loop has no ρ: its clients are there
-    for `duration_s`.
+    `schedule` with its loads (the run's ρ is then 1). With `arrivals` ρ is the mean load of a run
+    whose load changes. A closed loop has no ρ: its clients are there for `duration_s`.
     """
 
     rho: Annotated[
@@ -254,6 +321,8 @@ class Load(Section):
     schedule: Annotated[tuple[Stretch, ...] | None, at_most(MOST_STRETCHES)] = Field(
         None, min_length=1
     )
+    arrivals: Arrivals | None = None
+    """The shape of the load over `duration_s`, which is by default the duration of a trace."""
 
     @model_validator(mode="before")
     @classmethod
@@ -263,7 +332,11 @@ class Load(Section):
         if plain.get("schedule") is not None:
             return {"rho": (1.0,), **plain}
         is_closed_loop = plain.get("rho", ()) is None
-        if not is_closed_loop and all(plain.get(extent) is None for extent in EXTENTS):
+        if (
+            not is_closed_loop
+            and plain.get("arrivals") is None
+            and all(plain.get(extent) is None for extent in EXTENTS)
+        ):
             return {**plain, "sessions": 1000}
         return plain
 
@@ -280,6 +353,12 @@ class Load(Section):
             raise ValueError("rho: a schedule brings its own loads; allowed: 1, or leave rho out")
         if self.schedule and not any(stretch.rho for stretch in self.schedule):
             raise ValueError("schedule: no session ever arrives; allowed: at least one rho above 0")
+        if self.arrivals is not None:
+            if self.sessions is not None or self.schedule is not None:
+                raise ValueError("arrivals: have a duration; allowed: with duration_s alone")
+            if self.arrivals_s is None:
+                raise ValueError("duration_s: is missing; allowed: a number next to a formula")
+            self.arrivals.shape(self.arrivals_s)
         return self
 
     @property
@@ -290,20 +369,36 @@ class Load(Section):
     @property
     def arrivals_s(self) -> float | None:
         """The time in which sessions arrive; None if their number limits it."""
+        if self.arrivals is not None:
+            return self.duration_s or self.arrivals.traced_s
         schedule = self.as_schedule()
         return self.duration_s if schedule is None else schedule.duration_s
 
     def as_schedule(self) -> "Schedule | None":
-        """Return the schedule in the session model's form."""
+        """Return the schedule in the session model's form; None if the load does not change.
+
+        With `arrivals` its loads are multiples of the run's ρ.
+        """
+        if self.arrivals is not None:
+            return self.arrivals.shape(self.arrivals_s or 0.0)
         if not self.schedule:
             return None
         from loadgen.workload.load_schedule import Schedule, Segment
 
         return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
 
+    def schedule_at(self, rho: float | None) -> "Schedule | None":
+        """Return the schedule of the run at `rho`, with its loads; None if they do not change."""
+        schedule = self.as_schedule()
+        if schedule is None or self.arrivals is None or rho is None:
+            return schedule
+        from loadgen.workload.load_schedule import Schedule, Segment
+
+        return Schedule(tuple(Segment(s, rho * load) for s, load in schedule.segments))
+
     def offered(self, rho: float | None) -> float | None:
         """Return the mean offered load of the run at `rho`: that of its schedule, if it has one."""
-        schedule = self.as_schedule()
+        schedule = None if self.arrivals else self.as_schedule()
         if schedule is None or rho is None:
             return rho
         return schedule.expected_sessions(rho) / schedule.duration_s
@@ -320,7 +415,10 @@ class Load(Section):
             return f"{self.arrivals_s:g} s of clients in a closed loop"
         if self.sessions is not None:
             return f"{self.sessions} sessions"
-        return f"{self.arrivals_s:g} s of arrivals" + (", scheduled" if self.schedule else "")
+        how = ", scheduled" if self.schedule else ""
+        if self.arrivals is not None:
+            how = " by a formula" if self.arrivals.formula else f" as in {self.arrivals.trace}"
+        return f"{self.arrivals_s:g} s of arrivals{how}"
 
 
 class Class(Section):

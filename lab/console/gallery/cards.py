@@ -93,6 +93,26 @@ CARDS: tuple[Card, ...] = (
         "95 % interval",
     ),
     Card(
+        "flash-sale",
+        WHO_IS_NEXT,
+        TODAY,
+        "A flash sale, with arrivals from a trace",
+        "The mean load is below the capacity, and the sale begins with four times as much: who "
+        "still sells, and who is busy with customers who have left?",
+        "flash-sale",
+        pictured="simulated",
+    ),
+    Card(
+        "waves",
+        WHO_IS_NEXT,
+        TODAY,
+        "Waves of customers, by a formula",
+        "Three times in a quarter of an hour the load rises to nearly twice the capacity and "
+        "falls to a tenth.",
+        "waves",
+        pictured="simulated",
+    ),
+    Card(
         "lifo-pri",
         WHO_IS_NEXT,
         LIFO_PRI,

@@ -165,6 +165,36 @@ def test_admission_and_session_lengths(appliance, tmp_path):
     assert set(rejected["step"].to_pylist()) == {0}  # admitted sessions are never rejected
 
 
+ARRIVALS = """
+version = 1
+title = "Arrivals of a trace"
+time_scale = 20
+[[policy]]
+name = "sq"
+[load]
+rho = [0.8]
+duration_s = 120
+arrivals = {trace = "flash-sale"}
+"""
+
+
+@pytest.mark.long
+def test_arrivals_of_a_trace(appliance, tmp_path):
+    """Live sessions come as the steps of the trace have them: few before the sale, then most."""
+    (tmp_path / "my.toml").write_text(ARRIVALS)
+    status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))
+    assert status == 0, output
+    assert "Counts reconcile in the one run" in output
+    (run,) = (folders(appliance)[-1].parent / "runs").iterdir()
+    attempts = read_attempts(run / "attempts.parquet")
+    is_first = pc.and_(pc.equal(attempts["step"], 0), pc.less_equal(attempts["attempt"], 1))
+    arrivals_s = attempts.filter(is_first)["intended_s"].to_pylist()
+    assert max(arrivals_s) <= 120
+    calm = sum(time_s < 38 for time_s in arrivals_s)
+    rush = sum(40 <= time_s < 59 for time_s in arrivals_s)
+    assert rush > 1.3 * calm  # the trace has 466 sessions before, and 838 then
+
+
 LEAVING = """
 version = 1
 title = "Leaving"

@@ -6,6 +6,7 @@ import pytest
 from lab.errors import ExperimentError
 from lab.spec.experiment import SPECS, Spec, changed, load_spec, read_spec
 from lab.spec.sections import (
+    Arrivals,
     Class,
     Clients,
     FifoServerSection,
@@ -331,7 +332,7 @@ def test_the_documented_keys_and_defaults_are_the_codes():
     expected |= flat(PolicyChoice, "policy.") | {"policy.admission": "–", "policy.parameters": "–"}
     expected |= {"policy.admission_parameters": "–"} | flat(Clients, "clients.")
     expected |= flat(Stretch, "load.schedule.") | flat(Lengths, "customers.lengths.")
-    expected |= flat(Class, "customers.lengths.mixture.")
+    expected |= flat(Class, "customers.lengths.mixture.") | flat(Arrivals, "load.arrivals.")
     fifo, shared = flat(FifoServerSection, "server."), flat(SharedCpusServer, "server.")
     both = {"session_known_from": "answer; fifo: admission", "kind": "shared-cpus"}
     expected |= fifo | shared | {f"server.{key}": default for key, default in both.items()}

@@ -1,0 +1,87 @@
+"""A load that follows a formula over the time `t`: a small arithmetic, and no other Python.
+
+The text is parsed and checked, and never evaluated as a program. Pure: standard library only.
+"""
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+
+MOST_CHARACTERS = 200
+_Value = Callable[[float], float]
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sin": math.sin,
+    "cos": math.cos,
+    "exp": math.exp,
+    "min": min,
+    "max": max,
+}
+_FEWEST = {"min": 2, "max": 2}
+_MOST = {"min": 10, "max": 10}
+"""Arguments of a function; 1 unless it is named here."""
+_NAMES: dict[str, _Value] = {"t": lambda t: t, "pi": lambda _: math.pi}
+ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
+
+
+class FormulaError(ValueError):
+    """A text that is not a formula, or has no value at some time."""
+
+
+class Formula:
+    """A formula over `t`; raises FormulaError, which names the column of what is not allowed."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MOST_CHARACTERS:
+            raise FormulaError(f"has {len(text):,} characters; allowed: at most {MOST_CHARACTERS}")
+        try:
+            self._value = _compiled(ast.parse(text.strip(), mode="eval").body)
+        except SyntaxError as fault:
+            raise FormulaError(
+                f"column {fault.offset or 1}: is not a formula; allowed: {ALLOWED}"
+            ) from None
+        except (ValueError, RecursionError, MemoryError) as fault:
+            if isinstance(fault, FormulaError):
+                raise
+            raise FormulaError(f"cannot be read; allowed: {ALLOWED}") from None
+
+    def at(self, time_s: float) -> float:
+        """Return the value at a time; raises FormulaError if there is none or it is below 0."""
+        try:
+            value = self._value(float(time_s))
+        except (ArithmeticError, ValueError):
+            value = math.nan
+        if not (math.isfinite(value) and value >= 0):
+            raise FormulaError(f"has no load at t = {time_s:g}; allowed: a number of 0 or more")
+        return value
+
+
+def _compiled(node: ast.expr) -> _Value:
+    match node:
+        case ast.Constant(value=value) if type(value) in (int, float):
+            number = float(value)
+            return lambda _: number
+        case ast.Name(id=name) if name in _NAMES:
+            return _NAMES[name]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            negative = _compiled(inner)
+            return lambda t: -negative(t)
+        case ast.UnaryOp(op=ast.UAdd(), operand=inner):
+            return _compiled(inner)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+            apply, one, other = _OPERATORS[type(sign)], _compiled(left), _compiled(right)
+            return lambda t: apply(one(t), other(t))
+        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if (
+            name in _FUNCTIONS and _FEWEST.get(name, 1) <= len(given) <= _MOST.get(name, 1)
+        ):
+            function, parts = _FUNCTIONS[name], [_compiled(one) for one in given]
+            return lambda t: function(*(part(t) for part in parts))
+    raise FormulaError(f"column {node.col_offset + 1}: is not allowed; allowed: {ALLOWED}")
