@@ -66,7 +66,7 @@ class Formula:
 
 def _compiled(node: ast.expr) -> _Value:
     match node:
-        case ast.Constant(value=value) if type(value) in (int, float):
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             number = float(value)
             return lambda _: number
         case ast.Name(id=name) if name in _NAMES:
