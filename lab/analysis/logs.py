@@ -15,8 +15,10 @@ import pyarrow.csv
 from gateway.policies.interface import PAGES
 from lab.analysis import attempt_choice
 from lab.analysis import decision_trace as explaining
+from lab.analysis.cells import read_cells
 from lab.analysis.curves import curves_of
 from lab.analysis.event_words import event_words
+from lab.analysis.metrics import METRICS
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
@@ -81,6 +83,21 @@ def check(folder: Path, most_rows: int) -> None:
                 require_attempts(path)
         except RowsFileError as fault:
             raise ExperimentError(str(fault)) from None
+
+
+def run_metrics(asked: Asked) -> list[dict[str, Any]]:
+    """Return policy, ρ, seed and every metric (`lab.analysis.metrics`) of each complete run."""
+    folder = ComparisonResult(Path(asked["path"]))
+    is_closed_loop = folder.spec().clients is not None
+    return [
+        {"policy": cell.policy, "rho": cell.rho, "seed": summary.seed}
+        | {
+            metric.name: None if is_closed_loop and metric.is_of_sessions else metric.of(outcomes)
+            for metric in METRICS
+        }
+        for cell in read_cells(folder)
+        for outcomes, summary in zip(cell.runs, cell.summaries, strict=True)
+    ]
 
 
 def curves(asked: Asked) -> dict[str, Any]:

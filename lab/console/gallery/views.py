@@ -1,14 +1,27 @@
-"""The gallery: every experiment that comes with Doorbuster, and the launch form of each."""
+"""The gallery: every experiment that comes with Doorbuster, and the launch form of each.
+
+The form also shows the spec of a result, to change it and run it again.
+"""
+
+from collections.abc import Mapping
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.console.gallery import cards
 from lab.console.gallery.cards import CARDS, Card
 from lab.console.launches.forms import LaunchForm, initial
-from lab.console.launches.submission import allowed_real_s, launch_of_spec, submit
-from lab.console.site import permissions
+from lab.console.launches.submission import (
+    allowed_real_s,
+    expected_real_s,
+    launch_of_spec,
+    submit,
+)
+from lab.console.results.download_views import result_of
+from lab.console.results.result_list import ResultEntry
+from lab.console.site import own_policies, permissions
 from lab.console.site.allowances import AllowanceError
 from lab.console.site.permissions import readers, students
 from lab.console.site.rates import spend
@@ -31,10 +44,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def launch(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of an experiment; a launch that is sent joins the queue.
-
-    A launch that takes long must be confirmed: `asks_s` is then its duration.
-    """
+    """Show the form of an experiment; a launch that is sent joins the queue."""
     card = cards.card(name)
     if card is None:
         raise Http404
@@ -46,8 +56,42 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
             return submit(request, lambda: cards.launch_of(card, allowance))
         asks_s = card.real_s if is_sent else None
         return render(request, "console/launch.html", {"card": card, "asks_s": asks_s})
+    shown = {"card": card, "predict": reverse("predict", args=[name])}
+    return _spec_form(request, base, shown, card.real_s)
+
+
+@students
+@require_http_methods(["GET", "POST"])
+def change(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the form of a result's spec; a launch that is sent joins the queue."""
+    result, base = _result_with_spec(name)
+    offered = {policy for policy, _ in own_policies.choices()}
+    wanted = {one.name for one in base.policy if one.gateway is None}
+    shown = {
+        "result": result,
+        "missing": sorted(wanted - offered),
+        "predict": reverse("predict-change", args=[name]),
+    }
+    return _spec_form(request, base, shown, expected_real_s(base))
+
+
+def _result_with_spec(name: str) -> tuple[ResultEntry, Spec]:
+    result = result_of(name)
+    if result.spec is None:
+        raise Http404
+    return result, result.spec
+
+
+def _spec_form(
+    request: HttpRequest, base: Spec, shown: Mapping[str, object], real_s: float
+) -> HttpResponse:
+    """Show the form over a spec, or launch what was sent.
+
+    A launch that takes long must be confirmed: `asks_s` is then its duration.
+    """
+    allowance = permissions.allowance_of(request)
     form = LaunchForm(request.POST or None, initial=initial(base))
-    spec = form.spec(base, allowance) if is_sent else None
+    spec = form.spec(base, allowance) if request.method == "POST" else None
     asks_s = None
     if spec is not None:
         if "download" in request.POST:
@@ -57,10 +101,10 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
         except AllowanceError as fault:
             form.add_error(None, str(fault))
         else:
-            if is_sure or wanted.expected_s <= LONG_S:
+            if "sure" in request.POST or wanted.expected_s <= LONG_S:
                 return submit(request, lambda: wanted)
             asks_s = wanted.expected_s
-    context = {"card": card, "form": form, "expected_s": asks_s or card.real_s, "asks_s": asks_s}
+    context = {**shown, "form": form, "expected_s": asks_s or real_s, "asks_s": asks_s}
     return render(request, "console/launch.html", context, status=400 if form.errors else 200)
 
 
@@ -72,6 +116,17 @@ def predict(request: HttpRequest, name: str) -> HttpResponse:
     base = card.spec if card else None
     if base is None:
         raise Http404
+    return _prediction(request, base)
+
+
+@students
+@require_POST
+def predict_change(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the duration of the launch in the form of a result's spec."""
+    return _prediction(request, _result_with_spec(name)[1])
+
+
+def _prediction(request: HttpRequest, base: Spec) -> HttpResponse:
     allowance = permissions.allowance_of(request)
     context: dict[str, object] = {"expected_s": None}
     try:

@@ -1,7 +1,5 @@
 """Downloads of a result: tables and logs as CSV, one HTML page, everything as a bundle."""
 
-import csv
-import io
 import tempfile
 from collections.abc import Callable
 from functools import wraps
@@ -17,8 +15,11 @@ from lab.console.site.permissions import readers
 from lab.console.site.rates import BusyError, TooOftenError, Turns
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
+from lab.report import tidy
+from lab.report.drawing.table import Table
 
 LOGS = ("attempts", "samples")
+METRIC_FILES = {"runs": tidy.by_run, "summary": tidy.summary}
 PATIENCE_S = 5.0
 """Real seconds that a download waits while others are packed."""
 AGAIN_S = 10
@@ -55,17 +56,27 @@ def packed(view: View) -> View:
 @readers
 @packed
 def table(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """Return one table as CSV."""
+    """Return one table as tidy CSV."""
     result = result_of(name)
     tables = result.every_table()
     if number >= len(tables):
         raise Http404
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(tables[number]["header"])
-    lines.writerows(tables[number]["rows"])
-    file = _name_of(result, f"{name}-{number + 1}.csv")
-    return _attached(text.getvalue().encode(), "text/csv; charset=utf-8", file)
+    chosen = Table.of(tables[number])
+    return _csv(result, tidy.file_name(chosen.title), tidy.of_table(chosen))
+
+
+@readers
+@packed
+def metrics(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """Return every metric of a comparison as CSV: a row for each run, or means with intervals."""
+    result = result_of(name)
+    if result.is_reproduction or kind not in METRIC_FILES or not result.has_logs:
+        raise Http404
+    try:
+        runs = logs.ask(result, "run_metrics")
+    except ExperimentError as fault:
+        return _refused(str(fault), 422)
+    return _csv(result, f"{kind}.csv", METRIC_FILES[kind](runs))
 
 
 @readers
@@ -152,6 +163,10 @@ def _refused(words: str, status: int, *, wait_s: int | None = None) -> HttpRespo
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
     kind = "text/plain; charset=utf-8"
     return HttpResponse(f"{words}\n", status=status, content_type=kind, headers=headers)
+
+
+def _csv(result: ResultEntry, file: str, text: str) -> HttpResponse:
+    return _attached(text.encode(), "text/csv; charset=utf-8", _name_of(result, file))
 
 
 def _attached(content: bytes, kind: str, name: str) -> HttpResponse:

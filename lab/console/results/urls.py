@@ -18,6 +18,7 @@ urlpatterns = [
     path("results/<str:name>/bundle.zip", download_views.bundle, name="result-bundle"),
     path("results/<str:name>/page.html", download_views.page, name="result-page"),
     path("results/<str:name>/table/<int:number>.csv", download_views.table, name="result-table"),
+    path("results/<str:name>/<str:kind>.csv", download_views.metrics, name="result-metrics"),
     path("results/<str:name>/runs/<str:run>/<str:log>.csv", download_views.log, name="run-csv"),
     path("results/<str:name>/files/<path:file>", views.file, name="result-file"),
 ]

@@ -42,7 +42,9 @@ def test_a_form_becomes_a_result(console):
     page = console.get(f"/results/{name}/").text
     assert "8Q-LIFO-Pri" in page
     assert "Counts reconcile in all 2 runs" in page
-    assert console.get(f"/results/{name}/table/0.csv").text.startswith("ρ,Policy")
+    assert console.get(f"/results/{name}/table/0.csv").content.startswith(
+        "\ufeffrho,policy,metric,value".encode()
+    )
     assert console.get(f"/results/{name}/files/spec.toml").text.count("name = ") == 2
     race = console.get(f"/race/?result={name}").text
     assert race.count('data-run="') == 2

@@ -137,7 +137,11 @@ def test_a_reproduction_shows_its_claims_tables_and_figures(console, report):
     assert "Table 9: sales" in page
     assert "The shop is another." in page
     assert f"/results/{report}/files/figures/figure-9.svg" in page
-    assert console.get(f"/results/{report}/table/0.csv").text == ",SQ\nSold,8 | 7\n"
+    table = console.get(f"/results/{report}/table/0.csv")
+    assert 'filename="table-9.csv"' in table.headers["Content-Disposition"]
+    assert table.content.decode("utf-8-sig") == (
+        "row,metric,value,low,high,unit,published\nSold,SQ,7,,,,8\n"
+    )
     page = console.get(f"/results/{report}/page.html").text
     assert page.endswith("<!doctype html><title>Whole</title>")
 
@@ -155,6 +159,40 @@ def test_a_report_from_before_exhibits_json_has_its_tables(console, report):
     finally:
         shutil.rmtree(folder / "tables")
         (folder / "exhibits.json").write_text(exhibits)
+
+
+def test_every_metric_goes_away_as_csv(console, result):
+    """One file has a row for each run, the other a row for each metric with its interval."""
+    runs = console.get(f"/results/{result}/runs.csv").content.decode("utf-8-sig")
+    assert [row["seed"] for row in csv.DictReader(io.StringIO(runs))] == ["7", "8"] * 2
+    summary = console.get(f"/results/{result}/summary.csv").content.decode("utf-8-sig")
+    found = [row for row in csv.DictReader(io.StringIO(summary)) if row["metric"] == "confirms"]
+    assert [row["policy"] for row in found] == ["SQ", "8Q-LIFO-Pri"]
+    assert all(float(row["low"]) <= float(row["value"]) <= float(row["high"]) for row in found)
+    assert console.get(f"/results/{result}/others.csv").status_code == 404
+
+
+def test_the_spec_of_a_result_is_changed_and_run_again(console, result):
+    """The form has the result's settings; what is sent is a new launch."""
+    page = console.get(f"/launch/changed/{result}/").text
+    for said in ('value="Two in the rush"', 'name="sessions" value="300"', 'value="7"'):
+        assert said in page, said
+    assert f"/launch/changed/{result}/" in console.get(f"/results/{result}/").text
+    form = {
+        "title": "Changed", "engine": "simulated", "policies": ["sq"], "admission": ["none"],
+        "abandonment": ["ignore"], "rho": "2", "sessions": "200", "duration_s": "",
+        "repetitions": "1", "page_profile": "paper", "seed": "7", "time_scale": "10",
+    }  # fmt: skip
+    assert "Takes about" in console.post(f"/launch/changed/{result}/predict", form).text
+    assert 'class="fault"' in console.post(f"/launch/changed/{result}/", form | {"rho": "x"}).text
+    launched = console.post(f"/launch/changed/{result}/", form)
+    assert "/launches/" in launched.url
+    assert "Changed" in launched.text
+
+
+def test_a_report_has_no_spec_to_change(console, report):
+    """Only comparisons have a spec."""
+    assert console.get(f"/launch/changed/{report}/").status_code == 404
 
 
 def test_logs_go_away_as_csv(console, result):
