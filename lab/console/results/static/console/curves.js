@@ -217,7 +217,8 @@ addEventListener("DOMContentLoaded", async () => {
   function draw() {
     for (const [plot] of plots) plot.destroy();
     plots = [];
-    if (shown().length) {
+    const isFolded = !id("above").clientWidth; // a chart needs its width; `toggle` draws it later
+    if (shown().length && !isFolded) {
       above();
       histogram();
       if (figures.length) againstRho();
@@ -235,6 +236,7 @@ addEventListener("DOMContentLoaded", async () => {
   id("curves-charts").hidden = id("curves-help").hidden = false;
   draw();
   addEventListener("themed", draw);
+  section.querySelector("details").addEventListener("toggle", draw);
   let width = innerWidth;
   addEventListener("resize", () => {
     if (width === innerWidth) return; // a phone's address bar comes and goes
