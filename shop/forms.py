@@ -151,10 +151,10 @@ class CopiesForm(forms.Form):
         min_value=0,
         max_value=MAX_COPIES,
         error_messages={
-            "min_value": "Copies: from 0 to 20.",
-            "max_value": "Copies: from 0 to 20.",
-            "invalid": "Copies: a whole number from 0 to 20.",
-            "required": "Copies: a whole number from 0 to 20.",
+            "min_value": "Choose a number from 0 to 20.",
+            "max_value": "Choose a number from 0 to 20.",
+            "invalid": "Write a whole number from 0 to 20.",
+            "required": "Write a whole number from 0 to 20.",
         },
     )
 

@@ -8,6 +8,7 @@ from django.db.models import Count, F
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from shop.catalogue import spelling
 from shop.models import Book, Category
 
 CONFIGURATION = "english"
@@ -29,6 +30,8 @@ class Results:
     page: Page[Book]
     hits: list[tuple[Book, SafeString]]
     shelves: list[Category]
+    suggestion: str | None = None
+    """Other words that find books, if these find none."""
 
 
 def search_books(query: str, page: str | None) -> Results:
@@ -63,7 +66,18 @@ def search_books(query: str, page: str | None) -> Results:
         (book, highlighted(book.headline))  # type: ignore[attr-defined]
         for book in found
     ]
+    if not found.paginator.count:
+        return Results(found, hits, [], _suggestion(query))
     return Results(page=found, hits=hits, shelves=list(shelves))
+
+
+def _suggestion(query: str) -> str | None:
+    """Return the query in known words, if a book matches them."""
+    other = spelling.corrected(query)
+    if other is None:
+        return None
+    words = SearchQuery(other, search_type="websearch", config=CONFIGURATION)
+    return other if Book.objects.filter(search=words).exists() else None
 
 
 def highlighted(headline: str) -> SafeString:

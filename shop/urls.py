@@ -13,6 +13,7 @@ urlpatterns = [
     path("checkout/shipping/", checkout.shipping_step, name="checkout-shipping"),
     path("checkout/payment/", checkout.payment_step, name="checkout-payment"),
     path("checkout/confirm/", checkout.confirm_step, name="checkout-confirm"),
+    path("checkout/", checkout.resume, name="checkout"),
     path("covers/<int:book_id>.svg", covers.cover, name="cover"),
     path("cart/", basket.cart, name="cart"),
     path("account/", accounts.account, name="account"),

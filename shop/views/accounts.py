@@ -6,12 +6,12 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from shop.forms import LoginForm, SignUpForm
 from shop.models import Customer
+from shop.views.freshness import always_fresh
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _RECENT = 20
@@ -24,7 +24,7 @@ def customer_of(request: HttpRequest) -> Customer:
 
 
 @sensitive_post_parameters("password")
-@never_cache
+@always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign a customer in and redirect to the page they wanted."""
@@ -44,7 +44,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters("password")
-@never_cache
+@always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
     """Open an account, sign it in and redirect to the page its owner wanted."""
@@ -73,7 +73,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return redirect("home")
 
 
-@never_cache
+@always_fresh
 @login_required
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
@@ -82,7 +82,7 @@ def account(request: HttpRequest) -> HttpResponse:
     return render(request, "shop/account.html", {"orders": orders})
 
 
-@never_cache
+@always_fresh
 @login_required
 @require_safe
 def order(request: HttpRequest, order_id: int) -> HttpResponse:

@@ -2,15 +2,15 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from shop import cart as carts
 from shop.forms import CopiesForm
 from shop.models import Book
+from shop.views.freshness import always_fresh
 
 
-@never_cache
+@always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def cart(request: HttpRequest) -> HttpResponse:
     """Show the cart; a POST sets the number of copies of one book."""
@@ -19,10 +19,12 @@ def cart(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         form = CopiesForm(request.POST)
         if form.is_valid():
-            book = get_object_or_404(Book.objects.only("stock"), pk=form.cleaned_data["book"])
+            book = get_object_or_404(
+                Book.objects.only("title", "stock"), pk=form.cleaned_data["book"]
+            )
             copies = form.cleaned_data["quantity"]
             if copies > book.stock:
-                form.add_error("quantity", f"Only {book.stock} copies are left.")
+                form.add_error("quantity", _too_many(book))
             elif len(wanted | {book.pk: copies}) > carts.MAX_TITLES:
                 form.add_error("quantity", f"A cart holds {carts.MAX_TITLES} titles at most.")
             else:
@@ -35,3 +37,11 @@ def cart(request: HttpRequest) -> HttpResponse:
         {"lines": lines, "total": carts.total(lines), "form": form},
         status=422 if form is not None else 200,
     )
+
+
+def _too_many(book: Book) -> str:
+    """Return why the cart does not take that many copies of a book."""
+    if not book.stock:
+        return f"“{book.title}” is out of stock at the moment."
+    left = "1 copy is" if book.stock == 1 else f"{book.stock} copies are"
+    return f"Only {left} left of “{book.title}”."

@@ -1,7 +1,9 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
 Each step takes the form of the page before and shows the next one. `GET` shows the same page again,
-or leads to the first step that is missing.
+or leads to the first step that is missing. The buttons that people press send the form to the same
+address with `?then=show`: the answer then leads to `GET` of that page, which a browser may reload
+and go back to. A form that is sent to its own address gets the page itself.
 
 Every form carries its purchase, signed (`shop.purchases`): the books, the key under which they are
 ordered from *Buy* to Tr-4, the customer whose page it was on, and the address. A form orders the
@@ -16,6 +18,7 @@ So every step may also be cancelled when its customer leaves, Tr-4 until its ord
 (`place_order`). Sessions stay whole: each is written in one piece, by middleware or by `login`.
 """
 
+import re
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -24,12 +27,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth import authenticate, login
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from shop import cart, purchases, sentry
 from shop.banners import Slot
@@ -45,12 +47,16 @@ from shop.forms import AddressForm, BuyForm, LoginForm, PaymentForm
 from shop.models import Book, Category, Order
 from shop.purchases import Purchase
 from shop.views.accounts import customer_of
+from shop.views.freshness import always_fresh
 
 _KEY = "checkout"
 _OF_CART = "checkout-of-cart"
 _PLACED = "placed"
 _MOST_PLACED = 20
 _PURCHASE = "purchase"
+_THEN, _SHOW = "then", "show"
+_ORDER, _AGAIN = "order", "again"
+_ORDER_ID = re.compile(r"[1-9][0-9]{0,9}")
 UNPROCESSABLE = 422
 CONFLICT = 409
 
@@ -72,6 +78,13 @@ OTHER_ORDER = (
     "Begin again with Buy, or go on with the order in your checkout."
 )
 
+
+class _SeeOther(HttpResponseRedirect):
+    """The answer to a form that leads to the page, to be fetched with `GET`."""
+
+    status_code = 303
+
+
 _step = require_http_methods(["GET", "HEAD", "POST"])
 _View = Callable[[HttpRequest], HttpResponse]
 
@@ -89,8 +102,15 @@ def _reads_purchase(view: _View) -> _View:
     return answered
 
 
+@always_fresh
+@require_safe
+def resume(request: HttpRequest) -> HttpResponse:
+    """Lead to the step at which the purchase stands; to the cart if there is none."""
+    return redirect("checkout-payment")
+
+
 @sentry.cancellable
-@never_cache
+@always_fresh
 @_step
 @_reads_purchase
 def login_step(request: HttpRequest) -> HttpResponse:
@@ -109,7 +129,7 @@ def login_step(request: HttpRequest) -> HttpResponse:
 
 @sensitive_post_parameters("password")
 @sentry.cancellable
-@never_cache
+@always_fresh
 @_step
 @_reads_purchase
 def shipping_step(request: HttpRequest) -> HttpResponse:
@@ -140,7 +160,7 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
 
 
 @sentry.cancellable
-@never_cache
+@always_fresh
 @_step
 @_reads_purchase
 def payment_step(request: HttpRequest) -> HttpResponse:
@@ -163,13 +183,13 @@ def payment_step(request: HttpRequest) -> HttpResponse:
         purchase = replace(purchase, customer=request.user.pk, address=form.cleaned_data)
         _keep(request, purchase)
     elif _is_anothers(request, purchase) or not purchase.address:
-        return redirect("checkout-shipping")
+        return redirect(_address("checkout-shipping", purchase))
     return _payment_page(request, purchase, PaymentForm(initial={"idempotency_key": purchase.key}))
 
 
 @sensitive_post_parameters("card_number", "card_code", "card_expiry")
 @sentry.cancellable
-@never_cache
+@always_fresh
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:
     """Tr-4: place the order, exactly once however often it is sent, and confirm it."""
@@ -284,7 +304,16 @@ def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
     if purchase is None:
         return redirect("checkout-login")
     _keep(request, purchase)
-    return redirect(f"{reverse('checkout-login')}?{urlencode({_PURCHASE: purchase.link()})}")
+    return redirect(_address("checkout-login", purchase))
+
+
+def _address(step: str, purchase: Purchase) -> str:
+    """Return the address at which `GET` shows this step of the purchase."""
+    return f"{reverse(step)}?{urlencode({_PURCHASE: purchase.link()})}"
+
+
+def _wants_to_be_led(request: HttpRequest) -> bool:
+    return request.method == "POST" and request.GET.get(_THEN) == _SHOW
 
 
 def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
@@ -330,9 +359,18 @@ def _placed_or_refused(
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    latest = next(reversed(request.session.get(_PLACED, {}).values()), None)
-    order = _own_order(request, latest)
-    return redirect("checkout-payment") if order is None else _confirm_page(request, order)
+    """Show the customer's order of this address; without one, the last of this session."""
+    if _ORDER in request.GET:
+        asked = request.GET[_ORDER]
+        order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None
+        if order is None:
+            raise Http404
+    else:
+        latest = next(reversed(request.session.get(_PLACED, {}).values()), None)
+        order = _own_order(request, latest)
+    if order is None:
+        return redirect("checkout-payment")
+    return _confirm_page(request, order, ALREADY_PLACED if _AGAIN in request.GET else "")
 
 
 def _login_page(
@@ -347,7 +385,7 @@ def _login_page(
         purchase = purchase.for_customer(customer)
     elif purchase.customer is not None:
         notice = SIGNED_OUT
-    return _page(request, "shop/checkout_login.html", purchase, form, status, notice)
+    return _page(request, "login", purchase, form, status, notice)
 
 
 def _shipping_page(
@@ -358,23 +396,25 @@ def _shipping_page(
     notice: str = "",
 ) -> HttpResponse:
     purchase = purchase.for_customer(customer_of(request).pk)
-    return _page(request, "shop/checkout_shipping.html", purchase, form, status, notice)
+    return _page(request, "shipping", purchase, form, status, notice)
 
 
 def _payment_page(
     request: HttpRequest, purchase: Purchase, form: PaymentForm, status: int = 200
 ) -> HttpResponse:
-    return _page(request, "shop/checkout_payment.html", purchase, form, status)
+    return _page(request, "payment", purchase, form, status)
 
 
 def _page(
     request: HttpRequest,
-    template: str,
+    step: str,
     purchase: Purchase,
     form: Any,
     status: int,
     notice: str = "",
 ) -> HttpResponse:
+    if status == 200 and _wants_to_be_led(request):
+        return _SeeOther(_address(f"checkout-{step}", purchase))
     lines = cart.lines(purchase.wanted)
     purchase = replace(purchase, total_cents=cart.total_cents(lines))
     shown = {
@@ -386,10 +426,13 @@ def _page(
         "link": urlencode({_PURCHASE: purchase.link()}),
         _PURCHASE: purchase.signed(),
     }
-    return render(request, template, shown, status=status)
+    return render(request, f"shop/checkout_{step}.html", shown, status=status)
 
 
 def _confirm_page(request: HttpRequest, order: Order, notice: str = "") -> HttpResponse:
+    if _wants_to_be_led(request):
+        found = {_ORDER: order.pk} | ({_AGAIN: 1} if notice else {})
+        return _SeeOther(f"{reverse('checkout-confirm')}?{urlencode(found)}")
     lines = order.lines.select_related("book__author").only(
         "order_id", "quantity", "unit_price_cents", "book__title", "book__author__name"
     )

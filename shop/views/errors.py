@@ -74,7 +74,9 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 404."""
-    return _page(404, "No such page", "It may have been sold. Try the search or the shelves.")
+    was_a_book = request.path_info.startswith("/books/")
+    why = "This book may have been sold." if was_a_book else "The shop has nothing at this address."
+    return _page(404, "No such page", f"{why} Try the search or the shelves.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -599,3 +599,67 @@ def test_every_page_type_has_its_address():
     """`common/page_types.py` declares the addresses that `shop/urls.py` serves."""
     for url_name, page in PAGE_TYPE_BY_URL_NAME.items():
         assert resolve(page.path.format(shelf="crime", book=7)).url_name == url_name
+
+
+class TestLedToThePage:
+    """The buttons of people ask for a redirect; a form sent to its action gets its page."""
+
+    def test_each_step_redirects_to_itself(self, visitor):
+        html = visitor.get("/books/5/").content.decode()
+        for step, typed in (
+            ("login", {}), ("shipping", SIGN_IN), ("payment", ADDRESS), ("confirm", PAYMENT),
+        ):  # fmt: skip
+            path = f"/checkout/{step}/"
+            assert f'formaction="{path}?then=show"' in html
+            fields = form(html, path).fields | typed
+            led = visitor.post(f"{path}?then=show", fields)
+            assert led.status_code == 303
+            assert led["Location"].startswith(f"{path}?")
+            html = visitor.get(led["Location"]).content.decode()
+            check(html)
+        again = visitor.post(f"{path}?then=show", fields)
+        assert again["Location"] == led["Location"]
+        assert Order.objects.get().number in html
+
+    def test_a_refused_form_is_answered_and_may_be_gone_back_to(self, visitor):
+        html = upto(visitor, "Tr-2")
+        fields = form(html, "/checkout/payment/").fields | ADDRESS | {"city": ""}
+        refused = visitor.post("/checkout/payment/?then=show", fields)
+        assert refused.status_code == 422
+        assert "no-store" not in refused["Cache-Control"]
+        assert "no-store" in visitor.get("/checkout/shipping/")["Cache-Control"]
+
+    @pytest.mark.parametrize("number", ["0", "x", "99999999999999999999", ""])
+    def test_a_confirmation_is_its_customers_own(self, customer, number):
+        list(steps(customer))
+        path = f"/checkout/confirm/?order={Order.objects.get().pk}"
+        assert customer.get(path).status_code == 200
+        assert customer.get(f"/checkout/confirm/?order={number}").status_code == 404
+        other = Client()
+        other.login(username="customer-0004", password=SIGN_IN["password"])
+        assert other.get(path).status_code == 404
+
+
+def test_the_checkout_without_a_step_leads_to_the_present_one(visitor):
+    assert visitor.get("/checkout/", follow=True).redirect_chain[-1][0] == "/cart/"
+    upto(visitor, "Tr-2")
+    at_delivery = visitor.get("/checkout/", follow=True)
+    assert at_delivery.status_code == 200
+    assert "Where shall it go?" in at_delivery.content.decode()
+
+
+def test_a_misspelt_search_suggests_words_that_find_books(visitor):
+    page = visitor.get("/search/", {"q": "lighthosue keper"}).content.decode()
+    check(page)
+    assert 'href="/search/?q=lighthouse%20keeper"' in page
+    for words in ("zzzzzzzz", "lighthouse", "lighthosue " * 7):
+        assert "Did you mean" not in visitor.get("/search/", {"q": words}).content.decode()
+
+
+@pytest.mark.parametrize(("left", "says"), [(0, "is out of stock"), (1, "Only 1 copy is left of")])
+def test_the_cart_names_the_book_that_has_too_few_copies(visitor, left, says):
+    Book.objects.filter(pk=5).update(stock=left)
+    page = visitor.post("/cart/", {"book": 5, "quantity": 2}).content.decode()
+    check(page)
+    assert says in page
+    assert Book.objects.get(pk=5).title in page

@@ -1,0 +1,29 @@
+"""How long a browser keeps a page: it fetches each again, but can go back to a refused form."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import add_never_cache_headers, patch_cache_control, patch_response_headers
+
+
+def always_fresh(
+    view: Callable[..., HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Make the pages of this view too private and too short-lived for any cache.
+
+    The answer to a refused form is the exception: it has no address of its own, so a browser that
+    may not keep it cannot go back to it.
+    """
+
+    @wraps(view)
+    def fresh(request: HttpRequest, *rest: object, **named: object) -> HttpResponse:
+        response = view(request, *rest, **named)
+        if request.method == "POST" and response.status_code in (409, 422):
+            patch_response_headers(response, cache_timeout=-1)
+            patch_cache_control(response, no_cache=True, must_revalidate=True, private=True)
+        else:
+            add_never_cache_headers(response)
+        return response
+
+    return fresh
