@@ -12,8 +12,8 @@ def always_fresh(
 ) -> Callable[..., HttpResponse]:
     """Make the pages of this view too private and too short-lived for any cache.
 
-    The answer to a refused form is the exception: it has no address of its own, so a browser that
-    may not keep it cannot go back to it.
+    The answer to a refused form is the exception: no `GET` shows it again, so a browser that may
+    not keep it cannot go back to it.
     """
 
     @wraps(view)
