@@ -387,7 +387,9 @@ def _linked(reference: str) -> str:
 def _takes(operation: Schema) -> str:
     taken = [f"`{one['name']}` in the {one['in']}" for one in operation.get("parameters", ())]
     if body := operation.get("requestBody"):
-        taken.append(_linked(body["content"]["application/json"]["schema"]["$ref"]))
+        media, content = next(iter(body["content"].items()))
+        reference = content["schema"].get("$ref")
+        taken.append(_linked(reference) if reference else media)
     return ", ".join(taken)
 
 

@@ -2,11 +2,15 @@
 
 import http.client
 import json
+import shutil
+import ssl
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from pathlib import Path
+from typing import IO, Any, Final, Self
 from urllib.parse import urlsplit
 
 _JSON: Final = {"Content-Type": "application/json"}
+_Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
@@ -32,12 +36,25 @@ class JsonClient:
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
 
     @classmethod
-    def at(cls, url: str, *, timeout_s: float, token: str = "") -> Self:
-        """Return a client of `http://host:port`."""
+    def at(
+        cls, url: str, *, timeout_s: float, token: str = "", authority: Path | None = None
+    ) -> Self:
+        """Return a client of `http://host:port` or `https://host:port`.
+
+        `authority` is a PEM file with certificates to trust in place of the system's; raises
+        OSError if it cannot be read.
+        """
         parts = urlsplit(url)
-        return cls(
-            parts.hostname or "127.0.0.1", parts.port or 80, timeout_s=timeout_s, token=token
-        )
+        host, is_tls = parts.hostname or "127.0.0.1", parts.scheme == "https"
+        client = cls(host, parts.port or (443 if is_tls else 80), timeout_s=timeout_s, token=token)
+        if is_tls:
+            client._connection = http.client.HTTPSConnection(
+                host,
+                parts.port or 443,
+                timeout=timeout_s,
+                context=ssl.create_default_context(cafile=authority),
+            )
+        return client
 
     def __enter__(self) -> Self:
         return self
@@ -53,12 +70,37 @@ class JsonClient:
         """Return the decoded answer; an empty one is `{}`. Raises NoAnswerError or RefusedError."""
         content = None if body is None else json.dumps(body)
         headers = self._headers if body is None else {**self._headers, **_JSON}
+        return self._answer(method, path, content, headers)
+
+    def upload(self, path: str, file: IO[bytes], size_bytes: int, kind: str) -> Any:
+        """Send a file as the body of a POST; return the answer as `call` does."""
+        headers = {"Content-Type": kind, "Content-Length": str(size_bytes)}
+        return self._answer("POST", path, file, {**self._headers, **headers})
+
+    def download(self, path: str, to: IO[bytes]) -> None:
+        """Write the body of an answer to a file, piece by piece; raises as `call` does."""
+        try:
+            response = self._response("GET", path, None, self._headers)
+            if response.status == 200:
+                shutil.copyfileobj(response, to)
+                return
+            text = response.read()
+        except (OSError, http.client.HTTPException) as fault:
+            self.close()
+            raise NoAnswerError(str(fault) or type(fault).__name__) from fault
+        self._decoded(response, text)
+
+    def _answer(self, method: str, path: str, content: _Content, headers: Mapping[str, str]) -> Any:
         try:
             response = self._response(method, path, content, headers)
             text = response.read()
         except (OSError, http.client.HTTPException) as fault:
             self.close()
             raise NoAnswerError(str(fault) or type(fault).__name__) from fault
+        return self._decoded(response, text)
+
+    @staticmethod
+    def _decoded(response: http.client.HTTPResponse, text: bytes) -> Any:
         is_good = 200 <= response.status < 300
         try:
             answer = json.loads(text or b"{}")
@@ -72,7 +114,7 @@ class JsonClient:
         raise RefusedError(response.status, str(reason or response.reason), answer)
 
     def _response(
-        self, method: str, path: str, content: str | None, headers: Mapping[str, str]
+        self, method: str, path: str, content: _Content, headers: Mapping[str, str]
     ) -> http.client.HTTPResponse:
         # The server may have closed a kept connection meanwhile; a new one is not tried twice.
         if self._connection.sock is not None:

@@ -61,6 +61,11 @@ _EXPERIMENTS = Section(
             goes_inside=True,
         ),
         Entry(
+            "launch",
+            "lab.cli.server:launch",
+            "Launch an experiment on a console (--server URL)",
+        ),
+        Entry(
             "reproduce",
             "lab.cli.reproduce:reproduce",
             "Reproduce a paper's figures and tables",
@@ -88,6 +93,16 @@ _EXPERIMENTS = Section(
                     "lab.cli.results:show",
                     "Print the tables of a result",
                     goes_inside=True,
+                ),
+                Entry(
+                    "export",
+                    "lab.cli.server:exported",
+                    "Download a result of a console as a bundle (--server URL)",
+                ),
+                Entry(
+                    "import",
+                    "lab.cli.server:imported",
+                    "Send a bundle to a console (--server URL)",
                 ),
                 Entry(
                     "draw",

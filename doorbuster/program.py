@@ -64,6 +64,11 @@ class Section:
     entries: tuple[Entry | Group, ...]
 
 
+def _is_for_here(args: Iterable[str]) -> bool:
+    """Return whether a call only prints help, or uses a console on another machine."""
+    return any(word in HELP_OPTIONS or word.startswith("--server") for word in args)
+
+
 class TableGroup(OneLineGroup):
     """A group whose commands are those of a table."""
 
@@ -83,7 +88,7 @@ class TableGroup(OneLineGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         entry = self._entries.get(args[0])
-        if isinstance(entry, Entry) and entry.goes_inside and not {*HELP_OPTIONS} & {*args}:
+        if isinstance(entry, Entry) and entry.goes_inside and not _is_for_here(args):
             from doorbuster import containers
 
             _, *groups = ctx.command_path.split()

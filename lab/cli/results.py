@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from lab.cli.faults import LabCommand
+from lab.cli.server import AS_JSON, client_of, of_server, rows_of
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
 from lab.results import reference as references
@@ -17,7 +18,6 @@ from lab.results.result import is_imported
 from runtime import settings
 
 _REPRODUCTION = "reproduction.json"
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 
 
 def _folders() -> list[Path]:
@@ -62,21 +62,28 @@ def _described(path: Path) -> dict[str, Any]:
 
 
 @click.command("list", cls=LabCommand)
-@_AS_JSON
-def listed(as_json: bool) -> None:
-    """List the results of this machine, newest first, and those that Doorbuster includes."""
-    rows = [_described(path) for path in _folders()]
+@of_server(required=False)
+@AS_JSON
+def listed(
+    server: str | None, token_file: Path | None, authority: Path | None, as_json: bool
+) -> None:
+    """List the results of this machine or of a console, newest first, then the included ones."""
+    if server is None:
+        rows = [_described(path) for path in _folders()]
+    else:
+        with client_of(server, token_file, authority) as client:
+            rows = [dict(row) for row in rows_of(client)]
     if as_json:
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
-        click.echo(f"{row['name']:{width}}  {row['origin']:8}  {row['engine']:9}  {row['title']}")
+        click.echo(f"{row['name']:{width}}  {row['origin']:9}  {row['engine']:9}  {row['title']}")
 
 
 @click.command(cls=LabCommand)
 @click.argument("name", shell_complete=_complete)
-@_AS_JSON
+@AS_JSON
 def show(name: str, as_json: bool) -> None:
     """Print the tables of a comparison, or the claims of a reproduction.
 

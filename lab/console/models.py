@@ -1,12 +1,13 @@
-"""The database of the console: launches in their order, notes on results, and work on lessons.
+"""The database of the console: launches in their order, notes, work on lessons, and tokens.
 
 Results themselves are folders (`lab.results.folder`). Without this database only the order of the
-queue, the notes and the work on lessons are lost.
+queue, the notes, the work on lessons and the tokens are lost.
 """
 
 import secrets
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -154,6 +155,25 @@ class HandIn(models.Model):
 
     def __str__(self) -> str:
         return f"lesson {self.lesson} by {self.by}"
+
+
+class Token(models.Model):
+    """A token of a person, for programs; kept as a digest."""
+
+    NAME_LENGTH = 60
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    name = models.CharField(max_length=NAME_LENGTH)
+    digest = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField(default=timezone.now)
+    used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("made_at",)
+        constraints = [models.UniqueConstraint(fields=("person", "name"), name="one_token_a_name")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.person}"
 
 
 def forget_work(person: str) -> None:

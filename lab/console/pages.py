@@ -48,6 +48,7 @@ PAGES = (
         apart=("/people/login", "/people/logout", "/people/password", "/people/sign-in"),
         is_teachers=True,
     ),
+    Page("api", "/tokens/"),
 )
 
 

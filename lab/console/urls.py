@@ -4,6 +4,9 @@ from django.urls import include, path
 
 from lab.console.pages import PAGES
 
+handler400 = "lab.console.site.calls.wrong"
+handler403 = "lab.console.site.calls.denied"
+handler500 = "lab.console.site.calls.failed"
 urlpatterns = [
     path("", include("lab.console.server.urls")),
     *(path("", include(page.urls)) for page in PAGES),

@@ -257,7 +257,11 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise SpecError(f"{name}: is not a text; allowed: a spec in TOML, UTF-8") from None
-    plain = _parsed(text, name)
+    return from_values(_parsed(text, name), name, allowance)
+
+
+def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
+    """Return the spec with these values, which `name` calls; raises SpecError."""
     _check_own(plain, name, allowance)
     spec = spec_of(plain, name)
     _check_room(spec)

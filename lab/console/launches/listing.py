@@ -1,5 +1,7 @@
 """The launches as pages show them: the lists of the queue, and the details of one launch."""
 
+from typing import Any
+
 from django.http import HttpRequest
 
 from common import log_tail
@@ -12,13 +14,17 @@ MOST_ENDED = 30
 """The number of ended launches that the queue shows."""
 
 
-def queue_lists() -> dict[str, object]:
-    """Return the running, waiting and ended launches as the queue shows them."""
+def queue_lists(by: str = "") -> dict[str, Any]:
+    """Return the running, waiting and ended launches as the queue shows them.
+
+    With `by` only the launches of this person are in the lists.
+    """
     # Launches move from list to list meanwhile. This order misses none, and one that is
     # found twice appears where it was found last.
     queued = queue.line()
     running = list(Launch.objects.filter(state=State.RUNNING))
-    ended = list(Launch.objects.filter(state__in=ENDED).order_by("-ended_at")[:MOST_ENDED])
+    ended_of_all = Launch.objects.filter(state__in=ENDED, **({"by": by} if by else {}))
+    ended = list(ended_of_all.order_by("-ended_at")[:MOST_ENDED])
     moved_on = {one.pk for one in ended}
     running = [one for one in running if one.pk not in moved_on]
     moved_on |= {one.pk for one in running}
@@ -26,17 +32,20 @@ def queue_lists() -> dict[str, object]:
     results = result_list.existing(one.result for one in ended if one.result)
     used = {engine: queue.used_s(engine) for engine in ("live", "simulated")}
     return {
-        "running": [(one, queue.elapsed_s(one), queue.left_s(one)) for one in running],
+        "running": [
+            (one, queue.elapsed_s(one), queue.left_s(one)) for one in running if by in ("", one.by)
+        ],
         "queued": [
             (number, one, starts_in_s, used[one.engine].get(one.by))
             for number, (one, starts_in_s) in enumerate(queued, start=1)
+            if by in ("", one.by)
         ],
         "ended": [(one, results.get(one.result)) for one in ended],
         "quick_s": queue.QUICK_S,
     }
 
 
-def launch_details(request: HttpRequest, launch: Launch) -> dict[str, object]:
+def launch_details(request: HttpRequest, launch: Launch) -> dict[str, Any]:
     """Return the details of a launch that its page shows to this person."""
     position, starts_in_s = None, None
     if launch.state == State.QUEUED:

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from lab.console.launches import queue, workers
+from lab.console.launches.forms import uploaded
 from lab.console.launches.queue import QueueError
 from lab.console.models import Launch
 from lab.console.site import permissions
@@ -34,6 +35,13 @@ def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
         spec=spec.to_toml(),
         expected_s=allowed_real_s(spec, allowance),
     )
+
+
+def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
+    """Return the spec in a file that this person has sent; raises SpecError."""
+    allowance = permissions.allowance_of(request)
+    spend(allowance, "uploads_per_minute", permissions.key_of(request))
+    return uploaded(name, content, allowance)
 
 
 def command_real_s(arguments: Sequence[str]) -> float | None:
@@ -68,19 +76,30 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
 
     The answer leads to the queue with the reason if the person may not launch it now.
     """
-    allowance = permissions.allowance_of(request)
     try:
         launch = make()
-        if refusal := permissions.refusal(request, launch):
-            raise QueueError(refusal)
-        spend(allowance, "launches_per_minute", permissions.key_of(request))
-        launch.by = permissions.name_of(request)
-        queue.enqueue(launch, allowance)
+        has_woken = enqueued(request, launch)
     except (QueueError, AllowanceError) as fault:
         messages.error(request, str(fault))
         return redirect("queue")
+    if not has_woken:
+        messages.warning(request, "Redis does not answer; the launch begins when it does.")
+    return redirect("launch-page", launch.pk)
+
+
+def enqueued(request: HttpRequest, launch: Launch) -> bool:
+    """Put a launch of this person into the queue; return whether the workers get a message.
+
+    Raises QueueError or AllowanceError if the person may not launch it now.
+    """
+    allowance = permissions.allowance_of(request)
+    if refusal := permissions.refusal(request, launch):
+        raise QueueError(refusal)
+    spend(allowance, "launches_per_minute", permissions.key_of(request))
+    launch.by = permissions.name_of(request)
+    queue.enqueue(launch, allowance)
     try:
         workers.tell()
     except Exception:  # the launch is kept: the console sends another message every two seconds
-        messages.warning(request, "Redis does not answer; the launch begins when it does.")
-    return redirect("launch-page", launch.pk)
+        return False
+    return True

@@ -7,9 +7,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from lab.console.launches import queue as launch_queue
-from lab.console.launches.forms import uploaded
 from lab.console.launches.listing import launch_details, queue_lists
-from lab.console.launches.submission import launch_of_spec, submit
+from lab.console.launches.submission import launch_of_spec, sent_spec, submit
 from lab.console.models import Launch
 from lab.console.results.differences import differences
 from lab.console.results.download_views import result_of
@@ -17,7 +16,6 @@ from lab.console.results.result_list import entry_of
 from lab.console.site import permissions
 from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
-from lab.console.site.rates import spend
 from lab.errors import ExperimentError, SpecError
 from lab.results.comparison import ComparisonResult
 
@@ -37,9 +35,8 @@ def upload(request: HttpRequest) -> HttpResponse:
         return redirect("gallery")
     allowance = permissions.allowance_of(request)
     try:
-        spend(allowance, "uploads_per_minute", permissions.key_of(request))
         require(allowance, "spec_bytes", sent.size or 0)
-        spec = uploaded(sent.name or "file", sent.read(), allowance)
+        spec = sent_spec(request, sent.name or "file", sent.read())
     except SpecError as fault:
         messages.error(request, str(fault))
         return redirect("gallery")

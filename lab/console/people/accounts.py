@@ -5,6 +5,7 @@ account exists of names that are alike.
 """
 
 import csv
+import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count
 
 from lab.console.launches import queue
-from lab.console.models import Launch, State, forget_work
+from lab.console.models import Launch, State, Token, forget_work
 from lab.console.people import names
 from lab.console.people.logins import PasswordHasher
 
@@ -30,6 +31,9 @@ MOST_LIST_BYTES = 64 * 1024
 MOST_NAME_LENGTH = 150
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without i, l, o, 0 and 1, which look alike on paper."""
+
+
+logger = logging.getLogger("lab.people")
 
 
 class AccountError(ValueError):
@@ -163,7 +167,9 @@ def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
         return [(name, enrol(name, teacher=False)) for name in students]
 
 
-def make_students(students: Iterable[str]) -> tuple[list[tuple[str, str]], list[str]]:
+def make_students(
+    students: Iterable[str], *, teacher: object
+) -> tuple[list[tuple[str, str]], list[str]]:
     """Return name and password of each new student, and the names whose accounts exist already.
 
     An account that exists is not changed. Raises AccountError, and then makes none.
@@ -173,6 +179,8 @@ def make_students(students: Iterable[str]) -> tuple[list[tuple[str, str]], list[
         known = User.objects.filter(username__in=wanted).values_list("username", flat=True)
         existing = set(known)
         made = [(name, enrol(name, teacher=False)) for name in wanted if name not in existing]
+    names_made = ", ".join(name for name, _ in made)
+    logger.info("%s made %d students: %s", teacher, len(made), names_made)
     return made, [name for name in wanted if name in existing]
 
 
@@ -267,6 +275,15 @@ CHANGES: dict[str, Callable[[User], object]] = {
 """The changes that a teacher may apply to another account, by the last part of the address."""
 
 
+def change(account: User, name: str, *, teacher: object) -> object:
+    """Apply the change of this name; raises AccountError, also for the teacher's own account."""
+    if account == teacher:
+        raise AccountError("This is your own account; only another teacher can change it.")
+    result = CHANGES[name](account)
+    logger.info("%s changed the account %s: %s", teacher, account, name)
+    return result
+
+
 def _keep_a_teacher(account: User) -> None:
     """Raise AccountError if without this account no teacher could log in."""
     others = User.objects.filter(is_staff=True, is_active=True).exclude(pk=account.pk)
@@ -280,7 +297,8 @@ def _cancel_launches(account: User) -> None:
 
 
 def end_sessions(account: User) -> None:
-    """Log the account out everywhere: copies of old cookies become invalid."""
+    """Log the account out everywhere: old cookies and all its tokens become invalid."""
+    Token.objects.filter(person=account).delete()
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for session in store.get_model_class().objects.iterator():
         if session.get_decoded().get(SESSION_KEY) == str(account.pk):

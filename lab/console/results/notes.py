@@ -4,10 +4,11 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.console.models import Note
+from lab.console.models import MOST_NOTE_CHARACTERS, Note
 from lab.console.results.bundles import NOTES_FILE
 from lab.console.site import allowances, rates
 from lab.console.site.allowances import Allowance
+from lab.errors import ExperimentError
 from lab.files import forms as result_forms
 
 FROM_BUNDLE = " (as a bundle says)"
@@ -18,8 +19,12 @@ _MOST_BYTES = result_forms.MOST_BYTES // 2
 def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
     """Keep a note of `by` on a result; notes count for `key`.
 
-    Raises AllowanceError.
+    Raises AllowanceError for a limit, ExperimentError for a text of the wrong length.
     """
+    if not 0 < len(text) <= MOST_NOTE_CHARACTERS:
+        raise ExperimentError(
+            f"note: {len(text):,} characters; allowed: 1 to {MOST_NOTE_CHARACTERS:,}"
+        )
     mine = Note.objects.filter(result=result, by=by).count()
     allowances.require(allowance, "notes_per_result", mine + 1)
     rates.spend(allowance, "notes_per_hour", key)

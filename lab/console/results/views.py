@@ -1,6 +1,10 @@
 """The result list, one result and its files; import, notes and deletion."""
 
 import mimetypes
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import IO
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -9,7 +13,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.console.models import MOST_NOTE_CHARACTERS, Note
+from lab.console.models import Note
 from lab.console.results import (
     curve_cache,
     differences,
@@ -125,23 +129,29 @@ def bring(request: HttpRequest) -> HttpResponse:
     if sent is None or sent.file is None:
         messages.error(request, "Choose a bundle (ZIP) first.")
         return redirect("results")
-    allowance = permissions.allowance_of(request)
     try:
-        allowances.require(allowance, "bundle_bytes", sent.size or 0)
-        path = imports.bring(
-            sent.file,
-            LAB.results_dir,
-            by=permissions.name_of(request),
-            key=permissions.key_of(request),
-            allowance=allowance,
-        )
-        notes.unpack(path)
+        path = received(request, sent.file, sent.size or 0)
     except ExperimentError as fault:
         messages.error(request, str(fault))
         return redirect("results")
-    _keep_in_step(request, path.name)
+    publish(path.name, partial(messages.warning, request))
     messages.success(request, f"Imported as {path.name}.")
     return redirect("result", path.name)
+
+
+def received(request: HttpRequest, file: IO[bytes], size_bytes: int) -> Path:
+    """Import a bundle that this person has sent, with its notes; raises ExperimentError."""
+    allowance = permissions.allowance_of(request)
+    allowances.require(allowance, "bundle_bytes", size_bytes)
+    path = imports.bring(
+        file,
+        LAB.results_dir,
+        by=permissions.name_of(request),
+        key=permissions.key_of(request),
+        allowance=allowance,
+    )
+    notes.unpack(path)
+    return path
 
 
 @students
@@ -149,12 +159,7 @@ def bring(request: HttpRequest) -> HttpResponse:
 def note(request: HttpRequest, name: str) -> HttpResponse:
     """Write a note on a result."""
     text = request.POST.get("text", "").strip()
-    if len(text) > MOST_NOTE_CHARACTERS:
-        messages.error(
-            request,
-            f"note: {len(text):,} characters; allowed: at most {MOST_NOTE_CHARACTERS:,}",
-        )
-    elif text:
+    if text:
         try:
             notes.write(
                 result_of(name).name,
@@ -182,13 +187,13 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
         result.delete()
         curve_cache.forget(name)
         Note.objects.filter(result=name).delete()
-        _keep_in_step(request, name)
+        publish(name, partial(messages.warning, request))
         messages.success(request, f"{result.name} is deleted.")
         return redirect("results")
     written = {"notes": len(notes.of(name)), "kept_notes": len(notes.that_travel(name))}
     return render(request, "console/delete.html", {"result": result} | written)
 
 
-def _keep_in_step(request: HttpRequest, name: str) -> None:
-    """Publish the change to the database of the dashboards."""
-    keep_in_step(LAB, [name], lambda words: messages.warning(request, words), logs.rows_of)
+def publish(name: str, say: Callable[[str], None]) -> None:
+    """Publish the change of a result to the database of the dashboards."""
+    keep_in_step(LAB, [name], say, logs.rows_of)

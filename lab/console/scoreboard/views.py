@@ -16,10 +16,7 @@ from lab.students.scoreboard import FOLDER, SCORES, Board
 @require_GET
 def scoreboard(request: HttpRequest) -> HttpResponse:
     """Show this lab's board with the origin of each row, or the reference if there is none."""
-    board = Board.read(LAB.results_dir / FOLDER)
-    released = None if board.rows else _reference()
-    if released:
-        board = Board.shown(released.path / SCORES)
+    board, released = shown()
     context = {
         "reference": released,
         "table": board.table() if board.rows else None,
@@ -27,6 +24,13 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
         "own": own_policies.own(),
     }
     return render(request, "console/scoreboard.html", context)
+
+
+def shown() -> tuple[Board, ResultEntry | None]:
+    """Return this lab's board; without rows the one that comes with Doorbuster, and its result."""
+    board = Board.read(LAB.results_dir / FOLDER)
+    released = None if board.rows else _reference()
+    return (Board.shown(released.path / SCORES), released) if released else (board, None)
 
 
 def _reference() -> ResultEntry | None:

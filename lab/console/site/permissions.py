@@ -18,6 +18,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from lab.console.models import Launch
 from lab.console.site.allowances import STUDENT, TEACHER, Allowance
+from lab.console.site.calls import is_call, no_credentials
 from lab.console.site.sessions import SessionStore
 from lab.console.site.settings import LAB
 
@@ -99,6 +100,8 @@ class AccountsMiddleware(MiddlewareMixin):
         if not permission.needs_login:
             return None
         if not request.user.is_authenticated:
+            if is_call(request.path):
+                return no_credentials()
             if request.headers.get("HX-Request"):
                 return HttpResponse(status=401, headers={"HX-Redirect": reverse("login")})
             return redirect_to_login(request.get_full_path())

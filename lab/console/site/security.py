@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.http.request import split_domain_port
 from django.utils.decorators import async_only_middleware
 
+from lab.console.site.calls import is_call, refusal
+
 POLICY = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -53,12 +55,13 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
     name, _ = split_domain_port(request.get_host())
     if settings.LAB.lab_accounts or is_own_name(name):
         return None
-    return HttpResponse(
+    words = (
         "Host: this console has no accounts and is called by an address of its machine only, "
-        "e.g. http://127.0.0.1; DOORBUSTER_LAB_ACCOUNTS=1 lets it be called by any name.\n",
-        status=400,
-        content_type="text/plain; charset=utf-8",
+        "e.g. http://127.0.0.1; DOORBUSTER_LAB_ACCOUNTS=1 lets it be called by any name."
     )
+    if is_call(request.path):
+        return refusal(400, words)
+    return HttpResponse(f"{words}\n", status=400, content_type="text/plain; charset=utf-8")
 
 
 @async_only_middleware

@@ -35,6 +35,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "lab.console.site.tokens.TokenMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "lab.console.site.security.ContentSecurityMiddleware",
@@ -84,6 +85,7 @@ CSRF_COOKIE_NAME = f"{COOKIES_BEGIN}csrf"
 CSRF_COOKIE_SECURE = LAB.lab_accounts
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "lab.console.site.calls.forged"
 MESSAGE_STORAGE = "lab.console.site.sessions.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
 SECURE_SSL_REDIRECT = LAB.lab_accounts  # no plain HTTP arrives then; this ensures it

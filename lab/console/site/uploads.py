@@ -10,6 +10,7 @@ from typing import Any
 from django.http import parse_cookie
 
 from lab.console.site.allowances import STUDENT, TEACHER, Allowance, written
+from lab.console.site.calls import is_call, refusal
 from lab.console.site.settings import FILE_UPLOAD_MAX_MEMORY_SIZE, LAB, SESSION_COOKIE_NAME
 
 Scope = dict[str, Any]
@@ -17,7 +18,7 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-IMPORT_PATH = "/results/import"
+IMPORT_PATHS = ("/results/import", "/api/results")
 FORM_BYTES = 1024 * 1024
 """The bytes of a form in addition to its file."""
 
@@ -29,7 +30,7 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
         most = await most_bytes(scope)
         declared = _header(scope, b"content-length")
         if declared.isdigit() and int(declared) > most:
-            await _refuse(send, most)
+            await _refuse(scope, send, most)
             return
         seen = 0
 
@@ -42,14 +43,14 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
 
         await application(scope, counted, send)
         if seen > most:  # it came in pieces without a declared length
-            await _refuse(send, most)
+            await _refuse(scope, send, most)
 
     return within
 
 
 async def allowed_bytes(scope: Scope) -> int:
     """Return the most bytes of the body: a person's bundle, or what memory may hold."""
-    if scope["path"] == IMPORT_PATH and (allowance := await _allowance_of(scope)):
+    if scope["path"] in IMPORT_PATHS and (allowance := await _allowance_of(scope)):
         return allowance.bundle_bytes + FORM_BYTES
     return FILE_UPLOAD_MAX_MEMORY_SIZE
 
@@ -58,8 +59,10 @@ async def _allowance_of(scope: Scope) -> Allowance | None:
     """Return the allowance of the request's sender; None without a login."""
     if not LAB.lab_accounts:
         return TEACHER
-    from lab.console.site import permissions
+    from lab.console.site import permissions, tokens
 
+    if is_call(scope["path"]) and (authorization := _header(scope, b"authorization")):
+        return await tokens.allowance_of(authorization.decode("latin-1"))
     cookies = parse_cookie(_header(scope, b"cookie").decode("latin-1"))
     return await permissions.allowance_of_session(cookies.get(SESSION_COOKIE_NAME))
 
@@ -68,18 +71,21 @@ def _header(scope: Scope, name: bytes) -> bytes:
     return next((text for key, text in scope["headers"] if key == name), b"")
 
 
-async def _refuse(send: Send, most: int) -> None:
+async def _refuse(scope: Scope, send: Send, most: int) -> None:
     people = (STUDENT, TEACHER) if LAB.lab_accounts else (TEACHER,)
     sizes = [written("bundle_bytes", one.bundle_bytes) for one in people]
     whose = [f" from {one.whose} who is logged in" if LAB.lab_accounts else "" for one in people]
     bundle = " and ".join(f"{size}{who}" for size, who in zip(sizes, whose, strict=True))
     words = (
         f"The request is too large; allowed: at most {most:,} bytes here, "
-        f"and an imported bundle of at most {bundle}.\n"
-    ).encode()
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(words)).encode()),
-    ]
+        f"and an imported bundle of at most {bundle}."
+    )
+    body, kind = f"{words}\n".encode(), b"text/plain; charset=utf-8"
+    if is_call(scope["path"]):
+        body, kind = (
+            refusal(413, words, allowed=f"at most {most:,} bytes").content,
+            b"application/json",
+        )
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": words})
+    await send({"type": "http.response.body", "body": body})

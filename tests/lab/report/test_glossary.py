@@ -17,8 +17,10 @@ ORDINARY = {
     # words that mean what they say, on any web page
     "account", "allowed", "at about, s", "at, s", "begins in about", "busy machine", "by",
     "check", "choose", "ended", "events", "expected value", "experiment", "given to", "how",
-    "last login", "last login (utc)", "launches", "launches running", "launches waiting",
-    "limit", "made", "metric", "name", "name in the setting", "quiet machine", "result", "role",
+    "last login", "last login (utc)", "last use (utc)", "launches", "launches running",
+    "launches waiting",
+    "limit", "made", "made (utc)", "metric", "name", "name in the setting", "quiet machine",
+    "result", "revoke", "role",
     "samples", "sent at, s", "signs in with", "takes about", "took", "value",
     "version, machine", "when", "which came at, s", "why here", "you use now", "yours",
 }  # fmt: skip

@@ -156,7 +156,7 @@ def test_no_page_shuts_anybody_out_who_has_an_account(
             faults += looked_at(page, "login again")
     page.wait_for_selector(".person")
     page.close()
-    theirs = pages | {"password": "/people/password"}
+    theirs = pages | {"password": "/people/password", "tokens": "/tokens/"}
     if person == "bert":  # deleting is the teacher's
         theirs["not allowed"] = theirs.pop("delete")
     else:

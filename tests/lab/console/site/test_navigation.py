@@ -25,6 +25,8 @@ BELONGS = {
     "scoreboard": "/scoreboard/",
     "docs": "/docs/",
     "people": "/people/",
+    "api": "",
+    "tokens": "/tokens/",
     "health": "",
     "metrics": "",
 }

@@ -46,7 +46,9 @@ def asked(*sizes, declared=None):
         return {"type": "http.request", "body": b"x" * size, "more_body": number < len(sizes)}
 
     headers = [] if declared is None else [(b"content-length", str(declared).encode())]
-    asyncio.run(bounded(application, most_bytes)({"headers": headers}, receive, send))
+    asyncio.run(
+        bounded(application, most_bytes)({"path": "/upload/", "headers": headers}, receive, send)
+    )
     start, body = sent
     return sum(read), start["status"], body["body"].decode()
 

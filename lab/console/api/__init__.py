@@ -1,0 +1,1 @@
+"""The console's API for programs, and the page of tokens."""

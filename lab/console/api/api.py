@@ -1,0 +1,174 @@
+"""The API: its calls with their permissions, and the reason of every refusal as JSON."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeVar
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import URLPattern, path
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationErrorContext
+from ninja.parser import Parser
+
+from common.http_api import CallError, Refusal, one_line, refused
+from lab.console.launches.queue import QueueError
+from lab.console.people.accounts import AccountError
+from lab.console.site.allowances import AllowanceError
+from lab.console.site.calls import refusal
+from lab.console.site.permissions import Permission
+from lab.console.site.rates import TooOftenError
+from lab.errors import ExperimentError
+
+TOML = "application/toml"
+_BEGIN = "api/"
+_permissions: dict[str, Permission] = {}
+_Operation = TypeVar("_Operation", bound=Callable[..., Any])
+
+
+class _Parser(Parser):
+    """JSON, or a spec in TOML as the body of a launch."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        if request.content_type == TOML:
+            return {"toml": request.body.decode("utf-8")}
+        return super().parse_body(request)
+
+
+class _Api(NinjaAPI):
+    def validation_error_from_error_contexts(  # type: ignore[override]
+        self, error_contexts: list[ValidationErrorContext[Any]]
+    ) -> CallError:
+        """Return one sentence about the first fault. A call takes one form."""
+        first = error_contexts[0]
+        (form,) = (field.annotation for field in first.model.model_fields.values())
+        assert form is not None
+        return refused(form, first.pydantic_validation_error, above=1)
+
+
+api = _Api(urls_namespace="console-api", openapi_url=None, docs_url=None, parser=_Parser())
+
+
+def call(
+    method: Literal["GET", "POST"],
+    path: str,
+    permission: Permission,
+    summary: str,
+    *,
+    status: int = 200,
+    answers: Any = None,
+    refusals: tuple[int, ...] = (),
+    **more: Any,
+) -> Callable[[_Operation], _Operation]:
+    """Return a decorator that makes a function a call; calls of one path have one permission.
+
+    `refusals` are statuses in addition to 401, and for POST to 400, 403 and 429.
+    """
+    assert _permissions.setdefault(path, permission) is permission, path
+    usual = (401,) if method == "GET" else (400, 401, 403, 429)
+    answered = {status: answers} | dict.fromkeys(sorted({*usual, *refusals}), Refusal)
+    return api.api_operation([method], path, summary=summary, response=answered, **more)
+
+
+def patterns() -> Iterator[URLPattern]:
+    """Yield the addresses of all calls, each with its permission."""
+    routes = {re.sub(r"{(\w+)}", r"<\1>", one): rule for one, rule in _permissions.items()}
+    for pattern in api.urls[0]:
+        route = str(pattern.pattern)
+        if route in routes and pattern.callback:  # the library adds a page of its own
+            yield path(_BEGIN + route, routes[route](_answering(pattern.callback)))
+
+
+def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Return a view whose refusals are JSON, whichever function of the console refuses."""
+
+    def answering(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+        answer = view(request, **arguments)
+        is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+        if answer.status_code >= 400 and not is_json:
+            assert isinstance(answer, HttpResponse)
+            answer = _as_json(request, answer)
+        answer.headers["Cache-Control"] = "no-store"  # some answers have passwords
+        return answer
+
+    return answering
+
+
+def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
+    if answer.status_code == 405:
+        methods = answer.headers["Allow"]
+        return refusal(405, f"{request.method} is not a method of this call.", allowed=methods)
+    wait_s = answer.headers.get("Retry-After")
+    words = one_line(answer.content.decode().strip())
+    return refusal(answer.status_code, words, wait_s=None if wait_s is None else int(wait_s))
+
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+
+def explained(fault: Exception, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
+    """Return the refusal with the text of a fault: `field: what is wrong; allowed: values`."""
+    lines = [line.removeprefix("spec: ") for line in str(fault).splitlines() if line] or [""]
+    field = re.match(r"(-{0,2}[\w.\-]+): ", lines[0])
+    _, _, allowed = lines[0].partition("allowed: ")
+    if isinstance(fault, AllowanceError):
+        allowed = allowed.partition(". ")[0]  # the sentence after it says who can raise the limit
+    return refusal(
+        status,
+        one_line(" ".join(lines)),
+        field=field[1] if field else None,
+        allowed=one_line(allowed) or None,
+        wait_s=wait_s,
+    )
+
+
+@api.exception_handler(CallError)
+def _wrong(request: HttpRequest, error: CallError) -> HttpResponse:
+    return refusal(error.status, str(error), field=error.field, allowed=error.allowed)
+
+
+@api.exception_handler(TooOftenError)
+def _too_often(request: HttpRequest, error: TooOftenError) -> HttpResponse:
+    return explained(error, 429, wait_s=error.wait_s)
+
+
+@api.exception_handler(AllowanceError)
+def _too_much(request: HttpRequest, error: AllowanceError) -> HttpResponse:
+    return explained(error, 403)
+
+
+@api.exception_handler(ExperimentError)
+def _no_experiment(request: HttpRequest, error: ExperimentError) -> HttpResponse:
+    return explained(error)
+
+
+@api.exception_handler(AccountError)
+def _no_account(request: HttpRequest, error: AccountError) -> HttpResponse:
+    return explained(error)
+
+
+@api.exception_handler(QueueError)
+def _no_place(request: HttpRequest, error: QueueError) -> HttpResponse:
+    return explained(error, 409)
+
+
+@api.exception_handler(PermissionDenied)
+def _denied(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
+    return refusal(403, str(error))
+
+
+@api.exception_handler(Http404)
+def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    return refusal(404, str(error) or "There is no such entry.")
+
+
+@api.exception_handler(RequestDataTooBig)
+def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return refusal(413, "body: is too large", field="body", allowed="at most 1 MiB")
+
+
+@api.exception_handler(HttpError)
+def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if error.status_code == 400:  # the body cannot be read
+        return refusal(400, "body: is not JSON", field="body", allowed="a JSON object")
+    return refusal(error.status_code, str(error))

@@ -1,0 +1,189 @@
+"""Calls about experiments and launches."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Query
+from ninja.responses import Status
+
+from common.http_api import CallError
+from lab.console.api import schemas
+from lab.console.api.api import TOML, call
+from lab.console.gallery import cards
+from lab.console.launches import queue
+from lab.console.launches.forms import LaunchForm, from_values, initial
+from lab.console.launches.listing import launch_details, queue_lists
+from lab.console.launches.submission import enqueued, launch_of_spec, sent_spec
+from lab.console.models import Launch, State
+from lab.console.site import permissions
+from lab.console.site.allowances import require
+from lab.console.site.permissions import launch_owners, readers, students
+from lab.console.site.rates import spend
+from lab.spec.experiment import Spec
+
+
+@call(
+    "GET",
+    "experiments",
+    readers,
+    "The experiments that come with Doorbuster",
+    answers=schemas.Experiments,
+)
+def experiments(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "experiments": [
+            {
+                "name": one.name,
+                "title": one.title,
+                "question": one.question,
+                "engine": one.engine if one.spec is None else one.spec.engine,
+                "takes_options": one.spec is not None,
+                "expected_s": one.real_s,
+            }
+            for one in cards.CARDS
+        ]
+    }
+
+
+@call(
+    "GET",
+    "launches",
+    students,
+    "The launches that run, wait and have ended",
+    answers=schemas.Launches,
+    refusals=(400,),
+)
+def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[str, Any]:
+    lists = queue_lists(query.by)
+    return {
+        "running": [_launch(one, left_s=left_s) for one, _, left_s in lists["running"]],
+        "waiting": [
+            _launch(one, position=number, starts_in_s=starts_in_s)
+            for number, one, starts_in_s, _ in lists["queued"]
+        ],
+        "ended": [_launch(one) for one, _ in lists["ended"]],
+    }
+
+
+@call(
+    "POST",
+    "launches",
+    students,
+    f"Launch an experiment; a body of the type {TOML} is a spec",
+    status=201,
+    answers=schemas.Launch,
+    refusals=(409, 413),
+)
+def launch(request: HttpRequest, wanted: schemas.NewLaunch) -> Status[dict[str, Any]]:
+    made = _wanted(request, wanted)
+    enqueued(request, made)
+    return Status(201, _shown(request, made))
+
+
+@call("GET", "launches/{pk}", launch_owners, "One launch", answers=schemas.Launch, refusals=(404,))
+def one(request: HttpRequest, pk: str) -> dict[str, Any]:
+    return _shown(request, get_object_or_404(Launch, pk=pk))
+
+
+@call(
+    "POST",
+    "launches/{pk}/cancel",
+    launch_owners,
+    "Cancel a launch that waits or runs",
+    answers=schemas.Launch,
+    refusals=(404,),
+)
+def cancel(request: HttpRequest, pk: str) -> dict[str, Any]:
+    queue.cancel(get_object_or_404(Launch, pk=pk))
+    return _shown(request, Launch.objects.get(pk=pk))
+
+
+def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
+    """Return the launch that the form describes, not yet in the queue."""
+    allowance = permissions.allowance_of(request)
+    given = [name for name in ("name", "spec", "toml") if getattr(wanted, name) is not None]
+    if len(given) != 1:
+        raise CallError(
+            "body: has none or several of name, spec and toml",
+            "body",
+            "exactly one of name, spec and toml",
+        )
+    if wanted.options is not None and wanted.name is None:
+        raise CallError("options: need a name", "options", "with the field name only")
+    if wanted.toml is not None:
+        return launch_of_spec(sent_spec(request, "spec", wanted.toml.encode()), allowance)
+    if wanted.spec is not None:
+        spend(allowance, "uploads_per_minute", permissions.key_of(request))
+        require(allowance, "spec_bytes", len(request.body))
+        return launch_of_spec(from_values(wanted.spec, "spec", allowance), allowance)
+    assert wanted.name is not None
+    card = cards.card(wanted.name)
+    if card is None:
+        names = ", ".join(one.name for one in cards.CARDS)
+        raise CallError(f"name: no experiment {wanted.name!r:.80}", "name", names)
+    if wanted.options is None:
+        return cards.launch_of(card, allowance)
+    if card.spec is None:
+        raise CallError("options: a reproduction has none", "options", "none for this name")
+    return launch_of_spec(_changed(request, card.spec, wanted.options), allowance)
+
+
+def _changed(request: HttpRequest, base: Spec, options: schemas.Options) -> Spec:
+    """Return the spec with these options, checked by the launch form; raises CallError."""
+    given = options.model_dump(exclude_unset=True)
+    if "duration_s" in given:
+        given.setdefault("sessions", None)
+    if "rho" in given:
+        given["rho"] = ", ".join(map(str, given["rho"]))
+    if "at_once" in given:
+        given["at_once"] = "yes" if given["at_once"] else ""
+    form = LaunchForm(initial(base) | given)
+    spec = form.spec(base, permissions.allowance_of(request))
+    if spec is not None:
+        return spec
+    field, messages = next(iter(form.errors.items()))
+    name = f"options.{field}" if field in form.fields else "options"
+    raise CallError(f"{name}: {messages[0]}", name, _allowed(form, field))
+
+
+def _allowed(form: LaunchForm, name: str) -> str:
+    """Return the values that a field of the form allows."""
+    field = form.fields.get(name)
+    if field is None:
+        return "a spec of the console"
+    if choices := getattr(field, "choices", None):
+        return ", ".join(str(value) for value, _ in choices if value)
+    low, high = getattr(field, "min_value", None), getattr(field, "max_value", None)
+    if low is not None and high is not None:
+        return f"a number from {low:,} to {high:,}"
+    return str(field.help_text) or "text"
+
+
+def _shown(request: HttpRequest, launch: Launch) -> dict[str, Any]:
+    more = launch_details(request, launch)
+    left_s = more["left_s"] if launch.state == State.RUNNING else None
+    return _launch(
+        launch, left_s=left_s, position=more["position"], starts_in_s=more["starts_in_s"]
+    )
+
+
+def _launch(
+    launch: Launch,
+    *,
+    left_s: float | None = None,
+    position: int | None = None,
+    starts_in_s: float | None = None,
+) -> dict[str, Any]:
+    same = ("title", "engine", "state", "by", "asked_at", "began_at", "ended_at", "expected_s")
+    return {
+        "id": launch.pk,
+        **{name: getattr(launch, name) for name in same},
+        "left_s": left_s,
+        "position": position,
+        "starts_in_s": starts_in_s,
+        "done_ratio": launch.done_ratio,
+        "progress": launch.words,
+        "result": launch.result,
+        "reason": launch.reason,
+    }

@@ -1,0 +1,54 @@
+"""The OpenAPI document of the console's API."""
+
+from functools import cache
+from typing import Any, Final
+
+from common import http_api
+from common.http_api import Api, Call
+from lab.console.api import launch_calls, people_calls, result_calls, schemas
+from lab.console.api.api import api
+
+CALLS: Final = (launch_calls, result_calls, people_calls)
+"""The modules whose import adds their calls to the API."""
+_API: Final = Api(
+    "Doorbuster lab console",
+    "Launches, results, notes, the scoreboard and accounts.",
+    token="a token of the page /tokens/; a console without accounts needs none",
+    refusals={},
+)
+_DESCRIPTION: Final = Call(
+    "GET", "/api/openapi.json", "This description", "application/json", is_open=True
+)
+_REASONS: Final = {
+    "400": "a field is wrong",
+    "401": "the token is missing or invalid",
+    "403": "the person may not do this, or a limit is reached",
+    "404": "there is no such entry",
+    "409": "the queue is full, or the person may not launch this now",
+    "411": "the size of the body is missing",
+    "413": "the body is too large",
+    "415": "the type of the body is wrong",
+    "422": "the result cannot be packed",
+    "429": "a rate limit is reached, or other downloads are packed; Retry-After has the seconds",
+    "503": "the disk of the console does not work",
+}
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the whole document."""
+    managed = api.get_openapi_schema(path_prefix="api/")
+    whole = http_api.document(_API, (_DESCRIPTION,))
+    for path, methods in managed["paths"].items():
+        for operation in methods.values():
+            operation["security"] = [{}, {"token": []}]
+            operation["responses"] = {
+                str(status): answer | {"description": _REASONS.get(str(status), "done")}
+                for status, answer in operation["responses"].items()
+            }
+        whole["paths"][path] = methods
+    for kind, entries in managed["components"].items():
+        whole["components"].setdefault(kind, {}).update(entries)
+    for form in (schemas.LaunchesQuery, schemas.ResultsQuery):  # their fields are parameters
+        whole["components"]["schemas"].pop(form.__name__, None)
+    return whole

@@ -1,0 +1,98 @@
+"""Calls about the person who calls, and about accounts."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest
+from ninja.responses import Status
+
+from lab.console.api import schemas
+from lab.console.api.api import call
+from lab.console.people import accounts
+from lab.console.site import permissions
+from lab.console.site.permissions import readers, teachers
+from lab.console.site.settings import LAB
+
+
+@call("GET", "me", readers, "The person whose token the call has", answers=schemas.Me)
+def me(request: HttpRequest) -> dict[str, Any]:
+    role = "teacher" if permissions.is_teacher(request) else "student"
+    return {"name": permissions.name_of(request), "role": role}
+
+
+@call(
+    "GET",
+    "accounts",
+    teachers,
+    "All accounts (teachers)",
+    answers=schemas.Accounts,
+    refusals=(403, 404),
+)
+def everyone(request: HttpRequest) -> dict[str, Any]:
+    _require_accounts()
+    return {"accounts": [_account(one) for one in accounts.everyone()]}
+
+
+@call(
+    "POST",
+    "accounts",
+    teachers,
+    "Make accounts for students (teachers)",
+    status=201,
+    answers=schemas.MadeStudents,
+    refusals=(404,),
+)
+def make(request: HttpRequest, wanted: schemas.NewStudents) -> Status[dict[str, Any]]:
+    _require_accounts()
+    made, existing = accounts.make_students(wanted.names, teacher=request.user)
+    new = [{"name": name, "password": password} for name, password in made]
+    return Status(201, {"made": new, "existing": existing})
+
+
+@call(
+    "POST",
+    "accounts/{name}/disable",
+    teachers,
+    "Disable an account: sessions, tokens and launches end (teachers)",
+    answers=schemas.Account,
+    refusals=(404,),
+)
+def disable(request: HttpRequest, name: str) -> dict[str, Any]:
+    return _changed(request, name, "disable")
+
+
+@call(
+    "POST",
+    "accounts/{name}/enable",
+    teachers,
+    "Enable a disabled account (teachers)",
+    answers=schemas.Account,
+    refusals=(404,),
+)
+def enable(request: HttpRequest, name: str) -> dict[str, Any]:
+    return _changed(request, name, "enable")
+
+
+def _changed(request: HttpRequest, name: str, change: str) -> dict[str, Any]:
+    _require_accounts()
+    account = User.objects.filter(username=name).first()
+    if account is None:
+        raise Http404(f"There is no account {name!r:.80}.")
+    accounts.change(account, change, teacher=request.user)
+    return next(_account(one) for one in accounts.everyone() if one.account.pk == account.pk)
+
+
+def _account(person: accounts.Person) -> dict[str, Any]:
+    return {
+        "name": person.account.username,
+        "role": "teacher" if person.account.is_staff else "student",
+        "is_enabled": person.account.is_active,
+        "last_login": person.account.last_login,
+        "waiting": person.waiting,
+        "running": person.running,
+    }
+
+
+def _require_accounts() -> None:
+    if not LAB.lab_accounts:
+        raise Http404("This console has no accounts: set DOORBUSTER_LAB_ACCOUNTS=1.")

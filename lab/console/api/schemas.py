@@ -1,0 +1,280 @@
+"""The forms of the console's API as pydantic models; checks, refusals and OpenAPI use them."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from common.http_api import Body, Query, Reply
+from lab.console.models import MOST_NOTE_CHARACTERS, State
+from lab.console.people.accounts import MOST_NAME_LENGTH, MOST_NAMES
+
+Optional = SkipJsonSchema[None]
+Choices = Annotated[list[str], Field(min_length=1, max_length=100)]
+StateName = Literal["queued", "running", "done", "cancelled", "interrupted", "failed"]
+assert set(StateName.__args__) == set(State.values)  # type: ignore[attr-defined]
+
+# ---- people --------------------------------------------------------------------------------------
+
+
+class Me(Reply):
+    """The person whose token a call has."""
+
+    name: str = Field(description="empty if the console has no accounts")
+    role: Literal["student", "teacher"]
+
+
+class Account(Reply):
+    """An account."""
+
+    name: str
+    role: Literal["student", "teacher"]
+    is_enabled: bool
+    last_login: datetime | None
+    waiting: int = Field(description="launches that wait")
+    running: int = Field(description="launches that run")
+
+
+class Accounts(Reply):
+    """All accounts, by name."""
+
+    accounts: list[Account]
+
+
+class NewStudents(Body):
+    """Names for new accounts of students."""
+
+    names: list[Annotated[str, Field(max_length=MOST_NAME_LENGTH)]] = Field(
+        min_length=1, max_length=MOST_NAMES, description=f"a list of 1 to {MOST_NAMES} names"
+    )
+
+
+class NewAccount(Reply):
+    """A new account and its password, which is shown only here."""
+
+    name: str
+    password: str
+
+
+class MadeStudents(Reply):
+    """The new accounts, and those that existed."""
+
+    made: list[NewAccount]
+    existing: list[str] = Field(description="names whose accounts exist and are not changed")
+
+
+# ---- launches ------------------------------------------------------------------------------------
+
+
+class Experiment(Reply):
+    """An experiment that comes with Doorbuster."""
+
+    name: str
+    title: str
+    question: str
+    engine: Literal["live", "simulated"]
+    takes_options: bool = Field(description="false for reproductions, which have none")
+    expected_s: float = Field(description="predicted duration on this machine, real seconds")
+
+
+class Experiments(Reply):
+    """All experiments that come with Doorbuster."""
+
+    experiments: list[Experiment]
+
+
+class Options(Body):
+    """Changes to an experiment: the fields of the console's launch form."""
+
+    title: str | Optional = Field(None, max_length=200, description="text of 1 to 200 characters")
+    engine: str | Optional = Field(None, description="live or simulated")
+    policies: Choices | Optional = Field(None, description="a list of policies")
+    gateway: Choices | Optional = Field(None, description="a list of baseline proxies (live)")
+    admission: Choices | Optional = Field(None, description="a list of session admissions")
+    abandonment: Choices | Optional = Field(None, description="a list of abandonments")
+    rho: list[float] | Optional = Field(
+        None, min_length=1, max_length=100, description="a list of offered loads; 1 is the capacity"
+    )
+    sessions: int | Optional = Field(None, description="sessions in each run")
+    duration_s: float | Optional = Field(
+        None, description="paper seconds in which sessions arrive, instead of their number"
+    )
+    at_once: bool | Optional = Field(None, description="whether live runs take place together")
+    repetitions: int | Optional = Field(None, description="runs of each policy and load")
+    page_profile: str | Optional = Field(None, description="the work of a page")
+    seed: int | Optional = Field(None, description="the seed of the first repetition")
+    time_scale: float | Optional = Field(
+        None, description="paper seconds that pass in a real second (live)"
+    )
+
+
+class NewLaunch(Body):
+    """An experiment to launch: exactly one of `name`, `spec` and `toml`."""
+
+    name: str | Optional = Field(
+        None, max_length=100, description="an experiment of `GET /api/experiments`"
+    )
+    options: Options | Optional = Field(None, description="changes to the experiment `name`")
+    spec: dict[str, Any] | Optional = Field(None, description="a spec as an object")
+    toml: str | Optional = Field(None, description="a spec as TOML")
+
+
+class LaunchesQuery(Query):
+    """A part of the queue."""
+
+    by: str = Field("", max_length=MOST_NAME_LENGTH, description="only the launches of this person")
+
+
+class Launch(Reply):
+    """A launch; durations in real seconds."""
+
+    id: str
+    title: str
+    engine: Literal["live", "simulated"]
+    state: StateName
+    by: str = Field(description="the person who launched it; empty without accounts")
+    asked_at: datetime
+    began_at: datetime | None
+    ended_at: datetime | None
+    expected_s: float = Field(description="predicted duration")
+    left_s: float | None = Field(
+        description="time that a running launch still takes, approximately"
+    )
+    position: int | None = Field(description="place of a waiting launch in the queue")
+    starts_in_s: float | None = Field(description="when a waiting launch begins, approximately")
+    done_ratio: float = Field(description="the part that is done, from 0 to 1")
+    progress: str = Field(description="its present step, in words")
+    result: str = Field(description="the name of its result; empty before there is one")
+    reason: str = Field(description="why it failed or was interrupted")
+
+
+class Launches(Reply):
+    """The launches that run, wait in this order, and have ended lately."""
+
+    running: list[Launch]
+    waiting: list[Launch]
+    ended: list[Launch]
+
+
+# ---- results -------------------------------------------------------------------------------------
+
+
+class ResultsQuery(Query):
+    """A part of the result list."""
+
+    words: str = Field("", max_length=100, description="words of the title, name or policies")
+    engine: Literal["", "live", "simulated"] = Field("", description="only this engine")
+    page: int = Field(1, ge=1, le=1_000_000, description="a page of the list")
+
+
+class Result(Reply):
+    """A result in the list."""
+
+    name: str
+    title: str
+    kind: Literal["comparison", "reproduction"]
+    engine: str
+    origin: Literal["here", "imported", "reference"]
+    by: str = Field(description="the person who launched or imported it; empty if unknown")
+    took_s: float | None = Field(description="real seconds of its last launch; null if unknown")
+    began_at: datetime | None
+    made: int = Field(description="complete runs")
+    planned: int = Field(description="planned runs")
+    damage: str = Field(description="why it cannot be read; empty if it can")
+
+
+class Results(Reply):
+    """One page of the list, the newest first; references come last."""
+
+    results: list[Result]
+    page: int
+    pages: int
+
+
+class Table(Reply):
+    """A table of a result, as text."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    note: str
+
+
+class Summary(Result):
+    """The summary of one result."""
+
+    policies: list[str] = Field(description="keys of the compared policies")
+    verdict: list[str] = Field(description="the conclusion, a sentence for each load")
+    warnings: list[str]
+    checks: list[str]
+    tables: list[Table]
+    claims: list[dict[str, str]] = Field(description="the claims of a reproduction")
+    spec: str = Field(description="the spec as TOML; empty for a reproduction")
+    machine: dict[str, Any]
+    versions: dict[str, Any]
+    notes: int = Field(description="number of notes")
+
+
+class Imported(Reply):
+    """The result that a bundle has become."""
+
+    name: str
+    warnings: list[str]
+
+
+class NewNote(Body):
+    """A note to write."""
+
+    text: str = Field(
+        min_length=1,
+        max_length=MOST_NOTE_CHARACTERS,
+        description=f"text of 1 to {MOST_NOTE_CHARACTERS:,} characters",
+    )
+
+
+class Note(Reply):
+    """A note on a result."""
+
+    by: str
+    at: datetime
+    text: str
+
+
+class Notes(Reply):
+    """The notes on a result, the oldest first."""
+
+    notes: list[Note]
+
+
+# ---- the scoreboard ------------------------------------------------------------------------------
+
+
+class Efficiency(Reply):
+    """An estimated revenue efficiency; 1 is the capacity bound."""
+
+    mean: float
+    half_width: float | None = Field(description="half of the 95 % interval")
+
+
+class Row(Reply):
+    """A row of the scoreboard."""
+
+    place: int | None = Field(description="null if far fewer customers bought than estimated")
+    policy: str
+    title: str
+    by: str = Field(description="the author in the policy's file")
+    overall: Efficiency
+    loads: dict[str, Efficiency] = Field(description="the efficiency at each offered load")
+    confirms: float
+    expected: float = Field(description="confirms that the estimate promises")
+    fallen_back: str | None = Field(description="why the policy was given up in a run")
+    result: str
+    played_at: str
+
+
+class Scoreboard(Reply):
+    """The scoreboard, the best row first."""
+
+    rows: list[Row]
+    is_reference: bool = Field(description="true while this lab has no row")

@@ -1,0 +1,86 @@
+"""Calls of programs, at `/api/`: which requests they are, and how they are refused."""
+
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
+
+from common.http_api import Refusal
+
+ADDRESS: Final = "/api/"
+_NO_CREDENTIALS: Final = (
+    "This call needs a token: make one on the console's page /tokens/ and send it as "
+    "`Authorization: Bearer TOKEN`."
+)
+_FORGED: Final = (
+    "A web page sent this call without the console's CSRF token. Programs send a token instead: "
+    "`Authorization: Bearer TOKEN`."
+)
+
+
+def is_call(path: str) -> bool:
+    """Return whether a program calls this address: the answer is JSON, also if refused."""
+    return path.startswith(ADDRESS)
+
+
+def refusal(
+    status: int,
+    error: str,
+    *,
+    field: str | None = None,
+    allowed: str | None = None,
+    wait_s: int | None = None,
+) -> HttpResponse:
+    """Return the answer to a refused call; it may be repeated after `wait_s` real seconds."""
+    why = Refusal(error=error, field=field, allowed=allowed)
+    headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+    return JsonResponse(why.model_dump(exclude_none=True), status=status, headers=headers)
+
+
+def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
+    """Return the answer to a call without a valid token."""
+    answer = refusal(401, error)
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def is_from_a_page(request: HttpRequest) -> bool:
+    """Return whether a web page may have sent this request.
+
+    Browsers add one of these fields to every request of a page that changes something.
+    """
+    fields = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode")
+    return any(request.headers.get(name) for name in fields)
+
+
+# ---- Django's answers, as JSON for calls ---------------------------------------------------------
+
+
+def wrong(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request that Django cannot read."""
+    if is_call(request.path):
+        return refusal(400, "The request cannot be read.")
+    return defaults.bad_request(request, exception)
+
+
+def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request that this person may not send."""
+    if is_call(request.path):
+        return refusal(403, str(exception))
+    return defaults.permission_denied(request, exception)
+
+
+def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer a request that may come from a page of another site."""
+    if is_call(request.path):
+        return refusal(403, _FORGED)
+    from django.views.csrf import csrf_failure
+
+    return csrf_failure(request, reason)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Answer a request that failed because of a fault of the console."""
+    if is_call(request.path):
+        return refusal(500, "The console failed; its log has the reason.")
+    return defaults.server_error(request)

@@ -1,0 +1,105 @@
+"""Tokens: a program that sends one acts as the person who made it.
+
+A token is shown once and kept as a digest. It has the rights of its person at the time of a call.
+"""
+
+import secrets
+from datetime import timedelta
+from typing import Final
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
+
+from lab.console.models import Token
+from lab.console.site import permissions
+from lab.console.site.allowances import Allowance
+from lab.console.site.calls import is_call, is_from_a_page, no_credentials
+from lab.console.site.sessions import digest_of
+from lab.console.site.settings import LAB
+
+MOST_TOKENS: Final = 20
+"""The most tokens of one person."""
+_BEGIN: Final = "doorbuster_"
+"""The first characters of a token, by which a person or a scanner recognises it."""
+_NOTED_EVERY: Final = timedelta(minutes=1)
+_INVALID: Final = (
+    "The token is invalid: it was revoked, or its account is disabled. "
+    "Make another one on the console's page /tokens/."
+)
+
+
+class TokenError(ValueError):
+    """A token cannot be made; one line."""
+
+
+def make(account: User, name: str) -> str:
+    """Make a token with this name and return it; only its digest is kept. Raises TokenError."""
+    name = " ".join(name.split())
+    longest = Token.NAME_LENGTH
+    if not 0 < len(name) <= longest or not name.isprintable():
+        raise TokenError(f"name: {name!r:.80}; allowed: 1 to {longest} characters in one line")
+    own = Token.objects.filter(person=account)
+    if own.filter(name=name).exists():
+        raise TokenError(f"name: {name}; allowed: a name that none of your tokens has")
+    if own.count() >= MOST_TOKENS:
+        raise TokenError(
+            f"You have {MOST_TOKENS} tokens; allowed: at most {MOST_TOKENS}. Revoke one first."
+        )
+    key = _BEGIN + secrets.token_urlsafe(32)
+    Token.objects.create(person=account, name=name, digest=digest_of(key))
+    return key
+
+
+def account_of(authorization: str) -> User | None:
+    """Return the account that this field `Authorization` proves, and note the use of its token."""
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    kept = Token.objects.select_related("person").filter(digest=digest_of(key.strip())).first()
+    if kept is None or not kept.person.is_active:
+        return None
+    now = timezone.now()
+    if kept.used_at is None or now - kept.used_at > _NOTED_EVERY:
+        Token.objects.filter(pk=kept.pk).update(used_at=now)
+    return kept.person
+
+
+async def allowance_of(authorization: str) -> Allowance | None:
+    """Return the allowance of the person with this token; None if it is invalid."""
+    account = await sync_to_async(account_of)(authorization)
+    if account is None:
+        return None
+    request = HttpRequest()
+    request.user = account
+    return permissions.allowance_of(request)
+
+
+class TokenMiddleware(MiddlewareMixin):
+    """The middleware that finds the person of a call by its token.
+
+    A call with a token needs no protection against forged requests: a browser adds no token by
+    itself. Calls without one are checked as every form is, except those of programs to a console
+    without accounts.
+    """
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """Return None to continue, or the refusal of an invalid token."""
+        if not is_call(request.path):
+            return None
+        authorization = request.headers.get("Authorization")
+        if LAB.lab_accounts and authorization is not None:
+            account = account_of(authorization)
+            if account is None:
+                return no_credentials(_INVALID)
+            request.user = account
+            _trust(request)
+        elif not LAB.lab_accounts and not is_from_a_page(request):
+            _trust(request)
+        return None
+
+
+def _trust(request: HttpRequest) -> None:
+    vars(request)["_dont_enforce_csrf_checks"] = True  # Django's name

@@ -1,0 +1,241 @@
+"""The API of a real console with accounts: launches, results, the command line, a graded class."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from lab.console.api.reference import PAGE
+from runtime.settings import REPOSITORY
+from tests.lab.console.conftest import PATIENCE_S, SPEC, Console, run
+from tests.lab.console.visitors import logged_in
+from tests.openapi import Described
+from tests.waiting import until
+
+pytestmark = pytest.mark.long
+
+SMALL = SPEC.format(title="By a program", seed=1, repetitions=1, sessions=50)
+
+
+@dataclass
+class Person:
+    """A person with a token."""
+
+    console: Console
+    token: str
+
+    def send(self, method: str, path: str, **more: Any) -> requests.Response:
+        """Send a call of a program, without cookies."""
+        headers = {"Authorization": f"Bearer {self.token}"} | more.pop("headers", {})
+        return requests.request(
+            method,
+            self.console.url(path),
+            headers=headers,
+            verify=self.console.verify,
+            timeout=PATIENCE_S,
+            **more,
+        )
+
+    def doorbuster(
+        self, *words: str, folder: Path = REPOSITORY
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command with this person's token."""
+        server = ["--server", self.console.url(""), "--authority", str(self.console.authority)]
+        return self.program("-m", "doorbuster", *words, *server, folder=folder)
+
+    def program(self, *words: str, folder: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
+        """Run a Python program with this person's token."""
+        return subprocess.run(
+            [sys.executable, *words],
+            cwd=folder,
+            env={**self.console.environment, "DOORBUSTER_TOKEN": self.token},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+
+
+def person(classroom: Console, name: str, password: str) -> Person:
+    """A person who has made a token on the page."""
+    made = logged_in(classroom, name, password).post("/tokens/", {"name": "test"}).text
+    found = re.search(r'id="token">([^<]+)<', made)
+    assert found, made
+    return Person(classroom, found[1])
+
+
+@pytest.fixture(scope="module")
+def people(classroom: Console) -> tuple[Person, Person]:
+    """A teacher and a student with tokens."""
+    anna = run(classroom, "teacher", "anna").stdout.strip().split(",")[1]
+    teacher = person(classroom, "anna", anna)
+    made = teacher.send("POST", "/api/accounts", json={"names": ["bert", "carla"]})
+    assert made.status_code == 201, made.text
+    bert = next(one["password"] for one in made.json()["made"] if one["name"] == "bert")
+    return teacher, person(classroom, "bert", bert)
+
+
+@pytest.fixture(scope="module")
+def done(classroom: Console, people: tuple[Person, Person]) -> dict[str, Any]:
+    """A launch of the student that is done."""
+    classroom.start_workers()
+    _, bert = people
+    made = bert.send(
+        "POST", "/api/launches", data=SMALL, headers={"Content-Type": "application/toml"}
+    )
+    assert made.status_code == 201, made.text
+    path = f"/api/launches/{made.json()['id']}"
+    until(lambda: bert.send("GET", path).json()["state"] == "done", "a launch that is done")
+    return dict(bert.send("GET", path).json())
+
+
+@pytest.fixture(scope="module")
+def described(classroom: Console) -> Described:
+    """The console's own description."""
+    return Described(
+        requests.get(
+            classroom.url("/api/openapi.json"), verify=classroom.verify, timeout=PATIENCE_S
+        ).json()
+    )
+
+
+def test_the_reference_has_every_call(described: Described) -> None:
+    """docs/console-api.md is fresh: `python -m lab.console.api.reference` writes it."""
+    made = subprocess.run(
+        [sys.executable, "-c", "from lab.console.api import reference; print(reference.page())"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert made.stdout.removesuffix("\n") == PAGE.read_text(encoding="utf-8")
+    assert len(described.calls) >= 18
+
+
+def test_answers_are_as_described(
+    described: Described, people: tuple[Person, Person], done: dict[str, Any]
+) -> None:
+    """Each kind of answer has the form of the document, refusals included."""
+    teacher, bert = people
+    result = f"/api/results/{done['result']}"
+    note, named = {"text": "Many left."}, "/api/results/{name}"
+    for one, method, path, form, body, status in (
+        (bert, "GET", "/api/me", "", None, 200),
+        (bert, "GET", "/api/experiments", "", None, 200),
+        (bert, "GET", "/api/launches?by=bert", "/api/launches", None, 200),
+        (bert, "GET", "/api/results", "", None, 200),
+        (bert, "GET", "/api/results?page=0", "/api/results", None, 400),
+        (bert, "GET", result, named, None, 200),
+        (bert, "GET", "/api/results/none", named, None, 404),
+        (bert, "POST", f"{result}/notes", f"{named}/notes", note, 201),
+        (bert, "POST", f"{result}/notes", f"{named}/notes", {"text": ""}, 400),
+        (bert, "GET", f"{result}/notes", f"{named}/notes", None, 200),
+        (bert, "GET", "/api/scoreboard", "", None, 200),
+        (bert, "GET", "/api/accounts", "", None, 403),
+        (teacher, "GET", "/api/accounts", "", None, 200),
+        (bert, "POST", "/api/launches", "", {"name": "none"}, 400),
+        (bert, "POST", "/api/launches", "", {"toml": "title = 1"}, 400),
+        (bert, "POST", "/api/launches", "", {"spec": {"policy": [{"name": "x"}]}}, 400),
+    ):
+        answer = one.send(method, path, json=body)
+        assert answer.status_code == status, (path, answer.text)
+        assert described.faults(method, form or path, status, answer.json()) == [], path
+
+
+def test_a_shipped_experiment_takes_options(people: tuple[Person, Person]) -> None:
+    """The launch form checks them; a refusal names the option and its values."""
+    _, bert = people
+    options = {"engine": "simulated", "rho": [1.4, 2], "sessions": 60, "title": "With options"}
+    made = bert.send("POST", "/api/launches", json={"name": "lifo-pri", "options": options})
+    assert made.status_code == 201, made.text
+    assert (made.json()["title"], made.json()["by"]) == ("With options", "bert")
+    bert.send("POST", f"/api/launches/{made.json()['id']}/cancel")
+    for wrong, field, allowed in (
+        ({"sessions": 0}, "options.sessions", "1 to 1,000,000"),
+        ({"policies": ["none"]}, "options.policies", "8q-lifo-pri"),
+        ({"colour": "red"}, "options.colour", "policies"),
+    ):
+        refused = bert.send("POST", "/api/launches", json={"name": "lifo-pri", "options": wrong})
+        assert refused.status_code == 400, refused.text
+        assert refused.json()["field"] == field
+        assert allowed in refused.json()["allowed"]
+
+
+def test_a_bundle_travels_by_the_command_line(
+    people: tuple[Person, Person], done: dict[str, Any], tmp_path: Path
+) -> None:
+    """List, export and import a result with `--server`."""
+    _, bert = people
+    listed = bert.doorbuster("results", "list", "--json")
+    assert listed.returncode == 0, listed.stderr
+    mine = next(one for one in json.loads(listed.stdout) if one["name"] == done["result"])
+    assert (mine["by"], mine["origin"], mine["made"]) == ("bert", "here", mine["planned"])
+    exported = bert.doorbuster("results", "export", done["result"], folder=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    bundle = tmp_path / f"{done['result']}.zip"
+    again = bert.doorbuster("results", "import", str(bundle))
+    assert (again.returncode, "is here already" in again.stderr) == (2, True), again.stderr
+    (tmp_path / "token").write_text("wrong\n")
+    refused = bert.doorbuster("results", "list", "--token-file", str(tmp_path / "token"))
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "token is invalid" in refused.stderr
+
+
+def test_a_launch_is_followed_at_a_terminal(
+    people: tuple[Person, Person], done: dict[str, Any], tmp_path: Path
+) -> None:
+    """The command ends with the launch and prints the address of its result."""
+    teacher, _ = people
+    spec = tmp_path / "small.toml"
+    spec.write_text(SMALL)
+    made = teacher.doorbuster("launch", str(spec), "--rho", "2")
+    assert made.returncode == 0, made.stderr
+    assert "Launched: https://" in made.stdout
+    assert re.search(r"Result: https://\S+/results/\S+/", made.stdout)
+
+
+def test_the_example_grades_a_class(people: tuple[Person, Person], done: dict[str, Any]) -> None:
+    """The script prints a line for each student, with the results that each has made."""
+    teacher, bert = people
+    script = str(REPOSITORY / "docs/examples/grade_class.py")
+    words = (script, teacher.console.url(""), "--authority", str(teacher.console.authority))
+    graded = teacher.program(*words)
+    assert graded.returncode == 0, graded.stderr
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(graded.stdout))}
+    assert sorted(rows) == ["bert", "carla"]
+    assert int(rows["bert"]["complete results"]) >= 1
+    assert rows["carla"]["complete results"] == "0"
+    assert float(rows["bert"]["points"]) > 0 == float(rows["carla"]["points"])
+    refused = bert.program(*words)
+    assert refused.returncode == 1
+    assert "Only a teacher sees and changes accounts." in refused.stderr
+    assert teacher.token not in teacher.console.log.read_text()
+
+
+def test_limits_are_those_of_the_pages(people: tuple[Person, Person], done: dict[str, Any]) -> None:
+    """Too many runs, a live run in the classroom, a large body, and too many launches."""
+    teacher, bert = people
+    many = bert.send(
+        "POST", "/api/launches", json={"toml": SMALL.replace("= 1\n[[", "= 999999\n[[", 1)}
+    )
+    live = bert.send("POST", "/api/launches", json={"toml": SMALL.replace('"simulated"', '"live"')})
+    assert (many.status_code, live.status_code) in ((403, 409), (400, 409)), many.text + live.text
+    assert "allowed in the classroom: simulated" in live.json()["error"]
+    large = bert.send("POST", "/api/launches", data=b"x" * 3_000_000)
+    assert large.status_code == 413
+    assert "at most" in large.json()["allowed"]
+    zipped = {"Content-Type": "application/zip"}
+    bundle = bert.send("POST", "/api/results", data=b"no zip", headers=zipped)
+    assert (bundle.status_code, bundle.json()["field"]) == (400, "bundle")
+    body = {"toml": "title = 1"}
+    sent = [bert.send("POST", "/api/launches", json=body) for _ in range(11)]
+    assert sent[-1].status_code == 429
+    assert int(sent[-1].headers["Retry-After"]) > 0
+    assert teacher.send("POST", "/api/launches", json=body).status_code == 400
