@@ -70,6 +70,7 @@ MOST_STRETCHES = 1000
 MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
+MOST_RHO = 20.0
 """The smallest load; below it a run would hardly end, and its duration is not finite."""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
@@ -314,7 +315,7 @@ class Load(Section):
     """
 
     rho: Annotated[
-        tuple[Annotated[float, Field(ge=LEAST_RHO, le=20)], ...] | None, at_most(MOST_LOADS)
+        tuple[Annotated[float, Field(ge=LEAST_RHO, le=MOST_RHO)], ...] | None, at_most(MOST_LOADS)
     ] = Field((1.4,), min_length=1)
     sessions: int | None = Field(None, ge=1, le=1_000_000)
     duration_s: Annotated[float, Field(gt=0, le=1e7)] | None = None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 
 from common import bounded, hosts
 from gateway.policies import ADMISSIONS, is_path
@@ -21,6 +22,7 @@ from lab.errors import SpecError
 from lab.spec import shop_cpus
 from lab.spec.experiment import MOST_SEED, Spec, changed, spec_of
 from lab.spec.own_policies import named_by
+from lab.spec.sections import LEAST_RHO, MOST_RHO
 from lab.titles import title_of
 
 ABANDONMENTS = {
@@ -130,6 +132,14 @@ class LaunchForm(forms.Form):
             del self.fields["at_once"]
         if not hosts.is_loopback(LAB.shop_host):  # proxies run natively, next to the shop
             del self.fields["gateway"]
+        for name, field in self.fields.items():
+            label = str(field.label or name.replace("_", " ").capitalize())
+            if isinstance(field, forms.MultipleChoiceField):
+                field.error_messages["required"] = f"{label}: choose at least one."
+            else:
+                field.error_messages["required"] = f"{label} is required."
+            if isinstance(field, forms.IntegerField):  # a FloatField is one, too
+                _name_range(field, label)
 
     @property
     def essential(self) -> list[forms.BoundField]:
@@ -164,11 +174,16 @@ class LaunchForm(forms.Form):
                 f"{', '.join(decimal.groups())}."
             )
         try:
-            return [float(one) for one in given.replace(";", ",").split(",")]
+            loads = [float(one) for one in given.replace(";", ",").split(",")]
         except ValueError:
             raise forms.ValidationError(
                 "Numbers with commas between them, e.g. 0.85, 1.4, 2."
             ) from None
+        if not all(LEAST_RHO <= rho <= MOST_RHO for rho in loads):
+            raise forms.ValidationError(
+                f"Offered loads must be between {LEAST_RHO:g} and {MOST_RHO:g}."
+            )
+        return loads
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
         """Return the spec that the fields describe; None if a field is wrong (the form shows
@@ -179,6 +194,9 @@ class LaunchForm(forms.Form):
         has_end = base.load.sessions is not None or base.load.duration_s is not None
         if has_end and given["sessions"] is None and given["duration_s"] is None:
             self.add_error("sessions", "Give a number of sessions, or a duration.")
+            return None
+        if given["sessions"] is not None and given["duration_s"] is not None:
+            self.add_error("sessions", "Give a number of sessions or a duration, not both.")
             return None
         try:
             own = sum(map(is_path, given["policies"]))
@@ -214,6 +232,19 @@ class LaunchForm(forms.Form):
                 self.add_error(field, text.removeprefix(f"{key}: "))
             else:
                 self.add_error(None, text)
+
+
+def _name_range(field: forms.IntegerField, label: str) -> None:
+    """Make the errors of a number name its label and the allowed range."""
+    words = f"{label} must be between {field.min_value:,} and {field.max_value:,}."
+    kind = "a number" if isinstance(field, forms.FloatField) else "a whole number"
+    field.error_messages["invalid"] = f"{label} must be {kind}."
+    field.validators = [
+        type(one)(one.limit_value, message=words)
+        if isinstance(one, MinValueValidator | MaxValueValidator)
+        else one
+        for one in field.validators
+    ]
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
