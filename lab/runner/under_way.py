@@ -10,6 +10,7 @@ from typing import Any
 from common.waiting import wait_until
 from lab.engines.live import announcement
 from lab.engines.live.appliance import Appliance
+from lab.engines.live.run import policy_call
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
@@ -37,6 +38,8 @@ class RunsUnderWay:
     """The runs at the same time as `run`, including it; otherwise empty."""
     customers: Mapping[str, Any] = field(default_factory=dict)
     """The counts of the customers of `run` so far (`loadgen.tally`); empty at first."""
+    spec: Spec | None = None
+    """None if its result folder is not in this results folder."""
 
 
 def runs_under_way(lab: Settings) -> RunsUnderWay | None:
@@ -69,6 +72,7 @@ def runs_under_way(lab: Settings) -> RunsUnderWay | None:
         of=len(plan),
         beside=tuple(begun) if spec.at_once else (),
         customers=_customers_of(told, run),
+        spec=spec,
     )
 
 
@@ -127,6 +131,33 @@ def change_load(lab: Settings, factor: float) -> str:
             "time). The console's page Watch shows the load that they have."
         )
     return _at("Applied")
+
+
+def restore(lab: Settings) -> str:
+    """Restore policy, abandonment and load of the run in progress as it began; return the time.
+
+    The shops of simultaneous runs keep their policies, so only their load is restored. Raises
+    ExperimentError with the reason if nothing can be restored.
+    """
+    going = runs_under_way(lab)
+    if going is None or going.run is None or going.planned is None or going.spec is None:
+        raise ExperimentError("No run is under way: there is nothing to put back.")
+    spec, choice = going.spec, going.spec.choice(going.planned.policy)
+
+    def put_back(appliance: Appliance) -> None:
+        appliance.gateway.call("PUT", "/policy", policy_call(choice))
+        appliance.set_abandonment(spec.abandonment_of(choice))
+
+    if not going.beside:
+        change(lab, put_back)
+    if going.planned.rho is not None and load_factor_of(going.customers) != 1:
+        try:
+            change_load(lab, 1.0)
+        except ExperimentError as fault:
+            if going.beside:
+                raise
+            return f"{_at('Policy and abandonment as they began')} The load stays: {fault}"
+    return _at("As it began")
 
 
 def load_factor_of(customers: Mapping[str, Any]) -> float:

@@ -17,6 +17,7 @@ from typing import Any
 from lab.analysis.event_words import factor_words
 from lab.console.watch.frames import Frame, Mark, changes, frame_of, thinned
 from lab.console.watch.live_shops import LiveShops, LiveShopsNow
+from lab.console.watch.moment import OVER_S, sentence
 from lab.console.watch.proxies import InPlace, ProxyNow
 from lab.console.watch.purchases import Sold
 from lab.engines.live.appliance import Appliance
@@ -160,6 +161,7 @@ class Watch:
                 self.frames.clear()
                 self.marks.clear()
                 self._seen = None
+            frame["moment"] = sentence(frame, self._earlier(frame))
             frame["marks"] = self._marks(frame)
             self.marks.extend(frame["marks"])
             self._seen = frame
@@ -167,6 +169,13 @@ class Watch:
         told = self._event("look", frame)
         for queue in self._viewers:
             _put(queue, told)
+
+    def _earlier(self, frame: Frame) -> Frame | None:
+        """Return the newest frame that is at least `OVER_S` older than `frame`."""
+        for each in reversed(self.frames):
+            if "away" not in each and frame["at"] - each["at"] >= OVER_S:
+                return each
+        return None
 
     def _marks(self, frame: Frame) -> list[Mark]:
         """Return changes, and begins and ends of runs, since the last answered sample."""

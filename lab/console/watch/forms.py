@@ -13,10 +13,20 @@ from gateway.students import files, naming
 from lab.console.launches.forms import ABANDONMENTS
 from lab.console.site import own_policies
 from lab.console.site.settings import LAB
+from lab.console.watch.live_run import under_way
 from lab.engines.live.appliance import Appliance
 from lab.errors import ExperimentError
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.titles import title_of
+
+_NOT_OFFERED = "choose one of the list; %(value)s is not in it"
+_NEEDED = "choose one of the list"
+
+
+def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
+    """Return the texts for a number outside `low` to `high`, which follow the field's label."""
+    allowed = f"must be {kind} from {low:,.12g} to {high:,.12g}"
+    return dict.fromkeys(("required", "invalid", "min_value", "max_value"), allowed)
 
 
 class PolicyForm(forms.Form):
@@ -27,13 +37,18 @@ class PolicyForm(forms.Form):
     has no fields in the form yet.
     """
 
-    policy = forms.ChoiceField(choices=own_policies.choices)
+    policy = forms.ChoiceField(
+        choices=own_policies.choices,
+        label="Policy",
+        error_messages={"invalid_choice": _NOT_OFFERED, "required": _NEEDED},
+    )
     admission = forms.ChoiceField(
         choices=[
             (name, "no admission" if name == NO_ADMISSION else title_of(name))
             for name in ADMISSIONS
         ],
-        label="behind",
+        label="Session admission",
+        error_messages={"invalid_choice": _NOT_OFFERED, "required": _NEEDED},
     )
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
@@ -74,7 +89,7 @@ class PolicyForm(forms.Form):
         except PolicyError as fault:
             name = fault.field.removeprefix("parameters.")
             name = name.replace("admission_parameters.", "admission.")
-            text = f"{fault.message}; allowed: {fault.allowed}"
+            text = self._in_labels(f"{fault.message}; allowed: {fault.allowed}")
             self.add_error(name if name in self.fields else None, text)
             return None
         return {
@@ -83,6 +98,18 @@ class PolicyForm(forms.Form):
             "parameters": chosen.get("", {}),
             "admission": {"name": given["admission"], "parameters": chosen["admission."]},
         }
+
+    def _in_labels(self, text: str) -> str:
+        """Return the text with the labels of parameters for their names."""
+        for _, known in self.sheets:
+            for parameter in known.parameters:
+                text = text.replace(parameter.name, _label(parameter))
+        return text
+
+    @property
+    def has_wrong_settings(self) -> bool:
+        """Return whether a parameter has an error, so that the page shows its field."""
+        return any(name not in ("policy", "admission", "__all__") for name in self.errors)
 
     def chosen(self) -> list[forms.BoundField]:
         """Return the fields of the choice."""
@@ -109,7 +136,9 @@ class AbandonmentForm(forms.Form):
     """The effect of leaving, from now on."""
 
     abandonment = forms.ChoiceField(
-        choices=list(ABANDONMENTS.items()), label="When a customer leaves, from now on"
+        choices=list(ABANDONMENTS.items()),
+        label="When a customer leaves",
+        error_messages={"invalid_choice": _NOT_OFFERED, "required": _NEEDED},
     )
 
 
@@ -119,9 +148,10 @@ class LoadForm(forms.Form):
     load_factor = forms.FloatField(
         min_value=0,
         max_value=HIGHEST_LOAD_FACTOR,
-        label="Arrivals from now on, times the rate of the run",
-        help_text=f"0 to {HIGHEST_LOAD_FACTOR:g}; 1 is the rate the run began with",
+        label="Load factor",
+        help_text=f"0 to {HIGHEST_LOAD_FACTOR:g}; 1 is the load the run began with",
         widget=forms.NumberInput(attrs={"step": "any"}),
+        error_messages=_number_errors(0, HIGHEST_LOAD_FACTOR),
     )
 
 
@@ -142,10 +172,16 @@ def forms_in_force() -> dict[str, object]:
     return {
         "policy_form": PolicyForm(policy),
         "abandonment_form": AbandonmentForm({"abandonment": mode}),
-        "load_form": LoadForm({"load_factor": 1}),
+        "load_form": LoadForm({"load_factor": f"{_load_factor():g}"}),
         "shadow_form": PolicyForm(PROPOSED_SHADOW, "shadow"),
         "pages": list(PAGES),
     }
+
+
+def _load_factor() -> float:
+    """Return the present load factor of the run in progress; 1 without a run."""
+    going = under_way()
+    return 1.0 if going is None else float(going.told().get("load_factor", 1.0))
 
 
 def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,8 +201,12 @@ def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Fiel
         for page, number in parameter.default.items():
             yield f"{parameter.name}.{page}", number, _field(parameter, str(page), number)
     else:
-        label = parameter.name.replace("_", " ").removesuffix(" s")
-        yield parameter.name, parameter.default, _field(parameter, label, parameter.default)
+        field = _field(parameter, _label(parameter), parameter.default)
+        yield parameter.name, parameter.default, field
+
+
+def _label(parameter: Parameter) -> str:
+    return parameter.name.replace("_", " ").removesuffix(" s")
 
 
 def _field(parameter: Parameter, label: str, default: int | float) -> forms.Field:
@@ -177,6 +217,11 @@ def _field(parameter: Parameter, label: str, default: int | float) -> forms.Fiel
         **bounds,
         label=label,
         help_text=parameter.meaning if parameter.unit == "switch" else allowed,
+        error_messages=_number_errors(
+            parameter.low,
+            parameter.high,
+            "a whole number" if kind is forms.IntegerField else "a number",
+        ),
         widget=forms.NumberInput(attrs={"step": 1 if kind is forms.IntegerField else "any"}),
     )
 

@@ -20,7 +20,7 @@ DISAGREEMENTS = 12
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
-                  "shadows", "fallen_back")  # fmt: skip
+                  "shadows", "fallen_back", "moment", "waits_s")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
 
@@ -32,7 +32,8 @@ def frame_of(
     """Return a frame from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
 
     `strip` has [id, number of the page type, 1 if the customer has left] of each waiting request,
-    the oldest first; None if it was not queried.
+    the oldest first. `waits_s` has the paper seconds that the oldest and the newest of them have
+    waited; None if none waits. Both are None if the queue was not queried.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -70,11 +71,14 @@ def frame_of(
         "shadows": [shadow(one) for one in snapshot.get("shadows", ())],
         "disagreements": disagreements(snapshot.get("shadows", ())),
         "strip": None,
+        "waits_s": None,
     }
     if queue is not None:
         found["strip"] = [
             [id, _PAGE_NUMBER[page], int(left)] for id, page, _, left in queue["requests"]
         ]
+        if waits_s := [waited_s for _, _, waited_s, _ in queue["requests"]]:
+            found["waits_s"] = [waits_s[0], waits_s[-1]]
     return found
 
 

@@ -1,6 +1,7 @@
 """The live run in progress, as the console's pages show it."""
 
 import contextlib
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,8 +55,22 @@ class UnderWay:
                 "words": f"{_which(runs)}, {load_words(runs.planned.rho)}",
                 "load_factor": load_factor_of(runs.customers),
                 "customers": None if runs.beside else runs.customers,
+                "patience_s": _patience_s(runs),
             }
         return found | ({"between": True} if self.is_between else {})
+
+
+def _patience_s(runs: RunsUnderWay) -> float | None:
+    """Return the mean patience of the customers, paper seconds; None if they never leave.
+
+    The clients of a closed loop have patiences of several kinds, so there it is None, too.
+    """
+    assert runs.planned is not None
+    if runs.spec is None or runs.planned.rho is None:
+        return None
+    customers = runs.spec.customers
+    mean_s = customers.timeout_s + customers.think_timeout_mean_s
+    return mean_s if math.isfinite(mean_s) else None
 
 
 def _which(runs: RunsUnderWay) -> str:

@@ -14,6 +14,6 @@ def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:
     appliance.gateway.call("POST", "/shadows", policy)
 
 
-def take_away(appliance: Appliance, name: str) -> None:
+def remove(appliance: Appliance, name: str) -> None:
     """Remove the shadow of this name. Raises ExperimentError, also if it is already gone."""
     appliance.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")

@@ -103,7 +103,7 @@ def shadow_away(request: HttpRequest) -> HttpResponse:
     try:
         context["shadow_said"] = under_way.change(
             LAB,
-            lambda appliance: shadows.take_away(appliance, name),
+            lambda appliance: shadows.remove(appliance, name),
             done="Removed",
             without_run="",
         )
@@ -141,6 +141,18 @@ def load(request: HttpRequest) -> HttpResponse:
         except ExperimentError as fault:
             form.add_error(None, str(fault))
     return part_or_page(request, "console/watch_load.html", context)
+
+
+@run_owners
+@require_POST
+def as_it_began(request: HttpRequest) -> HttpResponse:
+    """Put policy, load and abandonment of the run in progress back to what it began with."""
+    said: dict[str, object]
+    try:
+        said = {"began_said": under_way.restore(LAB)}
+    except ExperimentError as fault:
+        said = {"began_fault": str(fault)}
+    return part_or_page(request, "console/watch_bar.html", forms_in_force() | said)
 
 
 @run_owners

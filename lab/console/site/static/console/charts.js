@@ -2,11 +2,28 @@
 "use strict";
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const MARKS = { start: "--good", end: "--soft", policy: "--accent", abandonment: "--accent", load: "--bad" };
+const MARK_WORDS = { start: "begins: ", policy: "from here decides " };
 
 function marks(list) {
   // list: [{x, text, kind}]; drawn as dashed lines with their words, which keep out of each other's way.
+  // The pointer at a line shows the words of all lines there.
+  const NEAR = 8; // CSS pixels
+  const hint = document.createElement("div");
+  hint.className = "mark-hint";
+  hint.hidden = true;
   return {
     hooks: {
+      init: [(plot) => plot.over.append(hint)],
+      setCursor: [
+        (plot) => {
+          const { left } = plot.cursor;
+          const near = left >= 0 && plot.over.matches(":hover") ? list.filter(({ x }) => Math.abs(plot.valToPos(x, "x") - left) <= NEAR) : [];
+          hint.hidden = !near.length;
+          if (!near.length) return;
+          hint.textContent = near.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).join("\n");
+          hint.style.left = `${Math.max(0, Math.min(left + 10, plot.over.clientWidth - hint.offsetWidth))}px`;
+        },
+      ],
       draw: [
         (plot) => {
           const { ctx, bbox } = plot;
@@ -53,8 +70,9 @@ function marks(list) {
 
 const textSize = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-function chart(element, series, markList, range) {
-  const height = () => Math.round(textSize() * 14);
+// `sync`: charts with the same name share the cursor; `rem`: a function for the height in rem.
+function chart(element, series, markList, range, { sync, rem = () => 14, xLabel = "paper seconds" } = {}) {
+  const height = () => Math.round(textSize() * rem());
   const font = () => `${Math.round(textSize() * 0.8)}px system-ui, sans-serif`;
   const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line") }, ticks: { stroke: () => style("--line") }, font: font(), labelFont: font() };
   const plot = new uPlot(
@@ -62,10 +80,10 @@ function chart(element, series, markList, range) {
       width: element.clientWidth,
       height: height(),
       plugins: [marks(markList)],
-      cursor: { drag: { x: false, y: false } },
+      cursor: { drag: { x: false, y: false }, ...(sync ? { sync: { key: sync } } : {}) },
       scales: { x: { time: false }, y: { range: range || ((u, low, high) => [0, Math.max(1, high * 1.15)]) } },
-      axes: [{ ...axis, label: "paper seconds", size: textSize() * 2, labelSize: textSize() * 1.4 }, { ...axis, size: textSize() * 3.2 }],
-      series: [{ label: "paper s", value: (u, v) => (v === null || v === undefined ? "–" : v.toFixed(0)) }, ...series.map((one) => ({ width: 2.5, points: { show: false }, value: (u, v) => (v === null || v === undefined ? "–" : v.toFixed(v < 10 && v % 1 ? 2 : 0)), ...one, stroke: () => (one.colour.startsWith("--") ? style(one.colour) : one.colour) }))],
+      axes: [{ ...axis, ...(xLabel ? { label: xLabel, labelSize: textSize() * 1.4 } : {}), size: textSize() * (xLabel ? 2 : 1.7) }, { ...axis, size: textSize() * 3.2 }],
+      series: [{ label: xLabel ? "paper s" : "at", value: (u, v) => (v === null || v === undefined ? "–" : `${v.toFixed(0)}${xLabel ? "" : " s"}`) }, ...series.map((one) => ({ width: 2.5, points: { show: false }, value: (u, v) => (v === null || v === undefined ? "–" : v.toFixed(v < 10 && v % 1 ? 2 : 0)), ...one, stroke: () => (one.colour.startsWith("--") ? style(one.colour) : one.colour) }))],
     },
     [[], ...series.map(() => [])],
     element,

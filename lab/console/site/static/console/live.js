@@ -46,6 +46,7 @@ const live = (() => {
   const percent = (ratio) => (ratio === null || ratio === undefined ? "–" : `${Math.round(100 * ratio)} %`);
 
   function wasted(frame) {
+    if (frame.run && !frame.run.run) return null; // before a run, for example while the capacity is measured
     const from = start()?.base.work ?? state.frames[0].work;
     const since = (name) => (frame.work[name] ?? 0) - (from[name] ?? 0);
     const spent = since("cpu_s");
@@ -70,6 +71,7 @@ const live = (() => {
     const at = state.frames.length - 1;
     const found = {
       run: runWords(frame),
+      moment: frame.moment,
       policy: frame.title,
       fallen_back: frame.fallen_back,
       discipline: frame.discipline,
@@ -112,8 +114,8 @@ const live = (() => {
     if (!place || state.newest.away || performance.now() - saidAt < SAY_EVERY_MS) return;
     saidAt = performance.now();
     const found = texts();
-    const confirms = found.confirms === "–" ? "" : `, ${found.confirms} ${found.confirms === 1 ? "confirm" : "confirms"}`;
-    set(place, `${found.policy}: ${found.waiting} wait, CPU ${found.cpu}${confirms}.`);
+    const confirms = found.confirms === "–" ? "" : ` ${found.confirms} ${found.confirms === 1 ? "confirm" : "confirms"} so far.`;
+    set(place, `${found.policy}. ${found.moment}${confirms}`);
   }
 
   function told() {
@@ -149,10 +151,12 @@ const live = (() => {
 
 // Requests that wait, one by one: newcomers enter on the right, whoever goes fades where it stood.
 function strip(element) {
+  const DENSE = 130; // more squares than these are drawn smaller
   const shown = new Map();
   const motion = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   return (requests) => {
     const now = new Map(requests.map((request) => [request[0], request]));
+    element.classList.toggle("dense", requests.length > DENSE);
     for (const [id, dot] of shown) {
       if (now.has(id)) continue;
       shown.delete(id);

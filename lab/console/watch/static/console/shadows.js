@@ -62,6 +62,7 @@ addEventListener("DOMContentLoaded", () => {
   function draw() {
     const shadows = live.state.newest.shadows ?? [];
     find("[data-some]").hidden = !shadows.length;
+    set(find("[data-number]"), shadows.length ? ` (${shadows.length})` : "");
     const rows = find("[data-rows]");
     fit(rows, shadows.length, () => row(8, true));
     const pages = find("[data-pages]");

@@ -1,4 +1,4 @@
-// The watch page: bars, strip and charts of the stream.
+// The watch page: squares, bars and charts of the stream.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const { state } = live;
@@ -9,16 +9,19 @@ addEventListener("DOMContentLoaded", () => {
   const drawn = []; // marks as the charts take them
   let most = 20;
 
-  const one = (id, series, range) => chart(byId(id), series, drawn, range);
+  // Two rows of charts fit below what stands above them on a screen of 768 pixels.
+  const rem = () => Math.min(13, Math.max(6.6, (innerHeight / textSize() - 34) / 2));
+  const roomy = (plot, low, high) => [0, Math.max(1, high * 1.45)]; // words of marks stand above the lines
+  const one = (id, series, range = roomy) => chart(byId(id), series, drawn, range, { sync: "watch", rem, xLabel: "" });
   const waiting = one("chart-waiting", [{ label: "waiting", colour: "--bad" }, { label: "in service", colour: "--good", dash: [8, 4] }]);
-  const rates = one("chart-rates", [{ label: "arrivals", colour: "--soft", dash: [4, 4] }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad" }, { label: "dropped, rejected", colour: "--p4", dash: [8, 4] }]);
-  const cpu = one("chart-cpu", [{ label: "CPU", colour: "--accent" }, { label: "upper threshold", colour: "--soft", dash: [6, 4] }, { label: "lower threshold", colour: "--soft", dash: [2, 4] }], () => [0, 1.05]);
+  const rates = one("chart-rates", [{ label: "arrivals", colour: "--soft", dash: [4, 4] }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad" }, { label: "dropped", colour: "--p4", dash: [8, 4] }]);
+  const cpu = one("chart-cpu", [{ label: "CPU", colour: "--accent" }, { label: "upper", colour: "--soft", dash: [6, 4] }, { label: "lower", colour: "--soft", dash: [2, 4] }], () => [0, 1.4]);
   const confirms = one("chart-confirms", [{ label: "confirms", colour: "--good" }]);
 
   function shown() {
-    // Frames of the chosen window, as real minutes back from the newest.
-    const from = state.newest.at - 60 * Number(byId("window").value);
-    const first = state.frames.findIndex((frame) => frame.at >= from);
+    // Frames of the chosen window, as paper seconds back from the newest.
+    const from = state.newest.time_s - Number(byId("window").value);
+    const first = state.frames.findIndex((frame) => frame.time_s >= from);
     return { first, frames: state.frames.slice(first) };
   }
 
@@ -38,6 +41,22 @@ addEventListener("DOMContentLoaded", () => {
     rates.setData([times, rated("arrived"), rated("answered"), rated("abandoned_waiting"), rated("dropped", "rejected")]);
     cpu.setData([times, frames.map((each) => each.cpu_utilisation_ratio), frames.map((each) => each.thresholds[0] ?? null), frames.map((each) => each.thresholds[1] ?? null)]);
     confirms.setData([times, frames.map((each) => (each.at >= since ? each.confirms : null))]);
+    list();
+  }
+
+  // The marks as text, the newest first, for those who cannot point at a line.
+  function list() {
+    const place = byId("changes");
+    const wanted = drawn.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).reverse();
+    if (place.childElementCount === wanted.length && (place.firstElementChild?.textContent ?? "") === (wanted[0] ?? "")) return;
+    byId("changes-number").textContent = wanted.length;
+    place.replaceChildren(
+      ...wanted.map((text) => {
+        const row = document.createElement("li");
+        row.textContent = text;
+        return row;
+      }),
+    );
   }
 
   let describedAt = -Infinity;
@@ -47,7 +66,8 @@ addEventListener("DOMContentLoaded", () => {
     describedAt = performance.now();
     const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
     queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
-    document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first`);
+    const gone = (state.newest.strip ?? []).filter(([, , left]) => left).length;
+    document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first; the customers of ${gone} have gone`);
   }
 
   live.onLook(draw);

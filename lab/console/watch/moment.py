@@ -1,0 +1,148 @@
+"""The sentence of the moment: the present state of the shop in words, from one sample."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+OVER_S = 10.0
+"""The real seconds over which the share of wasted pages is calculated."""
+FEWEST_PAGES = 10
+"""The fewest finished pages from which a share is calculated."""
+_ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
+"""Policies with a single queue, so that the discipline alone decides who is next."""
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
+    """Return one to four short sentences about `frame`.
+
+    `earlier` is a sample of the same gateway, about `OVER_S` before; without it no share of wasted
+    pages is stated.
+    """
+    run = frame["run"]
+    if shops := frame.get("live_shops"):
+        parts = [_side_by_side(shops)]
+    elif run is None:
+        parts = _without_run(frame)
+    elif "run" in run:
+        parts = [*_queue(frame), *_share(frame, earlier), *_customers(run)]
+    elif run.get("between"):
+        parts = [_sentence(run["words"]), _last(frame["sold"])]
+    else:
+        parts = [_sentence(run["words"])]
+    return " ".join(part for part in parts if part)
+
+
+def share_words(ratio: float) -> str:
+    """Return a share of pages in words: `one page in three`; empty for almost none."""
+    if ratio < 0.04:
+        return ""
+    if ratio > 0.95:
+        return "nearly every page"
+    if ratio < 0.55:
+        rounded = round(1 / ratio)
+        number = _WORDS[rounded] if rounded < len(_WORDS) else str(rounded)
+        return f"one page in {number}"
+    if ratio < 0.72:
+        return "two pages in three"
+    return "three pages in four" if ratio < 0.82 else "nine pages in ten"
+
+
+def _without_run(frame: Mapping[str, Any]) -> list[str]:
+    still = (frame["waiting"] or 0) + frame["in_service"]
+    sold = frame["sold"]
+    if sold is not None:
+        has_ended = f"The run has ended ({sold['words']}). {_bought(sold)}."
+        return [has_ended, f"The shop works on {_requests(still)}." if still else ""]
+    if still:
+        return [f"No run is under way. The shop works on {_requests(still)}."]
+    return ["The shop is idle: no run is under way. Launch an experiment to see customers here."]
+
+
+def _last(sold: Mapping[str, Any] | None) -> str:
+    """Return the purchases of the last run; empty without one."""
+    return "" if sold is None else f"In the last run ({sold['words']}) {_bought(sold)}."
+
+
+def _bought(sold: Mapping[str, Any]) -> str:
+    number = sold["confirms"]
+    return "1 customer bought" if number == 1 else f"{number:,} customers bought"
+
+
+def _side_by_side(shops: Sequence[Mapping[str, Any]]) -> str:
+    number = f"{_WORDS[len(shops)] if len(shops) < len(_WORDS) else len(shops)} shops"
+    best = max(shop["confirms"] for shop in shops)
+    leaders = [shop for shop in shops if shop["confirms"] == best]
+    if len(leaders) > 1:
+        return f"{number.capitalize()} serve the same customers; none leads yet."
+    rest = ", ".join(
+        f"{shop['title']} has {shop['confirms']}" for shop in shops if shop is not leaders[0]
+    )
+    bought = "1 confirm" if best == 1 else f"{best} confirms"
+    return (
+        f"{number.capitalize()} serve the same customers. {leaders[0]['title']} leads with "
+        f"{bought}; {rest}."
+    )
+
+
+def _queue(frame: Mapping[str, Any]) -> list[str]:
+    waiting, busy = frame["waiting"], f"{frame['in_service']} of {frame['workers']}"
+    if waiting is None:
+        return [f"{busy} places in the shop are in use."]
+    if waiting == 0:
+        return [f"No request waits: {busy} places in the shop are in use."]
+    gone = sum(left for *_, left in frame["strip"] or ())
+    requests = "1 request waits" if waiting == 1 else f"{waiting} requests wait"
+    if gone:
+        whose = "its customer" if waiting == 1 else f"{gone} of their customers"
+        requests += f", and {whose} {'has' if gone == 1 else 'have'} gone"
+    return [f"{requests}.", _wait(frame)]
+
+
+def _wait(frame: Mapping[str, Any]) -> str:
+    """Return the wait of the next request, compared with the customers' patience."""
+    waits = frame["waits_s"]
+    if waits is None:
+        return ""
+    oldest_s, newest_s = waits
+    has_one_queue = frame["policy"] in _ONE_QUEUE and frame["sessions"] is None
+    if has_one_queue and frame["discipline"] == "LIFO":
+        text = f"The newest is next, after {newest_s:.0f} s; the oldest has waited {oldest_s:.0f} s"
+    elif has_one_queue and frame["discipline"] == "FIFO":
+        text = f"The next in line has waited {oldest_s:.0f} s"
+    else:
+        text = f"The oldest has waited {oldest_s:.0f} s"
+    patience_s = frame["run"].get("patience_s")
+    if patience_s is None:
+        return f"{text}."
+    return f"{text}; customers leave after {patience_s:.0f} s on average."
+
+
+def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[str]:
+    if earlier is None:
+        return []
+    passed = {
+        fate: frame["counts"][fate] - earlier["counts"][fate] for fate in ("answered", "orphaned")
+    }
+    pages = sum(passed.values())
+    if pages < FEWEST_PAGES:
+        return []
+    share = share_words(passed["orphaned"] / pages)
+    verb = "are" if "pages" in share else "is"
+    return [f"{share.capitalize()} {verb} made for a customer who has gone."] if share else []
+
+
+def _customers(run: Mapping[str, Any]) -> list[str]:
+    customers = run.get("customers") or {}
+    if 0 < customers.get("planned", 0) <= customers.get("started", 0):
+        return ["All customers of the run have come."]
+    return []
+
+
+def _requests(number: int) -> str:
+    return "1 request" if number == 1 else f"{number} requests"
+
+
+def _sentence(words: str) -> str:
+    """Return `words` as a sentence."""
+    text = words[:1].upper() + words[1:]
+    return text if text.endswith(".") else f"{text}."

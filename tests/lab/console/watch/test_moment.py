@@ -1,0 +1,109 @@
+"""The sentence of the moment: it is true, and it fits what happens."""
+
+import pytest
+
+from lab.console.watch.frames import frame_of
+from lab.console.watch.moment import sentence, share_words
+from tests.lab.console.watch.test_frames import policy, snapshot
+
+SOLD = {"confirms": 4, "revenue_cents": 9_400, "words": "run 1/2: SQ, ρ = 2", "ended_at": 5.0}
+RUN = {"run": 1, "words": "run 1/2: SQ, ρ = 2", "customers": {}, "patience_s": 20.0}
+FIFO = policy() | {"snapshot": {"discipline": "FIFO"}}
+LIFO = policy("always-lifo") | {"snapshot": {"discipline": "LIFO"}}
+QUEUE = {"requests": [[7, "Br-2", 17.2, True], [8, "Br-1", 3.0, False], [9, "Tr-4", 0.4, False]]}
+EMPTY = {"waiting": 0, "in_service": 12}
+
+
+def said(run=None, queue=None, sold=None, finished=None, **changed):
+    """Return the sentence; `finished` are pages answered and orphaned since the sample before."""
+    frame = frame_of(snapshot(**changed), queue, sold) | {"run": run}
+    earlier = None
+    if finished is not None:
+        counts = dict(frame["counts"])
+        counts["answered"] -= finished[0]
+        counts["orphaned"] -= finished[1]
+        earlier = frame | {"counts": counts}
+    return sentence(frame, earlier)
+
+
+def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
+    assert said(RUN, QUEUE, policy=FIFO, finished=(20, 10)) == (
+        "3 requests wait, and 1 of their customers has gone. The next in line has waited 17 s; "
+        "customers leave after 20 s on average. One page in three is made for a customer who has "
+        "gone."
+    )
+
+
+@pytest.mark.parametrize(
+    ("acts", "words"),
+    [
+        (FIFO, "The next in line has waited 17 s;"),
+        (LIFO, "The newest is next, after 0 s; the oldest has waited 17 s;"),
+        (
+            policy("8q-lifo-pri") | {"snapshot": {"discipline": "LIFO"}},
+            "The oldest has waited 17 s;",
+        ),
+    ],
+)
+def test_who_is_next_is_told_where_the_order_is_known(acts, words):
+    """With several queues only the longest wait is certain."""
+    assert words in said(RUN, QUEUE, policy=acts)
+
+
+def test_customers_who_never_leave_have_no_patience_to_tell():
+    text = said(RUN | {"patience_s": None}, QUEUE, policy=FIFO)
+    assert text.endswith("The next in line has waited 17 s.")
+
+
+def test_an_empty_queue_and_the_end_of_arrivals_are_told():
+    run = RUN | {"customers": {"planned": 100, "started": 100}}
+    assert said(run, {"requests": []}, **EMPTY) == (
+        "No request waits: 12 of 30 places in the shop are in use. "
+        "All customers of the run have come."
+    )
+
+
+def test_before_and_between_runs_the_launch_speaks():
+    measuring = {"words": "Measuring the shop's capacity: about 40 s left."}
+    assert said(measuring, QUEUE, policy=FIFO) == measuring["words"]
+    between = {"words": "between two runs", "between": True}
+    assert said(between, sold=SOLD) == (
+        "Between two runs. In the last run (run 1/2: SQ, ρ = 2) 4 customers bought."
+    )
+
+
+def test_without_a_run_the_page_says_what_is_known():
+    idle = {"waiting": 0, "in_service": 0}
+    assert said(**idle).startswith("The shop is idle: no run is under way.")
+    assert said(**EMPTY) == "No run is under way. The shop works on 12 requests."
+    assert said(sold=SOLD, **idle) == "The run has ended (run 1/2: SQ, ρ = 2). 4 customers bought."
+
+
+def test_a_proxy_that_does_not_report_its_queue_is_told_by_its_places():
+    assert said(RUN, waiting=None) == "30 of 30 places in the shop are in use."
+
+
+def test_shops_side_by_side_have_a_leader_or_none():
+    shops = [{"title": "SQ", "confirms": 2}, {"title": "8Q-AF", "confirms": 5}]
+    frame = frame_of(snapshot(), None, None) | {"run": RUN}
+    assert sentence(frame | {"live_shops": shops}, None) == (
+        "Two shops serve the same customers. 8Q-AF leads with 5 confirms; SQ has 2."
+    )
+    level = [one | {"confirms": 5} for one in shops]
+    assert "none leads yet" in sentence(frame | {"live_shops": level}, None)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (0.0, ""), (0.03, ""), (0.1, "one page in ten"), (0.33, "one page in three"),
+        (0.5, "one page in two"), (0.65, "two pages in three"), (0.75, "three pages in four"),
+        (0.9, "nine pages in ten"), (1.0, "nearly every page"),
+    ],
+)  # fmt: skip
+def test_a_share_of_pages_is_told_in_words(ratio, words):
+    assert share_words(ratio) == words
+
+
+def test_a_few_pages_have_no_share():
+    assert "made for a customer" not in said(RUN, QUEUE, policy=FIFO, finished=(3, 3))
