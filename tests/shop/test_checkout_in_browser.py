@@ -143,6 +143,10 @@ def test_a_title_is_removed_from_the_cart(page):
         page.goto(f"/books/{book}/")
         titles.append(heading(page))
         press(page, "Add to cart")
+    page.set_viewport_size({"width": 390, "height": 844})
+    for button in page.get_by_role("button", name=re.compile("^Remove")).all():
+        box = button.bounding_box()
+        assert box["x"] + box["width"] <= 390, "the button is cut off"
     press(page, f"Remove {titles[0]}")
     assert page.locator(".cart strong").first.inner_text() == titles[1]
     page.reload()
