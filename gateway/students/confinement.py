@@ -18,7 +18,7 @@ from typing import Final
 
 from gateway.students import landlock, seccomp
 
-if sys.platform != "win32":
+if sys.platform not in ("win32", "emscripten"):  # neither has accounts or limits
     import pwd
     import resource
 

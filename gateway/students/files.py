@@ -13,9 +13,9 @@ from typing import Final
 
 from gateway.policies import ADMISSIONS, FILE_SUFFIX, POLICIES, PolicyError, stem
 from gateway.students import process
+from gateway.students.calls import MisbehavedError
 from gateway.students.limits import OF_READING
 from gateway.students.policy_file import PolicyFile
-from gateway.students.process import MisbehavedError
 
 FOLDER: Final = "own"
 """The folder in which `make new-policy` writes them, in the working folder."""
@@ -66,14 +66,7 @@ def _content(path: Path) -> bytes:
 
 def checked(file: PolicyFile) -> PolicyFile:
     """Return the same file, remembered; raises PolicyError for its name, its size or impurities."""
-    _check_name(file.name)
-    try:
-        size_bytes = len(file.text.encode())
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can contain
-        raise PolicyError("policy", f"{file.name}: is no text", "Python source, UTF-8") from None
-    if size_bytes > MOST_BYTES:
-        allowed = f"at most {MOST_BYTES:,} bytes"
-        raise PolicyError("policy", f"{file.name}: is too large", allowed)
+    check_form(file)
     if found := impurities(file):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise PolicyError(
@@ -83,6 +76,18 @@ def checked(file: PolicyFile) -> PolicyFile:
         )
     remember(file)
     return file
+
+
+def check_form(file: PolicyFile) -> None:
+    """Raise PolicyError for the name or the size of a file."""
+    _check_name(file.name)
+    try:
+        size_bytes = len(file.text.encode())
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can contain
+        raise PolicyError("policy", f"{file.name}: is no text", "Python source, UTF-8") from None
+    if size_bytes > MOST_BYTES:
+        allowed = f"at most {MOST_BYTES:,} bytes"
+        raise PolicyError("policy", f"{file.name}: is too large", allowed)
 
 
 def impurities(file: PolicyFile) -> tuple[str, ...]:

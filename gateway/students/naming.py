@@ -11,9 +11,10 @@ from gateway.policies import NO_ADMISSION, PolicyError, registry
 from gateway.policies.combination import Combination
 from gateway.policies.interface import Policy
 from gateway.policies.sheet import Sheet
+from gateway.students.calls import MisbehavedError
 from gateway.students.limits import WITHOUT_CUSTOMERS, Limits
 from gateway.students.policy_file import PolicyFile
-from gateway.students.process import Child, MisbehavedError
+from gateway.students.process import Child
 from gateway.students.stand_in import FallBack, StandIn
 
 _REMEMBERED: Final = 1000

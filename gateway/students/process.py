@@ -14,15 +14,14 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gateway.plain_json import Most
-from gateway.policies.interface import NOTHING, Verdicts
-from gateway.policies.sheet import Sheet
 from gateway.students import confinement, wire
-from gateway.students.limits import MOST_WAITING, OF_READING, Limits
+from gateway.students.calls import Calls, MisbehavedError, printable, read, unfaulty
+from gateway.students.limits import OF_READING, Limits
 from gateway.students.policy_file import PolicyFile
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -35,10 +34,6 @@ _ENDS_WITHIN_S: Final = 0.05
 _RECEIVED_BYTES: Final = 65_536
 _OF_A_PROCESS: Final = 2  # with a process id: its CPU clock (linux/posix-timers.h)
 T = TypeVar("T")
-
-
-class MisbehavedError(Exception):
-    """The error for a policy that raised, was late, ended or answered wrongly; one line."""
 
 
 class Confined:
@@ -74,7 +69,7 @@ class Confined:
                 ours.close()
                 raise _no_process(fault) from None
         self.line = ours
-        self.end = weakref.finalize(self, _end, self.process, ours)
+        self.end: Callable[[], object] = weakref.finalize(self, _end, self.process, ours)
         """Ends the process, whatever it does; harmless the second time."""
         try:
             self.holding = self._confine()
@@ -124,9 +119,7 @@ class Confined:
             raise MisbehavedError(self._how_it_ended(what, deadline_s)) from None
         except wire.WireError as fault:
             raise MisbehavedError(str(fault)) from None
-        if type(answer) is dict and "fault" in answer:
-            raise MisbehavedError(_printable(answer["fault"]))
-        return answer
+        return unfaulty(answer)
 
     def cpu_s(self) -> float:
         """Return the CPU seconds that the child has used."""
@@ -165,7 +158,7 @@ class Confined:
         return f"its process closed the line in {what}"
 
 
-class Child(Confined):
+class Child(Confined, Calls):
     """A confined process with one policy in it."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
@@ -178,51 +171,20 @@ class Child(Confined):
         """The time of the last check of its CPU, and the CPU seconds it had used."""
         self._own_cpu_s = 0.0
         """CPU seconds of the gateway on its answers since then."""
-        order, most = ["load", file.name, file.text], wire.OF_A_FILE
         try:
-            answer = self.ask(order, limits.start_s, "the file", self.begun_s, most)
-            self.sheet: Sheet = _read(wire.sheet_of, answer)
+            self.load(file)
         except MisbehavedError:
             self.end()
             raise
-        self.timer_s: float | None = None
-        """The time at which the policy's timer is due, once it is made."""
-        self.ignores: frozenset[str] = frozenset()
-        """Events that the process does not receive."""
 
-    def make(self, parameters: Mapping[str, Any]) -> None:
-        """Make a fresh policy with these checked parameters; `start_s` covers all of it."""
-        answer = self.ask(["make", parameters], self._limits.start_s, "make()", self.begun_s)
-        self.timer_s, self.ignores = _read(wire.made_of, answer)
+    def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
+        """Return the answer to a message of the start; `start_s` covers all of it."""
+        return self.ask(message, self._limits.start_s, what, self.begun_s, most)
 
-    def tell(
-        self, event: str, time_s: float, told: tuple[Any, ...], about: int = MOST_WAITING
-    ) -> Verdicts:
-        """Return the policy's verdicts on an event; `timer_s` holds from then on.
-
-        `about` is the number of requests that can get a verdict: it bounds the answer.
-        """
-        if event in self.ignores:
-            return NOTHING
-        message = [event, time_s, *wire.plain(told)]
-        self.timer_s, verdicts = self._decision(
-            message, event, wire.decision_of, wire.most_about(about)
-        )
-        return verdicts
-
-    def snapshot(self) -> dict[str, object]:
-        """Return the policy's snapshot."""
-        return self._decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
-
-    def waiting(self) -> Sequence[int]:
-        """Return the ids of the requests that wait, as the policy has them."""
-        most = wire.most_about(MOST_WAITING)
-        return self._decision(["waiting"], "waiting()", wire.waiting_of, most)
-
-    def _decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
+    def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
         """Return the answer to a message; a request may be waiting for it."""
         asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
-        answer = _read(reader, self.ask(message, self._limits.decision_s, what, most=most))
+        answer = read(reader, self.ask(message, self._limits.decision_s, what, most=most))
         self._own_cpu_s += time.thread_time() - asked_cpu_s
         self._pay(asked_s, time.monotonic())
         return answer
@@ -259,7 +221,7 @@ def impurities(name: str, text: str) -> list[str]:
     try:
         order, limit_s = ["read", name, text], OF_READING.start_s
         answer = reader.ask(order, limit_s, "reading it", reader.begun_s, wire.OF_A_FILE)
-        return [_printable(line) for line in _read(wire.impurities_of, answer)]
+        return [printable(line) for line in read(wire.impurities_of, answer)]
     finally:
         reader.end()
 
@@ -290,22 +252,7 @@ def _until(deadline_s: float) -> float:
     return left_s
 
 
-def _read(reader: Callable[[object], T], value: object) -> T:
-    try:
-        return reader(value)
-    except wire.WireError as fault:
-        raise MisbehavedError(_printable(str(fault))) from None
-    except (OverflowError, RecursionError, TypeError, ValueError):
-        raise MisbehavedError("its answer is not in the form of answers") from None
-
-
 def _texts(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise MisbehavedError("its process did not start as it should")
-    return {_printable(name): _printable(text) for name, text in value.items()}
-
-
-def _printable(text: Any) -> str:
-    """Return one line of at most 500 characters for any value."""
-    words = text if isinstance(text, str) else wire.shown(text)
-    return "".join(c if c.isprintable() else " " for c in words[:500])
+    return {printable(name): printable(text) for name, text in value.items()}

@@ -17,8 +17,8 @@ from gateway.policies.interface import (
     Request,
     Verdicts,
 )
+from gateway.students.calls import Calls, MisbehavedError
 from gateway.students.limits import Limits
-from gateway.students.process import Child, MisbehavedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class StandIn:
     def __init__(
         self,
         name: str,
-        child: Child,
+        child: Calls,
         limits: Limits,
         *,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,

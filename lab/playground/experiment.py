@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from gateway.policies import ADMISSIONS, POLICIES, registry
-from gateway.policies.interface import PAGES
+from gateway.policies.interface import PAGES, Policy
 from lab.analysis.bound import CapacityBound
 from loadgen.records.attempts import Attempt, AttemptOutcome
 from loadgen.workload.load_schedule import Schedule, Segment
@@ -83,13 +83,13 @@ def _described(sheet: Any) -> dict[str, str]:
     return {"name": sheet.name, "title": sheet.title or sheet.name, "idea": sheet.idea}
 
 
-def run(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate one policy for the choice of a visitor.
+def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
+    """Simulate one policy for the choice of a visitor, or the visitor's `own`.
 
     Returns JSON-ready values: `metrics`, `samples` (columns, one value per second), `unanswered`
     (share of attempts not answered within 0 to 40 s). Raises ChoiceError.
     """
-    scenario = scenario_of(choice)
+    scenario = scenario_of(choice, own)
     attempts: list[Attempt] = []
     simulated = simulate(scenario, log=attempts)
     return {
@@ -99,8 +99,11 @@ def run(choice: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def scenario_of(choice: Mapping[str, Any]) -> Scenario:
-    """Return the simulation that a visitor chose. Raises ChoiceError."""
+def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenario:
+    """Return the simulation that a visitor chose. Raises ChoiceError.
+
+    The policy is `own` if there is one, otherwise the policy and the admission that were chosen.
+    """
     values = {slider.name: _number(choice, slider) for slider in SLIDERS}
     shape = choice.get("shape", "steady")
     if shape not in SHAPES:
@@ -123,17 +126,21 @@ def scenario_of(choice: Mapping[str, Any]) -> Scenario:
     )
     seed = int(values["seed"])
     rate = model.session_rate(1.0 if is_rush else values["rho"], capacity_rps)
-    policy, admission = choice.get("policy", ""), choice.get("admission", _ADMISSION_FREE)
-    for field, name, known in (("policy", policy, POLICIES), ("admission", admission, ADMISSIONS)):
-        if name not in known:
-            raise ChoiceError(f"{field}: must be one of {', '.join(known)}")
     return Scenario(
         customers=Customers(model, seed, rate, rush if is_rush else None),
-        policy=registry.create(policy, {}, admission),
+        policy=_policy(choice) if own is None else own,
         server=server,
         seed=seed,
         sessions=None if is_rush else int(values["sessions"]),
     )
+
+
+def _policy(choice: Mapping[str, Any]) -> Policy:
+    policy, admission = choice.get("policy", ""), choice.get("admission", _ADMISSION_FREE)
+    for field, name, known in (("policy", policy, POLICIES), ("admission", admission, ADMISSIONS)):
+        if name not in known:
+            raise ChoiceError(f"{field}: must be one of {', '.join(known)}")
+    return registry.create(policy, {}, admission)
 
 
 def _number(choice: Mapping[str, Any], slider: Slider) -> float:

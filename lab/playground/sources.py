@@ -9,6 +9,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
 _BEGINNING = "lab.playground.experiment"
+"""The module that the playground runs."""
 _LOADED_BY_NAME = "gateway.policies"
 """The registry imports the modules of this package when a policy is made."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -16,21 +17,21 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 @cache
-def archive() -> bytes:
-    """Return the ZIP archive of the modules."""
+def archive(beginning: str = _BEGINNING) -> bytes:
+    """Return the ZIP archive of the modules that `beginning` needs."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted(modules()):
+        for path in sorted(modules(beginning)):
             entry = zipfile.ZipInfo(str(path.relative_to(_ROOT)), _LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
             packed.writestr(entry, path.read_bytes())
     return file.getvalue()
 
 
-def modules() -> set[Path]:
-    """Return the files of the modules that `experiment` imports, and of the packages above them."""
+def modules(beginning: str = _BEGINNING) -> set[Path]:
+    """Return the files of the modules that `beginning` imports, and of the packages above them."""
     found: set[Path] = set()
-    to_read = [_BEGINNING]
+    to_read = [beginning]
     to_read += [
         f"{_LOADED_BY_NAME}.{path.stem}"
         for path in (_ROOT / _LOADED_BY_NAME.replace(".", "/")).glob("*.py")

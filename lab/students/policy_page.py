@@ -8,7 +8,7 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gateway.policies import interface
 from gateway.policies.interface import Policy
@@ -247,6 +247,26 @@ def examples() -> dict[str, str]:
     return {name: f"{PREAMBLE}\n{code.strip()}\n" for name, code in _EXAMPLES.items()}
 
 
+class Entry(NamedTuple):
+    """An event, a verdict, or the request."""
+
+    kind: str
+    name: str
+    signature: str
+    meaning: str
+    """Markdown."""
+    example: str
+
+
+def entries() -> list[Entry]:
+    """Return every entry of the page in its order."""
+    return [
+        _entry("Request", "Request", interface.Request),
+        *(_entry("Event", name, getattr(Policy, name)) for name in EVENTS),
+        *(_entry("Verdict", name, getattr(interface, name)) for name in VERDICTS),
+    ]
+
+
 def page() -> str:
     """Return the text of the page."""
     return "\n".join(_lines()).rstrip() + "\n"
@@ -256,8 +276,11 @@ def _lines() -> Iterator[str]:
     yield _HEAD
     yield "Every example begins with\n"
     yield f"```python\n{PREAMBLE}```\n"
+    by_kind: dict[str, list[Entry]] = {}
+    for entry in entries():
+        by_kind.setdefault(entry.kind, []).append(entry)
     yield "## What a request is\n"
-    yield from _entry("Request", interface.Request)
+    yield from _written(by_kind["Request"])
     yield "### Pages, outcomes, load\n"
     pages = ", ".join(f"`{one}` ({one.name.lower()})" for one in interface.Page)
     yield f"`Page`: {pages}; `page.is_transaction` is true for the last four.\n"
@@ -270,12 +293,10 @@ def _lines() -> Iterator[str]:
         f"Every policy has {', '.join(f'`{one}`' for one in _MUST)}; the others are answered by "
         "`IgnoringPolicy` until you write them.\n"
     )
-    for name in EVENTS:
-        yield from _entry(name, getattr(Policy, name))
+    yield from _written(by_kind["Event"])
     yield "## Verdicts\n"
     yield "A verdict ends a request's waiting: take it out of your queue when you give one.\n"
-    for name in VERDICTS:
-        yield from _entry(name, getattr(interface, name))
+    yield from _written(by_kind["Verdict"])
     yield "## What is refused\n"
     yield from _refused()
     yield "\n## What a file may import\n"
@@ -309,11 +330,16 @@ def _refused() -> Iterator[str]:
     )
 
 
-def _entry(name: str, what: Any) -> Iterator[str]:
-    yield f"### {name}\n"
-    yield f"```python\n{_signature(name, what)}\n```\n"
-    yield f"{_doc(what)}\n"
-    yield f"```python\n{_EXAMPLES[name].strip()}\n```\n"
+def _entry(kind: str, name: str, what: Any) -> Entry:
+    return Entry(kind, name, _signature(name, what), _doc(what), _EXAMPLES[name].strip())
+
+
+def _written(some: list[Entry]) -> Iterator[str]:
+    for entry in some:
+        yield f"### {entry.name}\n"
+        yield f"```python\n{entry.signature}\n```\n"
+        yield f"{entry.meaning}\n"
+        yield f"```python\n{entry.example}\n```\n"
 
 
 def _signature(name: str, what: Any) -> str:

@@ -11,11 +11,32 @@ from lab.errors import SpecError
 _HERE = Path(__file__).parent
 
 
+def policy_text(name: str) -> str:
+    """Return the text of a new policy of this name; raises SpecError for an invalid one."""
+    return _filled("policy_template.py.txt", _module(name))
+
+
 def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
     """Write `quiet_door.py` and `test_quiet_door.py` into `folder` for `quiet-door`; return both.
 
     Raises SpecError for an invalid name or one that is in use; no file is then left.
     """
+    module = _module(name)
+    policy, test = folder / f"{module}.py", folder / f"test_{module}.py"
+    for path in (policy, test):
+        if path.exists():
+            raise SpecError(f"NAME: {path} exists and is left as it is; allowed: another name")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, source in ((policy, "policy_template.py.txt"), (test, "test_template.py.txt")):
+            path.write_text(_filled(source, module), encoding="utf-8")
+    except OSError as fault:
+        raise SpecError(f"NAME: {fault.filename} cannot be written ({fault.strerror})") from None
+    return policy, test
+
+
+def _module(name: str) -> str:
+    """Return the module of a new policy: `quiet_door` for `quiet-door`."""
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(
             f"NAME: {name!r} is not a name; allowed: 1 to 40 small letters, digits and hyphens, "
@@ -27,23 +48,19 @@ def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
         raise SpecError(f"NAME: {name} is a policy that exists; allowed: another name")
     if keyword.iskeyword(module) or module in sys.stdlib_module_names or name.startswith("test-"):
         raise SpecError(f"NAME: {name} means something in Python; allowed: another name")
+    return module
+
+
+def _filled(source: str, module: str) -> str:
+    """Return a template with the names of this module in it."""
+    name = module.replace("_", "-")
     words = {
         "@NAME@": name,
         "@MODULE@": module,
         "@TITLE@": name.replace("-", " ").capitalize(),
         "@CLASS@": "".join(part.capitalize() for part in name.split("-")),
     }
-    policy, test = folder / f"{module}.py", folder / f"test_{module}.py"
-    for path in (policy, test):
-        if path.exists():
-            raise SpecError(f"NAME: {path} exists and is left as it is; allowed: another name")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, source in ((policy, "policy_template.py.txt"), (test, "test_template.py.txt")):
-            text = (_HERE / source).read_text(encoding="utf-8")
-            for word, meaning in words.items():
-                text = text.replace(word, meaning)
-            path.write_text(text, encoding="utf-8")
-    except OSError as fault:
-        raise SpecError(f"NAME: {fault.filename} cannot be written ({fault.strerror})") from None
-    return policy, test
+    text = (_HERE / source).read_text(encoding="utf-8")
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return text

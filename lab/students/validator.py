@@ -1,10 +1,11 @@
 """The check of a student's policy: a line for each requirement, with the fix where it fails.
 
-During the check the policy runs in a separate confined process, as in gateway and simulator.
+During the check the policy runs in a separate confined process, as in gateway and simulator. A
+visitor's browser has no such process and gives another `Place`.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,9 +14,10 @@ from gateway.policies import PolicyError, trace
 from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdict
 from gateway.policies.sheet import Sheet
 from gateway.students import confinement, files
+from gateway.students.calls import Calls, MisbehavedError
 from gateway.students.limits import WITHOUT_CUSTOMERS
 from gateway.students.policy_file import PolicyFile
-from gateway.students.process import Child, MisbehavedError
+from gateway.students.process import Child
 from gateway.students.stand_in import StandIn
 from lab.students.drive import Drive, Step, mixed, rush
 from loadgen.workload.sessions import Customers, SessionModel
@@ -63,23 +65,57 @@ class Checked:
         return all(finding.holds for finding in self.findings)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a policy is read and runs during its check."""
+
+    impurities: Callable[[PolicyFile], Sequence[str]]
+    """Reads a file; may raise PolicyError."""
+    accept: Callable[[PolicyFile], object]
+    """Raises PolicyError for a file that has a bad name or size."""
+    start: Callable[[PolicyFile], Calls]
+    """Loads a file."""
+    layers: Callable[[Calls], Mapping[str, str]] | None
+    """The layers of confinement that hold around a loaded file; None where there are none."""
+    slower: float = 1.0
+    """How many times slower Python is in this place than in a process."""
+
+
+def _holding(calls: Calls) -> Mapping[str, str]:
+    assert isinstance(calls, Child)
+    return calls.holding
+
+
+PROCESS: Final = Place(
+    impurities=files.impurities,
+    accept=files.checked,
+    start=lambda file: Child(file, WITHOUT_CUSTOMERS),
+    layers=_holding,
+)
+"""A separate confined process for every policy object."""
+
+
 def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
     """Check the file; `on_finding` receives each line at once.
 
     After a failure, checks that depend on it are omitted. Raises PolicyError when there is no such
     file, or it is not text.
     """
+    return check_file(files.opened(str(path)), on_finding, PROCESS)
+
+
+def check_file(file: PolicyFile, on_finding: Callable[[Finding], None], place: Place) -> Checked:
+    """Check a text as `check` does, in this place."""
     findings: list[Finding] = []
 
     def tell(finding: Finding) -> None:
         findings.append(finding)
         on_finding(finding)
 
-    file, impure = _read(path)
-    tell(impure)
-    if not impure.holds:
+    tell(_read(file, place))
+    if not findings[0].holds:
         return Checked(findings, None)
-    under_test = _UnderTest(file)
+    under_test = _UnderTest(file, place)
     for name, look in under_test.checks():
         try:
             tell(Finding(name, True, look()))
@@ -99,15 +135,14 @@ _NEEDED: Final = ("sheet", "rules")
 """Checks that all later ones need."""
 
 
-def _read(path: Path) -> tuple[PolicyFile, Finding]:
-    file = files.opened(str(path))
+def _read(file: PolicyFile, place: Place) -> Finding:
     try:
-        found = files.impurities(file)
+        found = place.impurities(file)
     except PolicyError as fault:
-        return file, Finding("pure", False, fault.message.removeprefix(f"{file.name}: "))
+        return Finding("pure", False, fault.message.removeprefix(f"{file.name}: "))
     if found:
-        return file, Finding("pure", False, "\n".join(found))
-    return file, Finding("pure", True, "imports and names are those of a policy")
+        return Finding("pure", False, "\n".join(found))
+    return Finding("pure", True, "imports and names are those of a policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +158,16 @@ class _Decision:
 class _UnderTest:
     """A file with the checks that run it."""
 
-    def __init__(self, file: PolicyFile) -> None:
+    def __init__(self, file: PolicyFile, place: Place) -> None:
         self.sheet: Sheet | None = None
         self._file = file
-        self._children: list[Child] = []
+        self._place = place
+        self._children: list[Calls] = []
 
     def checks(self) -> Iterator[tuple[str, Callable[[], str]]]:
         yield "sheet", self._sheet
-        yield "confined", self._confined
+        if self._place.layers is not None:
+            yield "confined", self._confined
         yield "rules", self._rules
         yield "every request", self._every_request
         yield "switched", self._switched
@@ -146,7 +183,7 @@ class _UnderTest:
     # ---- the checks: each returns a fact that holds, or raises ---------------------------------
 
     def _sheet(self) -> str:
-        files.checked(self._file)
+        self._place.accept(self._file)
         child = self._child()
         self.sheet = child.sheet
         child.make(child.sheet.read({}))
@@ -154,7 +191,8 @@ class _UnderTest:
         return f"{child.sheet.name}; {given or 'no parameters'}"
 
     def _confined(self) -> str:
-        holding = self._child().holding
+        assert self._place.layers is not None
+        holding = self._place.layers(self._child())
         missing = [words for name, words in confinement.LAYERS.items() if name not in holding]
         if missing:
             return f"but for this, which the kernel refuses here: {'; '.join(missing)}"
@@ -204,9 +242,10 @@ class _UnderTest:
             f"with {MANY:,} (asking and answer by the clock: {few.real_us:,.0f} and "
             f"{many.real_us:,.0f} µs)"
         )
-        if many.cpu_us > SLOW_US:
+        allowed_us = SLOW_US * self._place.slower
+        if many.cpu_us > allowed_us:
             raise _FailedError(
-                f"{told}; allowed: {SLOW_US:,.0f} µs of CPU; look for what goes through all "
+                f"{told}; allowed: {allowed_us:,.0f} µs of CPU; look for what goes through all "
                 "requests each time: sorted(), min(), list.remove(), `in` of a list; a Line, a "
                 "dict or heapq do without"
             )
@@ -214,8 +253,8 @@ class _UnderTest:
 
     # ---- running the policy --------------------------------------------------------------------
 
-    def _child(self) -> Child:
-        child = Child(self._file, WITHOUT_CUSTOMERS)
+    def _child(self) -> Calls:
+        child = self._place.start(self._file)
         self._children.append(child)
         return child
 
@@ -277,7 +316,7 @@ class _UnderTest:
 class _Watched(StandIn):
     """A stand-in whose state is visible."""
 
-    def __init__(self, name: str, child: Child) -> None:
+    def __init__(self, name: str, child: Calls) -> None:
         super().__init__(name, child, WITHOUT_CUSTOMERS)
         self.own_waiting = child.waiting
         """The ids of waiting requests, according to the policy itself."""

@@ -1,6 +1,7 @@
-"""The playground: two policies over the same customers, simulated in the visitor's browser."""
+"""The playground: simulations and an editor of policies, which run in the visitor's browser."""
 
 import hashlib
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -11,6 +12,7 @@ from django.views.decorators.http import condition, require_GET
 from lab.console.site.permissions import readers
 from lab.console.site.security import POLICY
 from lab.playground import experiment, pyodide, sources
+from lab.students import in_browser, policy_page, template
 
 A_YEAR_S = 31_536_000
 LETS_PYTHON_RUN = f"script-src 'self' 'wasm-unsafe-eval'; {POLICY}"
@@ -21,17 +23,60 @@ LETS_PYTHON_RUN = f"script-src 'self' 'wasm-unsafe-eval'; {POLICY}"
 @require_GET
 def playground(request: HttpRequest) -> HttpResponse:
     """Show the page, or how to fetch Pyodide if it is missing."""
-    is_there = pyodide.is_there()
     context = {
-        "is_there": is_there,
+        **_python(reverse("playground-modules")),
         "choices": experiment.choices(),
-        "first_load_mb": pyodide.first_load_bytes() / 1e6 if is_there else 0,
-        "addresses": {
-            "modules": reverse("playground-modules"),
-            "pyodide": reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/",
-        },
     }
-    response = render(request, "console/playground.html", context)
+    return _page(request, "console/playground.html", context)
+
+
+_RUN_SLIDERS = ("rho", "sessions", "seed")
+MOST_SILENCE_S = 30
+"""The real seconds without a sign of a policy after which the page ends its worker."""
+
+
+@readers
+@require_GET
+def policy(request: HttpRequest) -> HttpResponse:
+    """Show the editor of a policy, with the events and verdicts next to it."""
+    module = {"module": in_browser.__name__}
+    context = {
+        **_python(reverse("playground-policy-modules"), **module),
+        "sliders": [one for one in experiment.SLIDERS if one.name in _RUN_SLIDERS],
+        "seeds": in_browser.SEEDS,
+        "kinds": _api(),
+        "template": template.policy_text("my-policy"),
+        "most_silence_s": MOST_SILENCE_S,
+    }
+    return _page(request, "console/policy.html", context)
+
+
+def _api() -> dict[str, list[dict[str, Any]]]:
+    """Return the entries of docs/policy-api.md by kind.
+
+    The meaning is a list of paragraphs. A paragraph alternates between words and code.
+    """
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for entry in policy_page.entries():
+        paragraphs = [" ".join(one.split()) for one in entry.meaning.split("\n\n")]
+        meaning = [one.split("`") for one in paragraphs]
+        kinds.setdefault(entry.kind, []).append({**entry._asdict(), "meaning": meaning})
+    return kinds
+
+
+def _python(modules: str, **more: str) -> dict[str, Any]:
+    """Return what a page needs that runs Python: whether it is there, and where."""
+    is_there = pyodide.is_there()
+    folder = reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/"
+    return {
+        "is_there": is_there,
+        "first_load_mb": pyodide.first_load_bytes() / 1e6 if is_there else 0,
+        "addresses": {"modules": modules, "pyodide": folder, **more},
+    }
+
+
+def _page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+    response = render(request, name, context)
     response.headers["Content-Security-Policy"] = LETS_PYTHON_RUN
     return response
 
@@ -46,6 +91,18 @@ def _etag(request: HttpRequest) -> str:
 def modules(request: HttpRequest) -> HttpResponse:
     """Return the project's modules that the simulation needs, as a ZIP archive."""
     return HttpResponse(sources.archive(), content_type="application/zip")
+
+
+def _policy_etag(request: HttpRequest) -> str:
+    return f'"{hashlib.sha256(sources.archive(in_browser.__name__)).hexdigest()[:16]}"'
+
+
+@readers
+@require_GET
+@condition(etag_func=_policy_etag)
+def policy_modules(request: HttpRequest) -> HttpResponse:
+    """Return the modules that check and compare a policy, as a ZIP archive."""
+    return HttpResponse(sources.archive(in_browser.__name__), content_type="application/zip")
 
 
 @readers

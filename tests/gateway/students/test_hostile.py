@@ -11,9 +11,9 @@ import pytest
 from gateway.queues.policy_choice import PolicyChoice
 from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students import files, process, wire
+from gateway.students.calls import MisbehavedError
 from gateway.students.limits import MOST_WAITING
 from gateway.students.policy_file import PolicyFile
-from gateway.students.process import MisbehavedError
 from tests.fake_shop.in_loop import Shop
 from tests.gateway.real_sockets import bed, run
 from tests.gateway.students.hostile import ANSWERS, FILES, SAYING

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from gateway.students import process
+from gateway.students.calls import MisbehavedError
 from gateway.students.policy_file import PolicyFile
-from gateway.students.process import Child, MisbehavedError
+from gateway.students.process import Child
 from tests.gateway.students.policies import PATIENT, source
 
 PATIENCE_S = 240.0

@@ -50,6 +50,8 @@ def pages(console) -> dict[str, str]:
         "queue": "/launches/",
         "one launch": f"/launches/{launch}/",
         "watch": "/watch/",
+        "playground": "/playground/",
+        "policy": "/playground/policy/",
         "races": "/race/",
         "race": f"/race/?result={result}",
         "leaderboard": "/leaderboard/",

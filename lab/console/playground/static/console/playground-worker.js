@@ -1,31 +1,38 @@
-// The simulator in the browser: loads Python and the project's modules once, then runs what the page sends.
+// Python in the browser: loads it and the project's modules once, then runs what the page sends.
 let python;
+let program;
 
-async function load({ pyodide, modules }) {
+async function load({ pyodide, modules, module = "lab.playground.experiment" }) {
   const { loadPyodide } = await import(`${pyodide}pyodide.mjs`);
   const [runtime, archive] = await Promise.all([
-    loadPyodide({ indexURL: pyodide }),
+    // The seed is that of the server's processes for students' policies.
+    loadPyodide({ indexURL: pyodide, env: { HOME: "/home/pyodide", PYTHONHASHSEED: "0" } }),
     fetch(modules).then((answer) => {
       if (!answer.ok) throw new Error(`${modules}: ${answer.status}`);
       return answer.arrayBuffer();
     }),
   ]);
   runtime.unpackArchive(archive, "zip");
-  runtime.runPython("import json\nfrom lab.playground import experiment");
+  runtime.runPython("import json");
+  program = runtime.pyimport(module);
   python = runtime;
 }
 
 function run(choice) {
-  const answer = python.globals.get("json").dumps(
-    python.runPython("experiment.run").call(undefined, python.toPy(choice)),
-  );
+  const answer = python.globals.get("json").dumps(program.run(python.toPy(choice)));
   return JSON.parse(answer);
+}
+
+// A function that tells its answer part by part, as JSON.
+function call(id, { name, texts }) {
+  program[name](...texts, (part) => self.postMessage({ id, part: JSON.parse(part) }));
 }
 
 self.addEventListener("message", async ({ data }) => {
   try {
     if (data.load) await load(data.load);
-    self.postMessage({ id: data.id, answer: data.choices?.map(run) });
+    if (data.call) call(data.id, data.call);
+    self.postMessage({ id: data.id, answer: data.choices?.map(run), done: true });
   } catch (fault) {
     // The last line of Python's traceback says what is wrong.
     const lines = String(fault.message).trim().split("\n");

@@ -1,0 +1,102 @@
+"""The calls of a student's policy, as messages to where it is loaded.
+
+It is loaded in a confined process (`process.Child`), or in a visitor's browser.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from gateway.plain_json import Most
+from gateway.policies.interface import NOTHING, Verdicts
+from gateway.policies.sheet import Sheet
+from gateway.students import wire
+from gateway.students.limits import MOST_WAITING
+from gateway.students.policy_file import PolicyFile
+
+T = TypeVar("T")
+
+
+class MisbehavedError(Exception):
+    """The error for a policy that raised, was late, ended or answered wrongly; one line."""
+
+
+class Calls(ABC):
+    """A policy that was loaded elsewhere. Every method may raise MisbehavedError."""
+
+    sheet: Sheet
+    timer_s: float | None = None
+    """The time at which the policy's timer is due, once it is made."""
+    ignores: frozenset[str] = frozenset()
+    """Events that the policy does not receive."""
+    end: Callable[[], object]
+    """Ends the place where it is loaded; harmless the second time."""
+
+    @abstractmethod
+    def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
+        """Return the answer to a message of the start; the start has one limit of time."""
+
+    @abstractmethod
+    def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
+        """Return the answer to a message, as `reader` reads it; a request may wait for it."""
+
+    @abstractmethod
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that the policy has used."""
+
+    def load(self, file: PolicyFile) -> None:
+        """Load the file and read its sheet."""
+        answer = self.begin(["load", file.name, file.text], "the file", wire.OF_A_FILE)
+        self.sheet = read(wire.sheet_of, answer)
+
+    def make(self, parameters: Mapping[str, Any]) -> None:
+        """Make a fresh policy with these checked parameters."""
+        answer = self.begin(["make", parameters], "make()")
+        self.timer_s, self.ignores = read(wire.made_of, answer)
+
+    def tell(
+        self, event: str, time_s: float, told: tuple[Any, ...], about: int = MOST_WAITING
+    ) -> Verdicts:
+        """Return the policy's verdicts on an event; `timer_s` holds from then on.
+
+        `about` is the number of requests that can get a verdict: it bounds the answer.
+        """
+        if event in self.ignores:
+            return NOTHING
+        message = [event, time_s, *wire.plain(told)]
+        self.timer_s, verdicts = self.decision(
+            message, event, wire.decision_of, wire.most_about(about)
+        )
+        return verdicts
+
+    def snapshot(self) -> dict[str, object]:
+        """Return the policy's snapshot."""
+        return self.decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
+
+    def waiting(self) -> Sequence[int]:
+        """Return the ids of the requests that wait, as the policy has them."""
+        most = wire.most_about(MOST_WAITING)
+        return self.decision(["waiting"], "waiting()", wire.waiting_of, most)
+
+
+def unfaulty(answer: Any) -> Any:
+    """Return an answer; raises MisbehavedError for a `fault`."""
+    if type(answer) is dict and "fault" in answer:
+        raise MisbehavedError(printable(answer["fault"]))
+    return answer
+
+
+def read(reader: Callable[[object], T], value: object) -> T:
+    """Return an answer as `reader` reads it."""
+    try:
+        return reader(value)
+    except wire.WireError as fault:
+        raise MisbehavedError(printable(str(fault))) from None
+    except (OverflowError, RecursionError, TypeError, ValueError):
+        raise MisbehavedError("its answer is not in the form of answers") from None
+
+
+def printable(text: Any) -> str:
+    """Return one line of at most 500 characters for any value."""
+    words = text if isinstance(text, str) else wire.shown(text)
+    return "".join(c if c.isprintable() else " " for c in words[:500])

@@ -1,0 +1,379 @@
+// A policy of the visitor: the text in an editor, Python in a worker, what was found on the page.
+"use strict";
+addEventListener("DOMContentLoaded", () => {
+  const KEPT_TEXT = "doorbuster.policy";
+  const KEPT_SCORES = "doorbuster.policy-scores";
+  const MOST_SCORES = 20;
+  const byId = (id) => document.getElementById(id);
+  const template = JSON.parse(byId("policy-template").textContent);
+  const addresses = JSON.parse(byId("addresses").textContent);
+  const source = byId("worker").dataset.source;
+  const mostSilenceS = Number(byId("worker").dataset.mostSilenceS);
+  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
+  const format = (number, digits = 0) => number.toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const sliders = [...byId("day").elements].filter((one) => one.name);
+  const ACTIONS = ["check", "run", "compare"];
+
+  // ---- what the browser keeps -------------------------------------------------------------------
+  function kept(key, otherwise) {
+    try {
+      return JSON.parse(localStorage.getItem(key)) ?? otherwise;
+    } catch {
+      return otherwise; // no storage, or not ours
+    }
+  }
+  function keep(key, value) {
+    try {
+      localStorage.setItem(key, JSON.stringify(value));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  // ---- the editor -------------------------------------------------------------------------------
+  const area = byId("source");
+  const name = byId("name");
+  const first = kept(KEPT_TEXT, { name: "my_policy", text: template });
+  name.value = first.name;
+  const { EditorView } = CodeMirror;
+  const host = document.createElement("div");
+  host.className = "cm-host";
+  area.before(host);
+  area.hidden = true;
+  const { tags } = CodeMirror;
+  const colours = CodeMirror.HighlightStyle.define([
+    { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword], color: "var(--accent)", fontWeight: "600" },
+    { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+    { tag: tags.comment, color: "var(--soft)", fontStyle: "italic" },
+    { tag: [tags.number, tags.bool, tags.null], color: "var(--bad)" },
+    { tag: [tags.function(tags.variableName), tags.className], fontWeight: "600" },
+  ]);
+  const theme = EditorView.theme({
+    "&": { height: "100%", fontSize: ".85rem", color: "var(--ink)", backgroundColor: "var(--card)" },
+    "&.cm-focused": { outline: "none" },
+    ".cm-scroller": { fontFamily: "ui-monospace, monospace", lineHeight: "1.5" },
+    ".cm-content": { caretColor: "var(--ink)" },
+    ".cm-cursor": { borderLeftColor: "var(--ink)" },
+    ".cm-gutters": { backgroundColor: "var(--page)", color: "var(--soft)", border: "none" },
+    ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--accent) 8%, transparent)" },
+    "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--accent) 28%, transparent)" },
+    ".cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--good) 30%, transparent)" },
+    ".cm-panels, .cm-tooltip": { backgroundColor: "var(--card)", color: "var(--ink)", borderColor: "var(--line)" },
+    ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
+  });
+  let saving;
+  // Tab indents once somebody writes here. Before, it leads on to the buttons.
+  let isWriting = false;
+  const { run: more, shift: less } = CodeMirror.indentWithTab;
+  const tab = { key: "Tab", run: (view) => isWriting && more(view), shift: (view) => isWriting && less(view) };
+  const editor = new EditorView({
+    parent: host,
+    state: CodeMirror.EditorState.create({
+      doc: first.text,
+      extensions: [
+        CodeMirror.lineNumbers(),
+        CodeMirror.lintGutter(),
+        CodeMirror.highlightActiveLine(),
+        CodeMirror.highlightActiveLineGutter(),
+        CodeMirror.history(),
+        CodeMirror.drawSelection(),
+        CodeMirror.indentUnit.of("    "),
+        CodeMirror.indentOnInput(),
+        CodeMirror.bracketMatching(),
+        CodeMirror.search({ top: true }),
+        CodeMirror.python(),
+        CodeMirror.syntaxHighlighting(colours),
+        theme,
+        CodeMirror.keymap.of([...CodeMirror.defaultKeymap, ...CodeMirror.historyKeymap, ...CodeMirror.searchKeymap, ...CodeMirror.lintKeymap, tab]),
+        EditorView.domEventHandlers({ blur: () => void (isWriting = false), click: () => void (isWriting = true) }),
+        EditorView.contentAttributes.of({ "aria-label": "Source of the policy", "aria-describedby": "name-help", spellcheck: "false" }),
+        EditorView.updateListener.of((update) => {
+          if (!update.docChanged) return;
+          isWriting = true;
+          clearTimeout(saving);
+          saving = setTimeout(save, 300);
+        }),
+      ],
+    }),
+  });
+  const text = () => editor.state.doc.toString();
+  const path = () => `own/${name.value}.py`;
+  function save() {
+    clearTimeout(saving);
+    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser keeps nothing: save the file before you leave the page. While you write, Tab indents; press Escape, then Tab, to leave the editor.");
+  }
+  function replaceText(newText) {
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: newText }, selection: { anchor: 0 }, scrollIntoView: true });
+    mark([]);
+    save();
+  }
+  function mark(marks) {
+    const { doc } = editor.state;
+    const diagnostics = marks
+      .filter(({ line }) => line >= 1 && line <= doc.lines)
+      .map(({ line, says }) => ({ from: doc.line(line).from, to: doc.line(line).to, severity: "error", message: says }));
+    editor.dispatch(CodeMirror.setDiagnostics(editor.state, diagnostics));
+  }
+  function goTo(number) {
+    const line = editor.state.doc.line(Math.min(number, editor.state.doc.lines));
+    editor.dispatch({ selection: { anchor: line.from }, effects: EditorView.scrollIntoView(line.from, { y: "center" }) });
+    editor.focus();
+  }
+  function lineButtons(marks) {
+    return marks.map(({ line }) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "quiet";
+      button.textContent = `Go to line ${line}`;
+      button.addEventListener("click", () => goTo(line));
+      return button;
+    });
+  }
+
+  // ---- Python -----------------------------------------------------------------------------------
+  let worker;
+  let asked = 0;
+  let work = null; // {what, take, began}
+  let silence;
+  let isReady = false;
+  function hush() {
+    clearTimeout(silence);
+    if (work) silence = setTimeout(() => end(`The policy gave no sign for ${mostSilenceS} s, so the browser ended it${work.last ? ` after the line “${work.last}” of the check` : ""}. Is there a loop that does not end?`), 1000 * mostSilenceS);
+  }
+  function start() {
+    isReady = false;
+    buttons();
+    worker = new Worker(source, { type: "module" });
+    worker.addEventListener("message", ({ data }) => {
+      if (data.id !== asked) return;
+      if (data.part) {
+        hush();
+        work?.take(data.part);
+        return;
+      }
+      if (!isReady) {
+        isReady = !data.fault;
+        if (data.fault) fail(`Python could not be loaded: ${data.fault}. Reload the page.`);
+        else if (byId("fault").hidden) set(byId("state"), "Ready.");
+      } else {
+        clearTimeout(silence);
+        if (data.fault) fail(data.fault);
+        else if (byId("fault").hidden) set(byId("state"), `Done in ${format((performance.now() - work.began) / 1000, 1)} s.`);
+        work = null;
+      }
+      buttons();
+    });
+    worker.addEventListener("error", (event) => fail(`Python could not be loaded: ${event.message ?? "the worker failed"}. Reload the page.`));
+    const absolute = Object.fromEntries(Object.entries(addresses).map(([key, value]) => [key, key === "module" ? value : new URL(value, location.href).href]));
+    worker.postMessage({ id: ++asked, load: absolute });
+  }
+  function end(why) {
+    clearTimeout(silence);
+    worker.terminate();
+    work = null;
+    fail(why);
+    start();
+  }
+  function fail(words, marks = []) {
+    set(byId("state"), "");
+    byId("fault").replaceChildren(words, ...(marks.length ? [" ", ...lineButtons(marks)] : []));
+    byId("fault").hidden = false;
+    mark(marks);
+  }
+  function buttons() {
+    for (const id of ACTIONS) byId(id).disabled = !isReady || work !== null;
+    byId("stop").hidden = work === null;
+  }
+  function ask(what, words, texts, take) {
+    if (!name.checkValidity() || !name.value) {
+      fail("File: allowed are 1 to 40 small letters, digits and _, beginning with a letter, for example quiet_door.");
+      name.focus();
+      return;
+    }
+    save();
+    mark([]);
+    byId("fault").hidden = true;
+    set(byId("state"), words);
+    work = { what, take, began: performance.now(), last: "" };
+    worker.postMessage({ id: ++asked, call: { name: what, texts: [path(), text(), ...texts] } });
+    hush();
+    buttons();
+  }
+  const day = () => Object.fromEntries(sliders.map((one) => [one.name, Number(one.value)]));
+
+  // ---- check ------------------------------------------------------------------------------------
+  byId("check").addEventListener("click", () => {
+    const marks = [];
+    byId("findings").replaceChildren();
+    byId("checked").hidden = false;
+    ask("check", "Checking …", [], ({ finding, valid }) => {
+      if (finding) {
+        const item = document.createElement("li");
+        item.className = finding.holds ? "holds" : "fails";
+        const head = document.createElement("strong");
+        head.textContent = `${finding.holds ? "✓" : "✗"} ${finding.check}`;
+        const says = document.createElement("span");
+        says.className = "says";
+        says.textContent = finding.says;
+        item.append(head, " ", says);
+        if (finding.marks.length) item.append(document.createElement("br"), ...lineButtons(finding.marks));
+        byId("findings").append(item);
+        marks.push(...finding.marks);
+        work.last = finding.check;
+      } else if (!valid) {
+        fail(marks.length ? "The policy is not ready yet: the lines are marked in the editor." : "The policy is not ready yet: see the line marked ✗.");
+        mark(marks);
+      }
+    });
+  });
+
+  // ---- run --------------------------------------------------------------------------------------
+  let charts = [];
+  function fallBack(found) {
+    if (found) fail(`The policy was given up at ${format(found.at_s, 1)} s, and FIFO decided from then on: ${found.says}`, found.marks);
+  }
+  byId("run").addEventListener("click", () => {
+    const chosen = day();
+    ask("run", "Simulating …", [JSON.stringify(chosen)], ({ run, fault }) => {
+      if (fault) {
+        fail(fault.says, fault.marks);
+        return;
+      }
+      const { metrics, samples } = run;
+      byId("ran").hidden = false;
+      set(byId("ran-verdict"), `${path()} sold ${format(metrics.confirms)}. At most ${format(metrics.confirm_bound, 1)} were possible.`);
+      const percent = (ratio) => `${format(100 * ratio, 1)} %`;
+      const rows = [
+        ["Purchases (confirms)", format(metrics.confirms)],
+        ["Bound: the most any policy could sell", format(metrics.confirm_bound, 1)],
+        ["Efficiency: purchases / bound", metrics.revenue_efficiency_ratio === null ? "–" : format(metrics.revenue_efficiency_ratio, 2)],
+        ["Requests completed", percent(metrics.completed_ratio)],
+        ["Completed requests per second", format(metrics.throughput_rps, 2)],
+        ["Server time spent on customers who had left", percent(metrics.wasted_ratio)],
+        ["Customers", format(metrics.sessions)],
+        ["Duration", `${format(metrics.duration_s)} s`],
+      ];
+      fill(byId("metrics"), rows);
+      for (const plot of charts) plot.destroy();
+      const series = [{ label: name.value, colour: style("--accent") }];
+      charts = [
+        ["chart-waiting", "waiting"],
+        ["chart-confirms", "confirms_total"],
+      ].map(([id, column]) => {
+        byId(id).replaceChildren();
+        const plot = chart(byId(id), series, []);
+        plot.setData([samples.time_s, samples[column]]);
+        return plot;
+      });
+      set(byId("command"), `make simulate ARGS="--policies ${path()} --rho ${chosen.rho} --sessions ${chosen.sessions} --repetitions 1 --seed ${chosen.seed}"`);
+      fallBack(run.fallen_back);
+    });
+  });
+  function fill(body, rows) {
+    body.replaceChildren();
+    for (const [head, ...values] of rows) {
+      const row = body.insertRow();
+      const th = document.createElement("th");
+      th.scope = "row";
+      th.textContent = head;
+      row.append(th);
+      for (const value of values) row.insertCell().textContent = value;
+    }
+  }
+
+  // ---- comparison -------------------------------------------------------------------------------
+  const title = { "8q-lifo-pri": "8Q-LIFO-Pri", "door-lifo": "DOOR-LIFO" };
+  byId("compare").addEventListener("click", () => {
+    const chosen = day();
+    const compared = { name: name.value, text: text() };
+    ask("compare", "Comparing …", [JSON.stringify(chosen)], ({ progress, comparison, fault }) => {
+      if (fault) {
+        fail(fault.says, fault.marks);
+        return;
+      }
+      if (progress) {
+        set(byId("state"), `Comparing: ${progress.done} of ${progress.of} runs.`);
+        return;
+      }
+      const [own, ...others] = comparison.rows;
+      byId("compared").hidden = false;
+      set(byId("compared-verdict"), verdict(own, others));
+      fill(byId("comparison"), [[path(), own.efficiency, format(own.confirms), "–"], ...others.map((one) => [title[one.policy], one.efficiency, format(one.confirms), one.difference])]);
+      const row = { ...compared, when: new Date().toISOString(), rho: chosen.rho, sessions: chosen.sessions, mean: own.mean, efficiency: own.efficiency, differences: others.map(({ difference }) => difference) };
+      const scores = [row, ...kept(KEPT_SCORES, [])].slice(0, MOST_SCORES);
+      while (scores.length && !keep(KEPT_SCORES, scores)) scores.pop();
+      showScores();
+      fallBack(comparison.fallen_back);
+    });
+  });
+  function verdict(own, others) {
+    const words = others.map((one) => {
+      if (one.is_better) return `more than ${title[one.policy]}`;
+      if (one.is_worse) return `less than ${title[one.policy]}`;
+      return `not measurably more or less than ${title[one.policy]}`;
+    });
+    return `Your policy sells ${words.join(" and ")} (efficiency ${own.efficiency}).`;
+  }
+
+  // ---- the private scoreboard -------------------------------------------------------------------
+  function showScores() {
+    const scores = kept(KEPT_SCORES, []).sort((a, b) => b.mean - a.mean);
+    byId("no-scores").hidden = scores.length > 0;
+    byId("scores-table").hidden = byId("clear").hidden = scores.length === 0;
+    fill(byId("scores"), scores.map((one) => [`${one.name}.py`, new Date(one.when).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" }), one.rho, format(one.sessions), one.efficiency, ...one.differences]));
+    scores.forEach((one, number) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "quiet";
+      button.textContent = "Open";
+      button.setAttribute("aria-label", `Open the text of ${one.name}.py, efficiency ${one.efficiency}`);
+      button.addEventListener("click", () => {
+        name.value = one.name;
+        replaceText(one.text);
+        editor.focus();
+      });
+      byId("scores").rows[number].insertCell().append(button);
+    });
+  }
+
+  // ---- what a visitor does ----------------------------------------------------------------------
+  byId("stop").addEventListener("click", () => end("You stopped it."));
+  byId("template").addEventListener("click", () => {
+    if (confirm("Replace the text by the template? What is not saved or on your private scoreboard is lost.")) {
+      name.value = "my_policy";
+      replaceText(template);
+    }
+  });
+  byId("open").addEventListener("click", () => byId("file").click());
+  byId("file").addEventListener("change", async () => {
+    const [file] = byId("file").files;
+    if (!file) return;
+    name.value = file.name.replace(/\.py$/, "").toLowerCase().replace(/[^a-z0-9_]/g, "_").slice(0, 40);
+    replaceText(await file.text());
+    byId("file").value = "";
+  });
+  byId("save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text()], { type: "text/x-python" }));
+    link.download = `${name.value}.py`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  byId("clear").addEventListener("click", () => {
+    if (!confirm("Remove all rows and their texts?")) return;
+    keep(KEPT_SCORES, []);
+    showScores();
+  });
+  name.addEventListener("input", save);
+  function showDay() {
+    for (const one of sliders) set(byId("day").querySelector(`output[for="${one.name}"]`), format(Number(one.value), one.name === "rho" ? 2 : 0));
+    const { rho, sessions, seed } = day();
+    set(byId("day-words"), `ρ = ${rho}, ${format(sessions)} customers, seed ${seed}`);
+  }
+  byId("day").addEventListener("input", showDay);
+  byId("day").addEventListener("submit", (event) => event.preventDefault());
+  showDay();
+  showScores();
+  start();
+});
