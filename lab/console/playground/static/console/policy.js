@@ -56,7 +56,7 @@ addEventListener("DOMContentLoaded", () => {
     ".cm-content": { caretColor: "var(--ink)" },
     ".cm-cursor": { borderLeftColor: "var(--ink)" },
     ".cm-gutters": { backgroundColor: "var(--page)", color: "var(--soft)", border: "none" },
-    ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--accent) 8%, transparent)" },
+    ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--accent) 3%, transparent)" },
     "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--accent) 28%, transparent)" },
     ".cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--good) 30%, transparent)" },
     ".cm-panels, .cm-tooltip": { backgroundColor: "var(--card)", color: "var(--ink)", borderColor: "var(--line)" },
@@ -87,7 +87,7 @@ addEventListener("DOMContentLoaded", () => {
         theme,
         CodeMirror.keymap.of([...CodeMirror.defaultKeymap, ...CodeMirror.historyKeymap, ...CodeMirror.searchKeymap, ...CodeMirror.lintKeymap, tab]),
         EditorView.domEventHandlers({ blur: () => void (isWriting = false), click: () => void (isWriting = true) }),
-        EditorView.contentAttributes.of({ "aria-label": "Source of the policy", "aria-describedby": "name-help", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source of the policy", "aria-describedby": "name-help", spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           isWriting = true;
