@@ -3,7 +3,7 @@
 addEventListener("DOMContentLoaded", () => {
   const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
   const SAY_EVERY_MS = 10000;
-  const place = document.getElementById("live_shops");
+  const place = document.getElementById("live-shops");
   const pages = JSON.parse(document.getElementById("pages").textContent);
   const find = (name) => place.querySelector(name);
   const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
