@@ -47,7 +47,7 @@ addEventListener("DOMContentLoaded", () => {
   // The marks as text, the newest first, for those who cannot point at a line.
   function list() {
     const place = byId("changes");
-    const wanted = drawn.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).reverse();
+    const wanted = drawn.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).toReversed();
     if (place.childElementCount === wanted.length && (place.firstElementChild?.textContent ?? "") === (wanted[0] ?? "")) return;
     byId("changes-number").textContent = wanted.length;
     place.replaceChildren(
