@@ -18,7 +18,7 @@ myst_heading_anchors = 5
 myst_fence_as_directive = ["mermaid"]
 suppress_warnings = [
     "myst.header",  # tables of results begin at the third level, in files and reports alike
-    "misc.highlighting_failure",  # DuckDB writes structures in braces, which the lexer of SQL does not know
+    "misc.highlighting_failure",  # DuckDB's structures in braces are unknown to the lexer of SQL
 ]
 highlight_language = "text"
 
