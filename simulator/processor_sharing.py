@@ -6,12 +6,14 @@ from heapq import heappop, heappush
 from loadgen.workload.draws import exponential
 from simulator.scenario import FILE_PLACE, SERVED_PAGES, SharedCpus
 
+INF = math.inf
+
 
 class _Execution:
     """A request in service: the rest of its work, and its state.
 
-    With `is_running` it is on a CPU (or wants to be); otherwise it waits for its back end.
-    `is_cancelled` makes its entry in a heap void.
+    `finish` is the virtual end of its slice while it is on a CPU (or wants to be), and None while it
+    waits for its back end. `is_cancelled` makes its entry in a heap void.
     """
 
     __slots__ = (
@@ -19,7 +21,6 @@ class _Execution:
         "finish",
         "id",
         "is_cancelled",
-        "is_running",
         "slices_left",
         "spent_s",
         "wait_s",
@@ -35,8 +36,7 @@ class _Execution:
         self.busy_slice_s = busy_slice_s
         self.wait_s = wait_s
         self.spent_s = 0.0
-        self.finish = 0.0
-        self.is_running = False
+        self.finish: float | None = None
         self.is_cancelled = False
 
 
@@ -53,9 +53,13 @@ class ProcessorSharing:
         self.cpus = described.cpus
         self.free = described.workers
         self.next_s = math.inf
+        self.now_s = 0.0
+        self.slices = 0
         self.spent_s = 0.0
         self.rejection_busy_s = 0.0
-        self._described = described
+        self._is_uniform = described.execution_times == "uniform"
+        self._spread_ratio = described.spread_ratio
+        self._busy_ratio = described.busy_ratio
         self._mean_s = [described.mean_execution_s.get(page, math.nan) for page in SERVED_PAGES]
         # Without waits the slices of a request follow each other: they are one.
         self._slices = 1 if described.busy_ratio == 1 else described.slices
@@ -66,57 +70,108 @@ class ProcessorSharing:
         self._asleep: list[tuple[float, int, _Execution]] = []  # by end of the wait
         self._on_cpu = 0
         self._virtual_s = 0.0
-        self._since_s = 0.0
         self._busy_s = 0.0
 
     def start(self, now_s: float, id: int, page: int, work: float) -> None:
-        described = self._described
-        if described.execution_times == "uniform":
-            execution_s = self._mean_s[page] * (1 + described.spread_ratio * (2 * work - 1))
+        mean_s = self._mean_s[page]
+        if self._is_uniform:
+            execution_s = mean_s * (1 + self._spread_ratio * (2 * work - 1))
         else:
-            execution_s = exponential(work, self._mean_s[page])
+            execution_s = exponential(work, mean_s)
         slice_s = execution_s / self._slices
-        busy_s = slice_s * described.busy_ratio
+        busy_s = slice_s * self._busy_ratio
         workers = 0 if page == FILE_PLACE else 1
         execution = _Execution(id, workers, self._slices, busy_s, slice_s - busy_s)
         self._executions[id] = execution
         self.free -= workers
         self._pass_time(now_s)
-        self._run(execution)
+        running = self._running
+        if not self._on_cpu:
+            self._virtual_s = 0.0
+            running.clear()
+        self._on_cpu += 1
+        execution.finish = self._virtual_s + busy_s
+        heappush(running, (execution.finish, id, execution))
         self._plan()
 
-    def advance(self, now_s: float) -> int:
-        self._pass_time(now_s)
-        asleep = self._asleep
+    def advance(self, until_s: float) -> int:
         if self._cancelled:
-            execution = self._cancelled.pop()
-            is_over = True
-        elif asleep and asleep[0][0] <= now_s:
-            execution = heappop(asleep)[2]
-            is_over = not execution.slices_left
-            if not is_over:
-                self._run(execution)
-        else:
-            self._virtual_s, _, execution = heappop(self._running)
-            self._on_cpu -= 1
-            execution.is_running = False
-            execution.spent_s += execution.busy_slice_s
-            execution.slices_left -= 1
-            is_over = not execution.wait_s
-            if not is_over:
-                heappush(asleep, (now_s + execution.wait_s, execution.id, execution))
+            return self._end_cancelled()
+        # A request has eight slices and waits: most of a simulation's events are in this loop. So
+        # the state is in local variables, and the steps of `_pass_time`, `start` and `_plan` are
+        # written out.
+        running, asleep, cpus = self._running, self._asleep, self.cpus
+        on_cpu, virtual_s, busy_s = self._on_cpu, self._virtual_s, self._busy_s
+        has_void_entries = self._has_void_entries
+        before_s, now_s = self.now_s, self.next_s
+        slices = 0
+        while True:
+            if on_cpu > cpus:
+                elapsed_s = now_s - before_s
+                virtual_s += elapsed_s * cpus / on_cpu
+                busy_s += elapsed_s * cpus
+            elif on_cpu:
+                elapsed_s = now_s - before_s
+                virtual_s += elapsed_s
+                busy_s += elapsed_s * on_cpu
+            before_s = now_s
+            if asleep and asleep[0][0] <= now_s:
+                _, id, execution = heappop(asleep)
+                is_over = not execution.slices_left
+                if not is_over:
+                    if not on_cpu:
+                        virtual_s = 0.0  # no slice is measured by it: a new start loses no digits
+                        running.clear()  # only void entries
+                    on_cpu += 1
+                    execution.finish = finish = virtual_s + execution.busy_slice_s
+                    heappush(running, (finish, id, execution))
+            else:
+                virtual_s, id, execution = heappop(running)
+                on_cpu -= 1
+                execution.finish = None
+                execution.spent_s += execution.busy_slice_s
+                execution.slices_left -= 1
+                is_over = not execution.wait_s
+                if not is_over:
+                    heappush(asleep, (now_s + execution.wait_s, id, execution))
+            if has_void_entries:
+                self._drop_void_entries()
+            next_s = asleep[0][0] if asleep else INF
+            if running:
+                end_s = now_s
+                slice_s = running[0][0] - virtual_s
+                if slice_s > 0:  # otherwise it is over, except for rounding
+                    end_s += slice_s * on_cpu / cpus if on_cpu > cpus else slice_s
+                if end_s < next_s:
+                    next_s = end_s
+            if is_over:
+                break
+            slices += 1
+            if next_s > until_s:
+                break
+            now_s = next_s
+        self._on_cpu, self._virtual_s, self._busy_s = on_cpu, virtual_s, busy_s
+        self.now_s, self.next_s = now_s, next_s
+        self.slices += slices
+        return self._end(execution) if is_over else 0
+
+    def _end_cancelled(self) -> int:
+        self._pass_time(self.next_s)
+        execution = self._cancelled.pop()
         self._plan()
-        if not is_over:
-            return 0
-        del self._executions[execution.id]
+        return self._end(execution)
+
+    def _end(self, execution: _Execution) -> int:
+        id = execution.id
+        del self._executions[id]
         self.free += execution.workers
         self.spent_s = execution.spent_s
-        return execution.id
+        return id
 
     def spent_until(self, now_s: float, id: int) -> float:
         self._pass_time(now_s)
         execution = self._executions[id]
-        if not execution.is_running:
+        if execution.finish is None:
             return execution.spent_s
         left_s = max(0.0, execution.finish - self._virtual_s)
         return execution.spent_s + (execution.busy_slice_s - left_s)
@@ -124,7 +179,7 @@ class ProcessorSharing:
     def cancel(self, now_s: float, id: int) -> None:
         execution = self._executions[id]
         execution.spent_s = self.spent_until(now_s, id)
-        if execution.is_running:
+        if execution.finish is not None:
             self._on_cpu -= 1
         execution.is_cancelled = self._has_void_entries = True
         self._cancelled.append(execution)
@@ -141,35 +196,26 @@ class ProcessorSharing:
         """Account for the time since the last event; no request came or went in it."""
         n = self._on_cpu
         if n:
-            elapsed_s = now_s - self._since_s
+            elapsed_s = now_s - self.now_s
             if n > self.cpus:
                 self._virtual_s += elapsed_s * self.cpus / n
                 self._busy_s += elapsed_s * self.cpus
             else:
                 self._virtual_s += elapsed_s
                 self._busy_s += elapsed_s * n
-        self._since_s = now_s
-
-    def _run(self, execution: _Execution) -> None:
-        if not self._on_cpu:
-            self._virtual_s = 0.0  # no slice is measured by it: a new start loses no digits
-            self._running.clear()  # only void entries
-        self._on_cpu += 1
-        execution.is_running = True
-        execution.finish = self._virtual_s + execution.busy_slice_s
-        heappush(self._running, (execution.finish, execution.id, execution))
+        self.now_s = now_s
 
     def _plan(self) -> None:
         """Set `next_s`."""
         if self._cancelled:
-            self.next_s = self._since_s
+            self.next_s = self.now_s
             return
         running, asleep = self._running, self._asleep
         if self._has_void_entries:
             self._drop_void_entries()
-        next_s = asleep[0][0] if asleep else math.inf
+        next_s = asleep[0][0] if asleep else INF
         if running:
-            end_s = self._since_s
+            end_s = self.now_s
             slice_s = running[0][0] - self._virtual_s
             if slice_s > 0:  # otherwise it is over, except for rounding
                 n = self._on_cpu

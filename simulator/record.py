@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from gateway.policies.interface import FATES, PAGES, LoadSample
@@ -35,6 +35,7 @@ UNANSWERED = (
 )
 """The outcomes of simulated attempts without an answer: connections are never refused."""
 
+_WAITING_COLUMNS = tuple(f"waiting_{page}" for page in PAGES)
 _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
@@ -71,6 +72,7 @@ class Record:
         self._completed = array("i")
         self._kind = array("b")
         self._fate = array("b")
+        self._sampled = [(f"{fate}_total", getattr(self, fate)) for fate in SAMPLED_FATES]
         self._samples: dict[str, list[Any]] = {}
         self._sampled_s = 0.0
         self._sampled_busy_s = 0.0
@@ -147,14 +149,9 @@ class Record:
         self._sampled_s, self._sampled_busy_s = now_s, busy_s
         return LoadSample(min(1.0, ratio), in_service, interval_s)
 
-    def sample(
-        self, now_s: float, load: LoadSample, waiting: Iterable[tuple[Any, int, float]], busy: int
-    ) -> None:
-        """Add a row of samples of the eight pages.
-
-        `waiting` are the requests that wait, `busy` is the number of requests in service.
-        """
-        by_place = Counter(place for _, place, _ in waiting)
+    def sample(self, now_s: float, load: LoadSample, busy: int) -> None:
+        """Add a row of samples of the eight pages; `busy` is the number of requests in service."""
+        waiting = self._waiting()
         snapshot = self._policy.snapshot()
         row: dict[str, Any] = {
             "time_s": now_s,
@@ -163,15 +160,25 @@ class Record:
             "cpu_utilisation_ratio": load.cpu_utilisation_ratio,
             "busy_workers": load.busy_workers,
             "in_service": busy,
-            "waiting": by_place.total(),
-            **{f"waiting_{page}": by_place[place] for place, page in enumerate(PAGES)},
-            **{f"{fate}_total": sum(getattr(self, fate)[:FILE_PLACE]) for fate in SAMPLED_FATES},
+            "waiting": sum(waiting),
+            **dict(zip(_WAITING_COLUMNS, waiting, strict=True)),
+            **{column: sum(counts[:FILE_PLACE]) for column, counts in self._sampled},
             "confirms_total": self.answered[_CONFIRM],
         }
         if "admission" in snapshot:
             row["admission"] = snapshot["admission"]
         for column, value in row.items():
             self._samples.setdefault(column, []).append(value)
+
+    def _waiting(self) -> list[int]:
+        """Return how many requests for each of the eight pages wait: those without a fate yet."""
+        by_fate = (self.arrived, self.dispatched, self.dropped, self.rejected, self.withdrawn)
+        return [
+            arrived - dispatched - dropped - rejected - withdrawn
+            for arrived, dispatched, dropped, rejected, withdrawn in islice(
+                zip(*by_fate, strict=True), FILE_PLACE
+            )
+        ]
 
     def result(self, *, end_s: float, requests: int, events: int) -> Simulated:
         """Return the result, once the simulation is over."""

@@ -14,6 +14,10 @@ class Server(Protocol):
     """The number of workers that could start a request now."""
     next_s: float
     """The time at which `advance` must be called next; inf for never."""
+    now_s: float
+    """The time up to which `advance` has come."""
+    slices: int
+    """The number of slices and waits so far that were not the end of a request."""
     spent_s: float
     """Server time of the request that `advance` returned last."""
     rejection_busy_s: float
@@ -27,8 +31,12 @@ class Server(Protocol):
         """
         ...
 
-    def advance(self, now_s: float) -> int:
-        """Carry out what is due at `next_s`; return the id of the request that ended, or 0."""
+    def advance(self, until_s: float) -> int:
+        """Carry out what is due from `next_s` to `until_s`; return the id of a request that ended,
+        or 0.
+
+        It stops early, at `now_s`, when a request has ended or a worker has become free.
+        """
         ...
 
     def spent_until(self, now_s: float, id: int) -> float:

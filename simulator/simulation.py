@@ -113,33 +113,33 @@ class _Simulation:
         wanted_s = next_timer_s()
         timer_s = INF if wanted_s is None else max(wanted_s, 0.0)
         while True:
-            server_s = server.next_s
             patience_s = patience_ends[0][0] if patience_ends else INF
             send_s = due[0][0] if due else INF
             arrival_s = coming.arrival_s
-            now_s = server_s if server_s <= patience_s else patience_s
+            now_s = sample_s if sample_s <= patience_s else patience_s
             if timer_s < now_s:
                 now_s = timer_s
-            if sample_s < now_s:
-                now_s = sample_s
             if send_s < now_s:
                 now_s = send_s
             if arrival_s < now_s:
                 now_s = arrival_s
-            if now_s > stop_s:
-                end_s = stop_s
-                break
-            if now_s == server_s:
+            until_s = now_s if now_s <= stop_s else stop_s
+            server_s = server.next_s
+            if server_s <= until_s:
                 free = server.free
-                id = server.advance(now_s)
+                id = server.advance(until_s)
                 if id:
                     idle_samples = 0
+                    now_s = server.now_s
                     self._request_ended(now_s, id)
                 elif server.free > free:  # the last rejection is served
+                    now_s = server.now_s
                     driver.offer(now_s)
                 else:
-                    events += 1
-                    continue  # a slice of a request: a policy sees nothing of it
+                    continue  # slices of requests: a policy sees nothing of them
+            elif now_s > stop_s:
+                end_s = stop_s
+                break
             elif now_s == patience_s:
                 _, id, session = self._forget_patience()
                 if session.awaits != id:
@@ -178,17 +178,17 @@ class _Simulation:
             timer_s = INF if wanted_s is None else max(wanted_s, now_s)
         if end_s > samples * interval_s:  # the last interval, which was not over yet
             load = record.load_sample(end_s, self._in_service)
-            record.sample(end_s, load, driver.waiting.values(), len(driver.in_service))
+            record.sample(end_s, load, len(driver.in_service))
         for id, (session, _, _) in chain(driver.in_service.items(), self._files.in_service.items()):
             if session.awaits != id:
                 record.left_alone(id, server.spent_until(end_s, id))
-        return record.result(end_s=end_s, requests=self._requests, events=events)
+        return record.result(end_s=end_s, requests=self._requests, events=events + server.slices)
 
     def _sample(self, now_s: float) -> None:
         driver = self._driver
         load = self._record.load_sample(now_s, self._in_service)
         driver.load_sample(now_s, load)
-        self._record.sample(now_s, load, driver.waiting.values(), len(driver.in_service))
+        self._record.sample(now_s, load, len(driver.in_service))
 
     @property
     def _in_service(self) -> int:

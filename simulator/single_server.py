@@ -22,6 +22,8 @@ class SingleServer:
     def __init__(self, described: FifoServer) -> None:
         self.free = 1
         self.next_s = math.inf
+        self.now_s = 0.0
+        self.slices = 0
         self.spent_s = 0.0
         self.rejection_busy_s = 0.0
         self._mean_s = 1 / described.capacity_rps
@@ -45,8 +47,9 @@ class SingleServer:
         self.free = 0
         self.next_s = now_s + service_s
 
-    def advance(self, now_s: float) -> int:
+    def advance(self, until_s: float) -> int:
         id = self._id
+        self.now_s = now_s = self.next_s
         self.spent_s = spent_s = now_s - self._began_s
         self._busy_s += spent_s
         if id:

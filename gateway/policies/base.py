@@ -16,31 +16,32 @@ class Line:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self._requests: OrderedDict[int, Request] = OrderedDict()
+        self.requests: OrderedDict[int, Request] = OrderedDict()
+        """The requests by id, oldest first; others only read it."""
 
     def __len__(self) -> int:
-        return len(self._requests)
+        return len(self.requests)
 
     def __iter__(self) -> Iterator[Request]:
-        return iter(self._requests.values())
+        return iter(self.requests.values())
 
     @property
     def is_full(self) -> bool:
-        return len(self._requests) >= self.capacity
+        return len(self.requests) >= self.capacity
 
     def append(self, request: Request) -> None:
-        self._requests[request.id] = request
+        self.requests[request.id] = request
 
     def remove(self, id: int) -> None:
         """Remove this request from any position; KeyError when it is not here."""
-        del self._requests[id]
+        del self.requests[id]
 
     def __contains__(self, id: object) -> bool:
-        return id in self._requests
+        return id in self.requests
 
     def take(self, discipline: Discipline) -> Request:
         """Remove and return the oldest (FIFO) or the newest (LIFO) request; KeyError when empty."""
-        return self._requests.popitem(last=discipline is Discipline.LIFO)[1]
+        return self.requests.popitem(last=discipline is Discipline.LIFO)[1]
 
 
 class IgnoringPolicy:

@@ -12,6 +12,7 @@ from gateway.policies.discipline import (
 from gateway.policies.interface import (
     NOTHING,
     PAGES,
+    TRANSACTION_PAGES,
     Dispatch,
     Drop,
     LoadSample,
@@ -84,7 +85,7 @@ class EightQueues(IgnoringPolicy):
             page: Line(transaction_capacity if page.is_transaction else browsing_capacity)
             for page in PAGES
         }
-        # Latest page first: max() keeps the first of equals, so the later page wins.
+        # Latest page first: the first of equals is taken, so the later page wins.
         self._by_lateness = [(self._lines[p], utility[p], p) for p in reversed(PAGES)]
         self._total = 0
 
@@ -95,9 +96,10 @@ class EightQueues(IgnoringPolicy):
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         line = self._lines[request.page]
-        if line.is_full:
+        queue = line.requests
+        if len(queue) >= line.capacity:
             return (Drop(request.id, f"queue {request.page} full ({line.capacity})"),)
-        line.append(request)
+        queue[request.id] = request
         self._total += 1
         return NOTHING
 
@@ -107,15 +109,21 @@ class EightQueues(IgnoringPolicy):
     def _dispatch(self) -> Dispatch:
         line, page = self._next()
         self._total -= 1
-        return Dispatch(line.take(Discipline.FIFO if page.is_transaction else self.discipline).id)
+        if page in TRANSACTION_PAGES:
+            return Dispatch(line.take(Discipline.FIFO).id)
+        return Dispatch(line.take(self.discipline).id)
 
     def _next(self) -> tuple[Line, Page]:
-        # An empty queue must never win, even when every utility is 0.
-        line, _, page = max(
-            (entry for entry in self._by_lateness if len(entry[0])),
-            key=lambda entry: len(entry[0]) * entry[1],
-        )
-        return line, page
+        chosen: tuple[Line, float, Page] | None = None
+        highest = -1.0  # an empty queue must never win, even when every utility is 0
+        for entry in self._by_lateness:
+            waiting = len(entry[0].requests)
+            if waiting:
+                priority = waiting * entry[1]
+                if priority > highest:
+                    chosen, highest = entry, priority
+        assert chosen is not None
+        return chosen[0], chosen[2]
 
     def withdraw(self, time_s: float, id: int) -> None:
         next(line for line in self._lines.values() if id in line).remove(id)

@@ -23,6 +23,9 @@ class Page(StrEnum):
     PAYMENT = "Tr-3"
     CONFIRM = "Tr-4"
 
+    # As equal texts have: Enum's own is a call of Python for each look-up.
+    __hash__ = str.__hash__
+
     @property
     def is_transaction(self) -> bool:
         """Whether the page takes part in a purchase (Tr-1 to Tr-4)."""
@@ -58,6 +61,8 @@ class Outcome(StrEnum):
     ORPHANED = "orphaned"  # the server finished it, the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
     CANCELLED = "cancelled"  # stopped because of the policy, or because the customer left
+
+    __hash__ = str.__hash__  # as of a page
 
 
 FATES = (

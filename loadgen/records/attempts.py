@@ -19,6 +19,9 @@ class AttemptOutcome(StrEnum):
     FAILED = "failed"  # an error, a wrong page, or a response cut short
     NOT_GENERATED = "not_generated"  # planned by the session, never sent
 
+    # As equal texts have: Enum's own is a call of Python for each look-up.
+    __hash__ = str.__hash__
+
 
 class Attempt(NamedTuple):
     """One row of `attempts.parquet`; docs/loadgen.md, *Attempts*.

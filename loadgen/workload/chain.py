@@ -11,6 +11,7 @@ follow from Tables 3 and 4 (docs/loadgen.md shows the working).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil
 from random import Random
 from types import MappingProxyType
 
@@ -106,23 +107,21 @@ class Chain:
         # read against the arrows.
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
-    def walk_at(self, place: Fraction | float) -> tuple[str, ...]:
+    def walk_at(self, place: float) -> tuple[str, ...]:
         """Return the walk at `place` in [0, 1), where each walk is as wide as it is likely.
 
-        A uniform random place gives a random walk; evenly spaced places give a quota sample.
+        A uniform random place gives a random walk.
         """
-        exact = isinstance(place, Fraction)
         page = FIRST_PAGE
         walk = [page]
         while len(walk) < LONGEST_WALK:
             for following, probability in self.row(page).items():
-                width = _exact(probability) if exact else probability
-                if place < width:
-                    place = place / width
+                if place < probability:
+                    place = place / probability
                     page = following
                     walk.append(page)
                     break
-                place = place - width
+                place = place - probability
             else:
                 break
         return tuple(walk)
@@ -135,9 +134,39 @@ class Chain:
         of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's own file matches its chain
         exactly, which independent draws do with a probability of about 2e-5.
         """
-        walks = [self.walk_at(Fraction(2 * i + 1, 2 * sessions)) for i in range(sessions)]
+        walks = self._evenly_spaced(sessions)
         rng.shuffle(walks)
         return tuple(walks)
+
+    def _evenly_spaced(self, sessions: int) -> list[tuple[str, ...]]:
+        """Return the walks at the middles of `sessions` equal parts of [0, 1), exactly.
+
+        Walks with the same beginning are neighbours. So each beginning is worked out once, for all
+        the places in its part of [0, 1).
+        """
+        rows = {
+            page: [(following, _exact(p)) for following, p in self.row(page).items()]
+            for page in PAGES
+        }
+
+        def first_from(bound: Fraction) -> int:
+            """Return the number of the first walk whose place, (i + 1/2) / sessions, is there."""
+            return ceil(sessions * bound - Fraction(1, 2))
+
+        walks: list[tuple[str, ...]] = [()] * sessions
+        # Beginnings of walks: the pages, the first number and the end of the numbers, the part.
+        begun = [((FIRST_PAGE,), 0, sessions, Fraction(0), Fraction(1))]
+        while begun:
+            walk, first, end, bound, width = begun.pop()
+            for following, probability in rows[walk[-1]] if len(walk) < LONGEST_WALK else ():
+                part = width * probability
+                bound += part
+                until = first_from(bound)
+                if until > first:
+                    begun.append(((*walk, following), first, until, bound - part, part))
+                    first = until
+            walks[first:end] = [walk] * (end - first)
+        return walks
 
     def _flow_in(self) -> dict[str, dict[str, Fraction]]:
         flow: dict[str, dict[str, Fraction]] = {page: {} for page in PAGES}
