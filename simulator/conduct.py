@@ -26,7 +26,10 @@ class Conduct:
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
         """Record an answer in time, and plan the customer's next request or the session's end."""
-        self._record.attempt_completed(now_s, session)
+        record = self._record
+        record.completed[session.index] += 1
+        if record.is_logged:
+            record.write(now_s, session, AttemptOutcome.COMPLETED, 200)
         session.awaits = 0
         session.attempt = 1
         session.step = step = session.step + 1

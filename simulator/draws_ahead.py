@@ -1,12 +1,11 @@
-"""The work of many requests drawn at once.
+"""Many numbers drawn at once: the work of requests, and whole streams.
 
 `uniforms` is `loadgen.workload.draws.uniform` for arrays, equal to it in every bit. Without numpy,
 as in a browser, the draws come one by one and are the same.
 """
 
-from array import array
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count, pairwise
 
 from loadgen.workload.draws import address, uniform
 
@@ -18,7 +17,10 @@ except ModuleNotFoundError:
 else:
     HAS_NUMPY = True
 
+_SESSION = address(1, 0, 0)  # from one session to the next
 _STEP = address(0, 1, 0)  # from one step of a session to the next
+
+DRAWN_AT_ONCE = 256
 
 
 class WorkDraws:
@@ -41,18 +43,30 @@ class WorkDraws:
                 [uniform(self._key, address(session + i, step, 1)) for step in range(length)]
                 for i, length in enumerate(lengths)
             ]
-        firsts = [address(session + i, 0, 1) for i in range(len(lengths))]
+        numbers = np.arange(session, session + len(lengths), dtype=np.uint64)
+        firsts = numbers * np.uint64(_SESSION) + np.uint64(address(0, 0, 1))
         ends = np.cumsum(lengths)
         steps = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
-        positions = np.repeat(np.array(firsts, np.uint64), lengths)
+        positions = np.repeat(firsts, lengths)
         positions += steps.astype(np.uint64) * np.uint64(_STEP)
-        draws = array("d", uniforms(self._key, positions).tobytes())
+        draws = uniforms(self._key, positions).tolist()
         begins = [0, *ends.tolist()]
         return [draws[begin:end] for begin, end in pairwise(begins)]
 
     def of(self, session: int, step: int, attempt: int) -> float:
         """Return the draw of one attempt."""
         return uniform(self._key, self._addressed(session, step, attempt))
+
+
+def stream(key: int) -> Iterator[float]:
+    """Return all numbers of the stream `key`, from position 0."""
+    if not HAS_NUMPY:
+        return (uniform(key, position) for position in count())
+    blocks = count(0, DRAWN_AT_ONCE)
+    return chain.from_iterable(
+        uniforms(key, np.arange(first, first + DRAWN_AT_ONCE, dtype=np.uint64)).tolist()
+        for first in blocks
+    )
 
 
 def uniforms(key: int, positions: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.float64]":

@@ -12,8 +12,8 @@ INF = math.inf
 class _Execution:
     """A request in service: the rest of its work, and its state.
 
-    `finish` is the virtual end of its slice while it is on a CPU (or wants to be), and None while it
-    waits for its back end. `is_cancelled` makes its entry in a heap void.
+    `finish` is the virtual end of its slice while it is on a CPU (or wants to be), and None while
+    it waits for its back end. `is_cancelled` makes its entry in a heap void.
     """
 
     __slots__ = (

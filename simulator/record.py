@@ -3,7 +3,8 @@
 import math
 from array import array
 from collections import Counter
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from itertools import islice, repeat
 from typing import Any
 
 from gateway.policies.interface import FATES, PAGES, LoadSample
@@ -47,6 +48,7 @@ class Record:
         self._customers = scenario.customers
         self._server = server
         self._log = log
+        self.is_logged = log is not None
         self.arrived = [0] * len(SERVED_PAGES)
         self.dispatched = [0] * len(SERVED_PAGES)
         self.dropped = [0] * len(SERVED_PAGES)
@@ -61,6 +63,8 @@ class Record:
         """Attempts without an answer in time, by outcome as their customers see it."""
         self.spent_s = array("d")
         """Session → server time spent on its requests."""
+        self.completed = array("i")
+        """Session → attempts that were answered in time."""
         self.disconnects = 0
         self.wasted_busy_s = 0.0
         self.unanswered_busy_s = 0.0
@@ -69,7 +73,6 @@ class Record:
         self._arrived_s = array("d")
         self._ended_s = array("d")
         self._length = array("i")
-        self._completed = array("i")
         self._kind = array("b")
         self._fate = array("b")
         self._sampled = [(f"{fate}_total", getattr(self, fate)) for fate in SAMPLED_FATES]
@@ -77,29 +80,26 @@ class Record:
         self._sampled_s = 0.0
         self._sampled_busy_s = 0.0
 
-    def session_arrived(self, session: Session) -> None:
-        """Record a new session, whose index is the next number."""
-        self._arrived_s.append(session.arrival_s)
-        self._ended_s.append(math.nan)
-        self._length.append(session.length)
-        self._completed.append(0)
-        self._kind.append(session.kind)
-        self._fate.append(SessionFate.UNFINISHED)
-        self.spent_s.append(0.0)
-
-    def attempt_completed(self, now_s: float, session: Session) -> None:
-        """Record that the session's attempt was answered in time."""
-        self._completed[session.index] += 1
-        if self._log is not None:
-            self._write(now_s, session, AttemptOutcome.COMPLETED, 200)
+    def expect(
+        self, arrivals_s: Sequence[float], lengths: Sequence[int], kinds: Iterable[int]
+    ) -> None:
+        """Make room for sessions to come, whose indexes are the next numbers."""
+        new = len(arrivals_s)
+        self._arrived_s.extend(arrivals_s)
+        self._ended_s.extend(repeat(math.nan, new))
+        self._length.extend(lengths)
+        self.completed.extend(repeat(0, new))
+        self._kind.extend(kinds)
+        self._fate.extend(repeat(SessionFate.UNFINISHED, new))
+        self.spent_s.extend(repeat(0.0, new))
 
     def attempt_failed(
         self, now_s: float, session: Session, outcome: AttemptOutcome, status: int
     ) -> None:
         """Record that the session's attempt was not answered in time."""
         self.unanswered[outcome] += 1
-        if self._log is not None:
-            self._write(now_s, session, outcome, status)
+        if self.is_logged:
+            self.write(now_s, session, outcome, status)
 
     def left_in_service(self, id: int, spent_s: float) -> None:
         """Record that the customer left a request that has had `spent_s` of server time."""
@@ -120,7 +120,7 @@ class Record:
             for step in range(session.step + 1, session.length):
                 self._log.append(not_generated(index, step, session.walk[step]))
 
-    def _write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
+    def write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
         """Write the attempt's row; a simulated customer sends at the intended time."""
         assert self._log is not None
         index, step, attempt = session.index, session.step, session.attempt
@@ -180,13 +180,17 @@ class Record:
             )
         ]
 
-    def result(self, *, end_s: float, requests: int, events: int) -> Simulated:
-        """Return the result, once the simulation is over."""
+    def result(self, *, arrived: int, end_s: float, requests: int, events: int) -> Simulated:
+        """Return the result, once the simulation is over; `arrived` of the sessions have come."""
+        for values in (self._arrived_s, self._ended_s, self.spent_s):
+            del values[arrived:]
+        for numbers in (self._length, self.completed, self._kind, self._fate):
+            del numbers[arrived:]
         sessions = Sessions(
             arrived_s=self._arrived_s,
             ended_s=self._ended_s,
             length=self._length,
-            completed=self._completed,
+            completed=self.completed,
             kind=self._kind,
             fate=self._fate,
         )

@@ -1,7 +1,7 @@
 """The sessions of a simulation: those under way, and those to come."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from loadgen.workload.clients import Clients, place
 from loadgen.workload.draws import address, stream_key
 from loadgen.workload.sessions import Customers
-from simulator.draws_ahead import WorkDraws
+from simulator.draws_ahead import WorkDraws, stream
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
@@ -32,7 +32,8 @@ class Session:
     that its session does not await is an orphan. `name` is the session's name for a policy. In the
     gateway that is the id in its cookie or, while the customer has none, a name for the attempt
     alone (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is the
-    number of steps, 0 where they go on for ever. `arrival_s` is the time of the first request.
+    number of steps, 0 where they go on for ever. `arrival_s` is the time of the first request,
+    `sent_s` that of the last one.
     """
 
     __slots__ = (
@@ -41,7 +42,6 @@ class Session:
         "awaits",
         "index",
         "is_new",
-        "kind",
         "length",
         "name",
         "sent_s",
@@ -55,14 +55,12 @@ class Session:
         index: int,
         arrival_s: float,
         walk: ByStep[str],
-        kind: int,
         work: ByStep[float],
         length: int,
     ) -> None:
         self.index = index
         self.arrival_s = arrival_s
         self.walk = walk
-        self.kind = kind
         self.work = work
         self.length = length
         self.name = str(index)
@@ -70,13 +68,12 @@ class Session:
         self.step = 0
         self.attempt = 1
         self.awaits = 0
-        self.sent_s = arrival_s
 
 
 Asked = tuple[Session, int, float]
 """A request in the system: its session, its page's place in SERVED_PAGES, its work."""
 
-NOBODY = Session(-1, math.inf, (), 0, (), 0)
+NOBODY = Session(-1, math.inf, (), (), 0)
 """The session after the last one; it never comes."""
 
 
@@ -90,11 +87,16 @@ class _Endless(Generic[T_co]):
         return self._at(step)
 
 
+Expecting = Callable[[Sequence[float], Sequence[int], Iterable[int]], None]
+"""Receives the times of arrival, lengths and kinds of sessions that have been drawn."""
+
+
 class SessionsToCome:
     """The sessions of a scenario in the order of their arrival, and the work of their requests."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, expect: Expecting) -> None:
         self._scenario = scenario
+        self._expect = expect
         is_closed = isinstance(scenario.customers, Clients)
         self._draws = WorkDraws(stream_key(scenario.seed, "work"), place if is_closed else address)
 
@@ -106,10 +108,12 @@ class SessionsToCome:
         first = 0
         while block_s := list(islice(arrivals_s, SESSIONS_AT_ONCE)):
             indexes = range(first, first + len(block_s))
-            walks = [customers.walk(index) for index in indexes]
-            draws = self._draws.first_attempts(first, [len(walk) for walk in walks])
-            for index, arrival_s, walk, work in zip(indexes, block_s, walks, draws, strict=True):
-                yield Session(index, arrival_s, walk, customers.kind(index), work, len(walk))
+            walks = list(map(customers.walk, indexes))
+            lengths = list(map(len, walks))
+            self._expect(block_s, lengths, map(customers.kind, indexes))
+            draws = self._draws.first_attempts(first, lengths)
+            for each in zip(indexes, block_s, walks, draws, lengths, strict=True):
+                yield Session(*each)
             first += len(block_s)
 
     def clients(self) -> Iterator[Session]:
@@ -118,11 +122,12 @@ class SessionsToCome:
         if not isinstance(clients, Clients):
             return
         for client in range(clients.count):
+            arrival_s = clients.first(client).pause_s
+            self._expect([arrival_s], [0], [int(clients.set_of(client) == "test")])
             yield Session(
                 client,
-                clients.first(client).pause_s,
+                arrival_s,
                 _Endless(partial(clients.page, client)),
-                int(clients.set_of(client) == "test"),
                 _Endless(partial(self._draws.of, client, attempt=1)),
                 0,
             )
@@ -136,5 +141,5 @@ class SessionsToCome:
     def _arrivals(self, customers: Customers) -> Iterator[float]:
         scenario = self._scenario
         until_s = math.inf if scenario.arrivals_until_s is None else scenario.arrivals_until_s
-        times_s = customers.arrivals(until_s)
+        times_s = customers.arrivals(until_s, drawn=stream)
         return times_s if scenario.sessions is None else islice(times_s, scenario.sessions)

@@ -17,7 +17,7 @@ class Line:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.requests: OrderedDict[int, Request] = OrderedDict()
-        """The requests by id, oldest first; others only read it."""
+        """The requests by id, oldest first."""
 
     def __len__(self) -> int:
         return len(self.requests)

@@ -196,7 +196,9 @@ class Driver(Ledger[T]):
 
     def completion(self, now_s: float, id: int, outcome: Outcome) -> T:
         """Handle the end of a request in service; return the host's data of it."""
-        item = self.completed(now_s, id)
+        if self._remembered:
+            self._remember(id, f"ended at {now_s:g} s")
+        item = self.in_service.pop(id)
         verdicts = self.policy.completion(now_s, id, outcome)
         if verdicts:
             self._carry_out(now_s, "completion", verdicts)
@@ -248,6 +250,16 @@ class Driver(Ledger[T]):
         free = self._workers.free
         if free > 0 and self.waiting:
             verdicts = self.policy.workers_free(now_s, free)
+            if len(verdicts) == 1:
+                # Nearly every answer is one permitted dispatch: a simulation spends its time here.
+                verdict = verdicts[0]
+                id = verdict.id
+                if type(verdict) is Dispatch and id in self.waiting:
+                    if self.gone:
+                        self.gone.discard(id)
+                    item = self.in_service[id] = self.waiting.pop(id)
+                    self._host.start(now_s, id, item)
+                    return
             if verdicts:
                 self._carry_out(now_s, "workers_free", verdicts, free)
 
@@ -255,12 +267,6 @@ class Driver(Ledger[T]):
         if not verdicts:
             return
         host = self._host
-        first = verdicts[0]
-        if offered and len(verdicts) == 1 and type(first) is Dispatch and first.id in self.waiting:
-            # Nearly every answer has this form, and is allowed: a simulation spends its time here.
-            item = self.in_service[first.id] = self.take(now_s, first.id)
-            host.start(now_s, first.id, item)
-            return
         self.check(event, verdicts, offered)
         rejections = 0
         for verdict in verdicts:

@@ -42,15 +42,18 @@ class SingleQueue(IgnoringPolicy):
         return self._switch.discipline if self._switch else self._fixed
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        if self._line.is_full:
-            return (Drop(request.id, f"queue full ({self._line.capacity})"),)
-        self._line.append(request)
+        line = self._line
+        queue = line.requests
+        if len(queue) >= line.capacity:
+            return (Drop(request.id, f"queue full ({line.capacity})"),)
+        queue[request.id] = request
         return NOTHING
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        line, discipline = self._line, self.discipline
+        line = self._line
+        discipline = self._switch.discipline if self._switch else self._fixed
         if free == 1:  # the usual case: a worker has just become free
-            return (Dispatch(line.take(discipline).id),) if len(line) else NOTHING
+            return (Dispatch(line.take(discipline).id),) if line.requests else NOTHING
         return [Dispatch(line.take(discipline).id) for _ in range(min(free, len(line)))]
 
     def withdraw(self, time_s: float, id: int) -> None:

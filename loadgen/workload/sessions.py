@@ -10,7 +10,7 @@ E-commerce Web Servers*, section 3.2.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import count, takewhile
 from random import Random
@@ -65,6 +65,13 @@ __all__ = [
 ]
 
 WalkDrawing = Literal["quota", "chance"]
+
+DrawingAll = Callable[[int], Iterator[float]]
+"""A function that gives all numbers of the stream with this key."""
+
+
+def _one_by_one(key: int) -> Iterator[float]:
+    return (uniform(key, position) for position in count())
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,24 +231,35 @@ class Customers:
             file_rng = Random(f"{seed}/session file")
             self._file = model.chain.quota_file(model.file_sessions, file_rng)
 
-    def arrivals(self, until_s: float = math.inf) -> Iterator[float]:
+    def arrivals(
+        self, until_s: float = math.inf, drawn: DrawingAll | None = None
+    ) -> Iterator[float]:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
-        They go on for ever, or to the end of the schedule, or to `until_s`.
+        They go on for ever, or to the end of the schedule, or to `until_s`. `drawn` gives all
+        numbers of a stream, from position 0, by its key; it may be a faster way to the same ones.
         """
+        places = (drawn or _one_by_one)(self._arrival_key)
         if self.schedule is None:
-            times = self._steady_arrivals()
+            times = self._steady_arrivals(places)
         else:
-            unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
+            unit_gaps = (exponential(place, 1.0) for place in places)
             times = self.schedule.arrivals(unit_gaps, self.session_rate)
         return times if math.isinf(until_s) else takewhile(lambda time_s: time_s < until_s, times)
 
-    def _steady_arrivals(self) -> Iterator[float]:
+    def _steady_arrivals(self, places: Iterator[float]) -> Iterator[float]:
         time_s = 0.0
         mean_gap_s = 1 / self.session_rate
-        for session in count():
-            time_s += exponential(uniform(self._arrival_key, session), mean_gap_s)
+        for place in places:
+            time_s += exponential(place, mean_gap_s)
             yield time_s
+
+    @property
+    def same_patience_s(self) -> float | None:
+        """The patience of every attempt, if all are the same."""
+        model = self.model
+        is_drawn = model.think_timeout_mean_s != 0 and not math.isinf(model.timeout_s)
+        return None if is_drawn else model.timeout_s
 
     def kind(self, session: int) -> int:
         """Return the index of the session's class in the mixture of lengths; 0 without
@@ -266,9 +284,10 @@ class Customers:
 
     def patience_s(self, session: int, step: int, attempt: int) -> float:
         """Return the patience of this attempt; steps count from 0, attempts from 1."""
+        same_s = self.same_patience_s
+        if same_s is not None:
+            return same_s
         model = self.model
-        if model.think_timeout_mean_s == 0 or math.isinf(model.timeout_s):
-            return model.timeout_s
         draw = uniform(self._patience_key, address(session, step, attempt))
         return model.timeout_s + exponential(draw, model.think_timeout_mean_s)
 
