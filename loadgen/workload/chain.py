@@ -155,7 +155,8 @@ class Chain:
 
         walks: list[tuple[str, ...]] = [()] * sessions
         # Beginnings of walks: the pages, the first number and the end of the numbers, the part.
-        begun = [((FIRST_PAGE,), 0, sessions, Fraction(0), Fraction(1))]
+        whole = (FIRST_PAGE,), 0, sessions, Fraction(0), Fraction(1)
+        begun: list[tuple[tuple[str, ...], int, int, Fraction, Fraction]] = [whole]
         while begun:
             walk, first, end, bound, width = begun.pop()
             for following, probability in rows[walk[-1]] if len(walk) < LONGEST_WALK else ():
