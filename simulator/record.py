@@ -4,7 +4,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any
 
 from gateway.policies.interface import FATES, PAGES, LoadSample
@@ -36,7 +36,20 @@ UNANSWERED = (
 )
 """The outcomes of simulated attempts without an answer: connections are never refused."""
 
-_WAITING_COLUMNS = tuple(f"waiting_{page}" for page in PAGES)
+SAMPLED = (
+    "time_s",
+    "policy",
+    "discipline",
+    "cpu_utilisation_ratio",
+    "busy_workers",
+    "in_service",
+    "waiting",
+    *(f"waiting_{page}" for page in PAGES),
+    *(f"{fate}_total" for fate in SAMPLED_FATES),
+    "confirms_total",
+)
+"""The columns of the samples; `admission` follows where a policy has one."""
+
 _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
@@ -75,8 +88,8 @@ class Record:
         self._length = array("i")
         self._kind = array("b")
         self._fate = array("b")
-        self._sampled = [(f"{fate}_total", getattr(self, fate)) for fate in SAMPLED_FATES]
-        self._samples: dict[str, list[Any]] = {}
+        self._sampled: list[list[int]] = [getattr(self, fate) for fate in SAMPLED_FATES]
+        self._rows: list[list[Any]] = []
         self._sampled_s = 0.0
         self._sampled_busy_s = 0.0
 
@@ -153,32 +166,37 @@ class Record:
         """Add a row of samples of the eight pages; `busy` is the number of requests in service."""
         waiting = self._waiting()
         snapshot = self._policy.snapshot()
-        row: dict[str, Any] = {
-            "time_s": now_s,
-            "policy": self._policy.name,
-            "discipline": str(snapshot.get("discipline", "")),
-            "cpu_utilisation_ratio": load.cpu_utilisation_ratio,
-            "busy_workers": load.busy_workers,
-            "in_service": busy,
-            "waiting": sum(waiting),
-            **dict(zip(_WAITING_COLUMNS, waiting, strict=True)),
-            **{column: sum(counts[:FILE_PLACE]) for column, counts in self._sampled},
-            "confirms_total": self.answered[_CONFIRM],
-        }
+        row = [
+            now_s,
+            self._policy.name,
+            str(snapshot.get("discipline", "")),
+            load.cpu_utilisation_ratio,
+            load.busy_workers,
+            busy,
+            sum(waiting),
+            *waiting,
+            *[sum(counts[:FILE_PLACE]) for counts in self._sampled],
+            self.answered[_CONFIRM],
+        ]
         if "admission" in snapshot:
-            row["admission"] = snapshot["admission"]
-        for column, value in row.items():
-            self._samples.setdefault(column, []).append(value)
+            row.append(snapshot["admission"])
+        self._rows.append(row)
 
     def _waiting(self) -> list[int]:
         """Return how many requests for each of the eight pages wait: those without a fate yet."""
-        by_fate = (self.arrived, self.dispatched, self.dropped, self.rejected, self.withdrawn)
+        arrived, dispatched, dropped = self.arrived, self.dispatched, self.dropped
+        rejected, withdrawn = self.rejected, self.withdrawn
         return [
-            arrived - dispatched - dropped - rejected - withdrawn
-            for arrived, dispatched, dropped, rejected, withdrawn in islice(
-                zip(*by_fate, strict=True), FILE_PLACE
-            )
+            arrived[place] - dispatched[place] - dropped[place] - rejected[place] - withdrawn[place]
+            for place in range(FILE_PLACE)
         ]
+
+    def _samples(self) -> dict[str, list[Any]]:
+        columns = (*SAMPLED, "admission")
+        return {
+            name: list(values)
+            for name, values in zip(columns, zip(*self._rows, strict=True), strict=False)
+        }
 
     def result(self, *, arrived: int, end_s: float, requests: int, events: int) -> Simulated:
         """Return the result, once the simulation is over; `arrived` of the sessions have come."""
@@ -223,5 +241,5 @@ class Record:
             end_s=end_s,
             requests=requests,
             events=events,
-            samples=self._samples,
+            samples=self._samples(),
         )

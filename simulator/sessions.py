@@ -50,6 +50,8 @@ class Session:
         "work",
     )
 
+    sent_s: float
+
     def __init__(
         self,
         index: int,

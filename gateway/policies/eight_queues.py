@@ -104,6 +104,8 @@ class EightQueues(IgnoringPolicy):
         return NOTHING
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
+        if free == 1:  # the usual case: a worker has just become free
+            return (self._dispatch(),) if self._total else NOTHING
         return [self._dispatch() for _ in range(min(free, self._total))]
 
     def _dispatch(self) -> Dispatch:
@@ -117,9 +119,8 @@ class EightQueues(IgnoringPolicy):
         chosen: tuple[Line, float, Page] | None = None
         highest = -1.0  # an empty queue must never win, even when every utility is 0
         for entry in self._by_lateness:
-            waiting = len(entry[0].requests)
-            if waiting:
-                priority = waiting * entry[1]
+            if queue := entry[0].requests:
+                priority = len(queue) * entry[1]
                 if priority > highest:
                     chosen, highest = entry, priority
         assert chosen is not None

@@ -55,7 +55,9 @@ class ArrivingAt(Customers):
         self.times = times
         self.patience: dict[int, float] = {}
 
-    def arrivals(self, until_s=math.inf):
+    same_patience_s = None  # it depends on the step
+
+    def arrivals(self, until_s=math.inf, drawn=None):
         return (time_s for time_s in self.times if time_s < until_s)
 
     def patience_s(self, session: int, step: int, attempt: int) -> float:
