@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from loadgen.workload.clients import Clients, place
 from loadgen.workload.draws import address, stream_key
 from loadgen.workload.sessions import Customers
-from simulator.draws_ahead import WorkDraws, stream
+from simulator.draws_ahead import WorkDraws, stream_ahead
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
@@ -143,5 +143,5 @@ class SessionsToCome:
     def _arrivals(self, customers: Customers) -> Iterator[float]:
         scenario = self._scenario
         until_s = math.inf if scenario.arrivals_until_s is None else scenario.arrivals_until_s
-        times_s = customers.arrivals(until_s, drawn=stream)
+        times_s = customers.arrivals(until_s, drawn=stream_ahead)
         return times_s if scenario.sessions is None else islice(times_s, scenario.sessions)

@@ -5,6 +5,8 @@ SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position: 0.3 µs a d
 """
 
 import math
+from collections.abc import Iterator
+from itertools import count
 from random import Random
 
 LONGEST_WALK = 4096
@@ -35,6 +37,11 @@ def uniform(key: int, position: int) -> float:
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
     return ((z ^ (z >> 31)) >> 11) * 2.0**-53
+
+
+def stream(key: int) -> Iterator[float]:
+    """Return all numbers of the stream `key`, from position 0."""
+    return (uniform(key, position) for position in count())
 
 
 def exponential(place: float, mean: float) -> float:

@@ -12,7 +12,7 @@ E-commerce Web Servers*, section 3.2.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from itertools import count, takewhile
+from itertools import takewhile
 from random import Random
 from typing import Any, Literal, get_args
 
@@ -30,6 +30,7 @@ from loadgen.workload.draws import (
     LONGEST_WALK,
     address,
     exponential,
+    stream,
     stream_key,
     uniform,
 )
@@ -68,10 +69,6 @@ WalkDrawing = Literal["quota", "chance"]
 
 DrawingAll = Callable[[int], Iterator[float]]
 """A function that gives all numbers of the stream with this key."""
-
-
-def _one_by_one(key: int) -> Iterator[float]:
-    return (uniform(key, position) for position in count())
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,15 +228,13 @@ class Customers:
             file_rng = Random(f"{seed}/session file")
             self._file = model.chain.quota_file(model.file_sessions, file_rng)
 
-    def arrivals(
-        self, until_s: float = math.inf, drawn: DrawingAll | None = None
-    ) -> Iterator[float]:
+    def arrivals(self, until_s: float = math.inf, drawn: DrawingAll = stream) -> Iterator[float]:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
         They go on for ever, or to the end of the schedule, or to `until_s`. `drawn` gives all
         numbers of a stream, from position 0, by its key; it may be a faster way to the same ones.
         """
-        places = (drawn or _one_by_one)(self._arrival_key)
+        places = drawn(self._arrival_key)
         if self.schedule is None:
             times = self._steady_arrivals(places)
         else:
