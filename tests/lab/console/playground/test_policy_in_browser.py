@@ -143,7 +143,6 @@ def test_an_endless_loop_is_ended_and_the_editor_goes_on(chromium, console):
     loop = good.replace(begin, f"        while True:\n            pass\n{begin}")
     with visiting(chromium, console) as visit:
         page = opened(visit, loop)
-        page.evaluate("() => { document.getElementById('search').focus(); }")
         press(page, "#run")
         page.locator("#search").fill("Cancel")
         assert "entries have these words" in page.locator("#found").inner_text()
