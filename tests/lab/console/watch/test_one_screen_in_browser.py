@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from common import ports
-from lab.engines.live.announcement import told_measuring
 from lab.results.comparison import ComparisonResult
 from tests.lab.console.browsing import press, tab_to, when
 from tests.lab.console.conftest import COMPARED, served, visiting
@@ -145,28 +144,6 @@ def test_a_wrong_number_is_told_with_the_label_of_its_field(chromium, rushing, r
         page.wait_for_selector("#load-control .fault")
         said = page.inner_text("#load-control .fault")
         assert said == "Load factor: must be a number from 0 to 10"
-
-
-def test_the_sentence_fits_what_happens(chromium, rushing, runs_of):
-    """Nothing is shown as the run's while the capacity is measured, and the page says what is."""
-    console = rushing.console
-    with visiting(chromium, console) as visit:
-        page = visit("/watch/", **SCREEN)
-        when(page, f"{SENTENCE}.includes('No run is under way. The shop works on 118 requests.')")
-        rushing.scene.waiting = 0
-        with told_measuring(console.state, COMPARED.title, 60.0):
-            when(page, f"{SENTENCE}.startsWith('Measuring the shop')")
-            assert "left" in page.inner_text(".moment")
-            for name in ("confirms", "revenue", "wasted"):
-                assert page.inner_text(f"[data-show={name}]") == "–"
-        run = runs_of(console)[0]()
-        run.tell(CUSTOMERS)
-        when(page, f"{SENTENCE}.includes('No request waits: 12 of 30 places')")
-        run.tell({**CUSTOMERS, "started": 100})
-        when(page, f"{SENTENCE}.includes('All customers of the run have come.')")
-        run.close()
-        when(page, f"{SENTENCE}.startsWith('The run has ended.')")
-        assert "23 customers bought" in page.inner_text(".moment")
 
 
 def test_without_javascript_the_page_says_what_is_needed(chromium, rushing):
