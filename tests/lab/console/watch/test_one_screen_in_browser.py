@@ -9,7 +9,7 @@ import pytest
 from common import ports
 from lab.results.comparison import ComparisonResult
 from tests.lab.console.browsing import press, tab_to, when
-from tests.lab.console.conftest import COMPARED, served, visiting
+from tests.lab.console.conftest import served, visiting
 from tests.lab.console.gateway_scene import Rush, answering
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
