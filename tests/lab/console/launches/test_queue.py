@@ -173,7 +173,7 @@ def moving():
 
 queue.line = moving
 titles = lambda page: [
-    [one.title for one in page["ended"]],
+    [one.title for one, *_ in page["ended"]],
     [one.title for one, *_ in page["running"]],
     [one.title for _, one, *_ in page["queued"]],
 ]

@@ -148,17 +148,23 @@ BAD = {
         bundle_with(lambda b: (b.writestr("r/x.json/y.json", "1"), b.writestr("r/x.json", "1"))),
         "cannot be unpacked",
     ),
-    "upwards": (bundle_with(lambda b: b.writestr("r/../../x.json", "{}")), "no name"),
-    "absolute": (bundle_with(lambda b: b.writestr("/etc/x.json", "{}")), "no name"),
-    "a link": (bundle_with(link), "no name"),
-    "spaces at an end": (bundle_with(lambda b: b.writestr("r/x /y.json", "1")), "no name"),
-    "control characters": (bundle_with(lambda b: b.writestr("r/x\ny.json", "1")), "no name"),
-    "backslashes": (bundle_with(lambda b: b.writestr("r/x\\y.json", "1")), "no name"),
-    "hidden": (bundle_with(lambda b: b.writestr(".ssh/x.json", "{}")), "no name"),
-    "a program": (bundle_with(lambda b: b.writestr("r/x.py", "1")), "no part of a result"),
+    "upwards": (bundle_with(lambda b: b.writestr("r/../../x.json", "{}")), "is not a valid name"),
+    "absolute": (bundle_with(lambda b: b.writestr("/etc/x.json", "{}")), "is not a valid name"),
+    "a link": (bundle_with(link), "is not a valid name"),
+    "spaces at an end": (
+        bundle_with(lambda b: b.writestr("r/x /y.json", "1")),
+        "is not a valid name",
+    ),
+    "control characters": (
+        bundle_with(lambda b: b.writestr("r/x\ny.json", "1")),
+        "is not a valid name",
+    ),
+    "backslashes": (bundle_with(lambda b: b.writestr("r/x\\y.json", "1")), "is not a valid name"),
+    "hidden": (bundle_with(lambda b: b.writestr(".ssh/x.json", "{}")), "is not a valid name"),
+    "a program": (bundle_with(lambda b: b.writestr("r/x.py", "1")), "does not belong to a result"),
     "a program elsewhere": (
         bundle_with(lambda b: b.writestr("r/runs/policies/x.py", "1")),
-        "no part of a result",
+        "does not belong to a result",
     ),
     "a large policy": (
         bundle_with(lambda b: b.writestr("r/policies/x.py", "#" * (MOST_BYTES + 1))),
@@ -283,5 +289,5 @@ def test_of_programs_only_copies_of_own_policies_are_part_of_a_result(name, is_p
         if is_part:
             assert bundles.checked(bundle, {"files": 10, "bytes": 1000}) == "r"
         else:
-            with pytest.raises(SpecError, match="no part of a result"):
+            with pytest.raises(SpecError, match="does not belong to a result"):
                 bundles.checked(bundle, {"files": 10, "bytes": 1000})
