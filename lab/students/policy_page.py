@@ -359,9 +359,9 @@ def _doc(what: Any) -> str:
 def _outcomes() -> Iterator[str]:
     source = inspect.getsource(interface.Outcome)
     for line in source.splitlines():
-        if " = " in line and "#" in line:
-            name, meaning = line.split(" = ")[0].strip(), line.partition("#")[2].strip()
-            yield f"* `{name}`: {meaning}"
+        name, equals, rest = line.strip().partition(" = ")
+        if equals and name.isupper() and "#" in rest:
+            yield f"* `{name}`: {rest.partition('#')[2].strip()}"
 
 
 if __name__ == "__main__":

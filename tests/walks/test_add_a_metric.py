@@ -37,7 +37,7 @@ def test_a_metric_takes_two_files(copy: ProjectCopy) -> None:
         copy.pages(f"{here}/{part}") for part in ("", "table/1.csv", "curves.json")
     )
     assert "Attempts per session</th>" in page
-    assert "Useful %,Attempts per session\n" in csv
+    assert "\n2,SQ,Attempts per session," in csv
     assert '"words": "attempts per session"' in curves
     assert 1 < float(copy.python("-c", ROWS, str(result))) < 10
     copy.tests("tests/lab/analysis/test_metrics.py")  # among others, a column of the database

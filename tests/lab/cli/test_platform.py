@@ -33,7 +33,7 @@ def nobody(tmp_path, monkeypatch):
         (f"platform {COSTS} --cpus 9999", 2, ["--cpus", "no CPU 9999", "allowed are"]),
         ("platform --cto 0.1", 2, ["--cto and --ctn: give both"]),
         ("platform --provisioning fair", 2, ["'ecm', 'static', 'linux'"]),
-        ("platform", 1, ["has not been measured", "doorbuster profile-connections --key"]),
+        ("platform", 1, ["have not been measured", "doorbuster profile-connections --key"]),
         (f"platform {COSTS}", 1, ["does not answer", "make up"]),
         ("platform --admission none", 1, ["does not answer", "make up"]),
         ("profile-connections", 1, ["does not answer", "make up"]),
