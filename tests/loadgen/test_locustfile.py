@@ -174,14 +174,15 @@ def test_sessions_of_given_lengths_come_as_the_schedule_says(tmp_path: Path) -> 
 
 
 def test_arrivals_until_a_time_are_planned_in_advance(tmp_path: Path) -> None:
-    options = ("--arrivals-until-s", "20", "--session-rate", "4", "--time-scale", "20", *PATIENT)
+    # Two real seconds: progress is printed once a second.
+    options = ("--arrivals-until-s", "40", "--session-rate", "4", "--time-scale", "20", *PATIENT)
     with small_shop() as shop:
         ended = locust_process.run(tmp_path, "--host", shop.url, "--progress", "json", *options)
-    arrivals = list(Customers(SessionModel(), 1, 4.0).arrivals(20.0))
+    arrivals = list(Customers(SessionModel(), 1, 4.0).arrivals(40.0))
     rows = _rows(tmp_path)
     assert [row.intended_s for row in rows if row.step == 0] == arrivals
     assert ended.summary["sessions"] == ended.summary["counts"]["planned"] == len(arrivals)
-    assert ended.summary["arrivals_until_s"] == 20
+    assert ended.summary["arrivals_until_s"] == 40
     assert ended.progress[0]["planned"] == len(arrivals)
 
 

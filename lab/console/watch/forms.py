@@ -6,16 +6,11 @@ from typing import Any
 from django import forms
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, PolicyError, is_path
-from gateway.policies.interface import PAGES
 from gateway.policies.registry import admission_sheet, create
 from gateway.policies.sheet import Parameter, Sheet
 from gateway.students import files, naming
 from lab.console.launches.forms import ABANDONMENTS
 from lab.console.site import own_policies
-from lab.console.site.settings import LAB
-from lab.console.watch.live_run import under_way
-from lab.engines.live.appliance import Appliance
-from lab.errors import ExperimentError
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.titles import title_of
 
@@ -157,31 +152,6 @@ class LoadForm(forms.Form):
 
 PROPOSED_SHADOW = {"policy": "door-lifo"}
 """The values that the form of a new shadow suggests."""
-
-
-def forms_in_force() -> dict[str, object]:
-    """Return the forms of the watch page with the gateway's present settings."""
-    appliance = Appliance(LAB)
-    try:
-        snapshot = appliance.gateway.call("GET", "/snapshot")
-        policy, mode = in_force(snapshot["policy"]), snapshot["abandonment"]["mode"]
-    except ExperimentError:  # the page reports it once the stream begins
-        policy, mode = {"policy": "sq"}, "ignore"
-    finally:
-        appliance.close()
-    return {
-        "policy_form": PolicyForm(policy),
-        "abandonment_form": AbandonmentForm({"abandonment": mode}),
-        "load_form": LoadForm({"load_factor": f"{_load_factor():g}"}),
-        "shadow_form": PolicyForm(PROPOSED_SHADOW, "shadow"),
-        "pages": list(PAGES),
-    }
-
-
-def _load_factor() -> float:
-    """Return the present load factor of the run in progress; 1 without a run."""
-    going = under_way()
-    return 1.0 if going is None else float(going.told().get("load_factor", 1.0))
 
 
 def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from django.views.decorators.http import require_GET, require_POST
 from lab.console.site.permissions import is_logged_in, readers
 from lab.console.site.settings import LAB
 from lab.console.watch import shadows
+from lab.console.watch.control_bar import forms_in_force
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
     AbandonmentForm,
     LoadForm,
     PolicyForm,
-    forms_in_force,
 )
 from lab.console.watch.owners import run_owners
 from lab.console.watch.shared import watch as broadcast

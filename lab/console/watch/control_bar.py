@@ -1,0 +1,39 @@
+"""The control bar of the watch page: the forms of all changes, with the present settings."""
+
+from gateway.policies.interface import PAGES
+from lab.console.site.settings import LAB
+from lab.console.watch.forms import (
+    PROPOSED_SHADOW,
+    AbandonmentForm,
+    LoadForm,
+    PolicyForm,
+    in_force,
+)
+from lab.console.watch.live_run import under_way
+from lab.engines.live.appliance import Appliance
+from lab.errors import ExperimentError
+
+
+def forms_in_force() -> dict[str, object]:
+    """Return the forms of the watch page with the gateway's present settings."""
+    appliance = Appliance(LAB)
+    try:
+        snapshot = appliance.gateway.call("GET", "/snapshot")
+        policy, mode = in_force(snapshot["policy"]), snapshot["abandonment"]["mode"]
+    except ExperimentError:  # the page reports it once the stream begins
+        policy, mode = {"policy": "sq"}, "ignore"
+    finally:
+        appliance.close()
+    return {
+        "policy_form": PolicyForm(policy),
+        "abandonment_form": AbandonmentForm({"abandonment": mode}),
+        "load_form": LoadForm({"load_factor": f"{_load_factor():g}"}),
+        "shadow_form": PolicyForm(PROPOSED_SHADOW, "shadow"),
+        "pages": list(PAGES),
+    }
+
+
+def _load_factor() -> float:
+    """Return the present load factor of the run in progress; 1 without a run."""
+    going = under_way()
+    return 1.0 if going is None else float(going.told().get("load_factor", 1.0))
