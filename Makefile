@@ -26,7 +26,7 @@ existing = $(wildcard $(python_files))
 
 ##@ The appliance
 
-.PHONY: up down status ps logs compose images-offline doctor certs token reset
+.PHONY: up down status ps logs compose images-save images-offline sbom doctor certs token reset
 up: environment ## start everything, wait until it is healthy, print the URLs
 	@$(doorbuster) up
 down: ## stop everything; nothing is left running
@@ -37,8 +37,12 @@ logs: environment ## follow the logs (ARGS="shop gateway" for some of them)
 	@$(doorbuster) logs $(ARGS) || [ $$? = 130 ]
 compose: environment ## docker compose of the appliance's containers (ARGS="exec shop bash")
 	@$(doorbuster) compose $(ARGS)
+images-save: environment ## the images of the containers as one file for machines without a registry (FILE=doorbuster-images.tar)
+	@$(bin)/python -m runtime.compose.archive $(if $(FILE),'$(FILE)')
 images-offline: ## stand-ins for the base images from the distribution's packages, where no registry is (root)
 	@docker/offline/build.sh $(ARGS)
+sbom: environment ## lists of what the images are made of, in build/sbom: libraries (CycloneDX), Debian packages
+	@docker/sbom.sh
 doctor: environment ## check this machine; prints how to fix what is missing
 	@$(doorbuster) doctor
 certs: environment ## the certificate of the TLS port (KEY=rsa-7680 for another kind, ARGS=--replace for a new one)

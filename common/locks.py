@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -12,6 +13,14 @@ from pathlib import Path
 
 if sys.platform != "win32":
     import fcntl
+
+
+def are_missing(error: OSError) -> bool:
+    """Return whether the file system has no locks that this package can use.
+
+    NFS has none without its lock service, and with it none on folders.
+    """
+    return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def hold(handle: int, *, waits: bool = False) -> None:

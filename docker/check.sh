@@ -25,6 +25,7 @@ nothing_latest() {
     case $name in '' | '#'*) continue ;; esac
     [[ $image =~ :v?[0-9]+\.[0-9]+ && $image != *:latest* ]] ||
       fail "docker/images.env: $name=$image is not pinned to a version"
+    [[ $image != *@* || $image =~ @sha256:[0-9a-f]{64}$ ]] || fail "docker/images.env: $name=$image has a broken digest"
   done <docker/images.env
   if grep -nE '^FROM ' docker/Dockerfile | grep -vE 'FROM (\$\{PYTHON_IMAGE\}|dependencies|project) AS '; then
     fail "docker/Dockerfile: a stage is from an image that docker/images.env does not name"

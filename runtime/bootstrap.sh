@@ -55,7 +55,13 @@ wait_for_other_bootstraps() {
   # A file that other users cannot open: a folder that they may read they could lock for ever.
   (umask 077 && : >> "$ENVIRONMENT.lock") 2> /dev/null || return 0
   exec 9>> "$ENVIRONMENT.lock"
-  flock --nonblock 9 || { say "waiting for another make in this folder …"; flock 9; }
+  local code=0
+  flock --nonblock --conflict-exit-code 75 9 2> /dev/null || code=$?
+  # Another status: the file system has no locks, as NFS may have none. Then nothing keeps two calls apart.
+  if [ "$code" = 75 ]; then
+    say "waiting for another make in this folder …"
+    flock 9
+  fi
 }
 
 find_python() {
@@ -129,7 +135,7 @@ install_dependencies() {
   env -u VIRTUAL_ENV "${trust[@]}" \
     UV_PROJECT_ENVIRONMENT="$PWD/$ENVIRONMENT" UV_PYTHON="$PWD/$ENVIRONMENT/bin/python" \
     UV_PYTHON_DOWNLOADS=never \
-    runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact --extra appliance "${quiet[@]}" --reinstall-package doorbuster ||
+    runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact --extra appliance --extra native "${quiet[@]}" --reinstall-package doorbuster ||
     fail "the dependencies could not be installed" \
       "fix: see the message above; a broken download is tried again by the same command"
   # Without it only the playground is missing, and its page says how to fetch it.

@@ -191,14 +191,15 @@ def logs(services: tuple[str, ...]) -> None:
 def _logs(settings: Settings, services: tuple[str, ...]) -> None:
     if choice.to_use(settings) == "docker":
         project = _project(settings)
-        _refuse_unknown(services, compose_status.services(project))
-        compose_status.follow(project, services)
+        if there := compose_status.services(project):  # otherwise their logs are files
+            _refuse_unknown(services, there)
+            compose_status.follow(project, services)
     folder = State(settings.state_dir).logs
-    there = {path.stem: path for path in sorted(folder.glob("*.log"))}
-    if not there:
+    logs = {path.stem: path for path in sorted(folder.glob("*.log"))}
+    if not logs:
         raise click.ClickException("No logs yet; `make up` first")
-    _refuse_unknown(services, there)
-    chosen = [str(there[name]) for name in services or there]
+    _refuse_unknown(services, logs)
+    chosen = [str(logs[name]) for name in services or logs]
     os.execvp("tail", ["tail", "--lines=20", "--follow=name", "--retry", *chosen])
 
 

@@ -23,7 +23,7 @@ from runtime.native.services import watchers
 from runtime.native.supervision import Supervisor, SupervisorError, left_over
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
-from runtime.state import LEAST_DISK_BYTES, State, said
+from runtime.state import LEAST_DISK_BYTES, NO_LOCKS, State, said
 
 GOOD_DISK_BYTES = 2 * 1024**3
 LEAST_MEMORY_BYTES = 1024**3
@@ -153,6 +153,8 @@ def _state_folder(state: State) -> Finding:
         return Finding(Verdict.BAD, "State folder", found, f"mount it writable, or {fix}")
     if not os.access(folder, os.W_OK | os.X_OK):
         return Finding(Verdict.BAD, "State folder", f"{folder} cannot be written", fix)
+    if not state.has_locks:
+        return Finding.of(Verdict.BAD, "State folder", f"{state.folder} {NO_LOCKS}")
     return Finding(Verdict.GOOD, "State folder", str(state.folder))
 
 

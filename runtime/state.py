@@ -31,6 +31,12 @@ class StateError(RuntimeError):
     """An unusable state folder; the message has the fix."""
 
 
+NO_LOCKS = (
+    "is on a disk without file locks, as a home on NFS can be; fix: set DOORBUSTER_STATE_DIR "
+    "(environment or .env) to a folder on a disk of this machine"
+)
+
+
 def said(error: OSError) -> str:
     """Return the system's message in one line, with the file if it names one."""
     where = f" ({error.filename})" if error.filename else ""
@@ -201,6 +207,22 @@ class State:
             self.folder.rmdir()
         # Otherwise `keep` is in the folder, which stays marked as Doorbuster's.
 
+    @property
+    def has_locks(self) -> bool:
+        """Whether the disk of the folder has the locks that the appliance needs."""
+        here = next(one for one in (self.folder, *self.folder.parents) if one.exists())
+        try:
+            folder = os.open(here, os.O_RDONLY)
+        except OSError:
+            return True  # other checks report it
+        try:
+            locks.hold(folder)
+        except OSError as error:
+            return not locks.are_missing(error)
+        finally:
+            os.close(folder)
+        return True
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the folder against other `make up`, `make down` and `make reset`."""
@@ -216,6 +238,10 @@ class State:
                     "another make up, down or reset of this appliance is under way; "
                     "fix: wait until it has ended"
                 ) from None
+            except OSError as error:
+                if locks.are_missing(error):
+                    raise StateError(f"{self.folder} {NO_LOCKS}") from error
+                raise
             yield
         finally:
             os.close(folder)

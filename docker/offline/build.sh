@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Stand-ins for the base images, for labs that reach no registry but a mirror of Debian: made from the
-# distribution's own packages, under the very names and tags of docker/images.env. What they are not:
+# distribution's own packages, under the names and tags of docker/images.env, without digests. What they are not:
 # the versions are the distribution's. Each is labelled, so that a second call makes it anew and an image
 # that was really fetched is left alone.
 #
-#   SUITE=bookworm MIRROR=http://deb.debian.org/debian    where the packages come from
+#   SUITE=trixie MIRROR=http://deb.debian.org/debian    where the packages come from
 #   docker/offline/build.sh POSTGRES_IMAGE …              only these
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here LABEL=org.doorbuster.stand-in
-readonly IMAGES=(PYTHON_IMAGE POSTGRES_IMAGE REDIS_IMAGE PROMETHEUS_IMAGE NODE_EXPORTER_IMAGE
+readonly IMAGES=(PYTHON_IMAGE POSTGRES_IMAGE VALKEY_IMAGE PROMETHEUS_IMAGE NODE_EXPORTER_IMAGE
   POSTGRES_EXPORTER_IMAGE REDIS_EXPORTER_IMAGE GRAFANA_IMAGE)
 
 main() {
@@ -26,6 +26,7 @@ main() {
     if is_the_real_one "${!name}"; then
       say "${!name}: was fetched from its registry, left alone"
     else
+      printf -v "$name" %s "${!name%%@*}" # an image that is imported has no digest of a registry
       "make_$name"
     fi
   done
@@ -55,8 +56,12 @@ check_tools() {
 }
 
 is_the_real_one() {
-  docker image inspect "$1" >/dev/null 2>&1 &&
-    [ -z "$(docker image inspect --format "{{index .Config.Labels \"$LABEL\"}}" "$1")" ]
+  local name
+  for name in "$1" "${1%%@*}"; do # by its digest, or by its tag from an archive
+    if docker image inspect "$name" >/dev/null 2>&1 &&
+      [ -z "$(docker image inspect --format "{{index .Config.Labels \"$LABEL\"}}" "$name")" ]; then return; fi
+  done
+  return 1
 }
 
 # ---- the images ---------------------------------------------------------------------------------
@@ -87,10 +92,17 @@ make_POSTGRES_IMAGE() {
     'VOLUME /var/lib/postgresql/data'
 }
 
-make_REDIS_IMAGE() {
-  root_with redis-server redis-tools
-  install -d -o "$(uid_of redis)" -m 755 "$root/data"
-  import "$REDIS_IMAGE" 'CMD ["redis-server"]' 'VOLUME /data' 'WORKDIR /data'
+make_VALKEY_IMAGE() {
+  if offers valkey-server; then
+    root_with valkey-server valkey-tools
+  else # Debian 12: Redis, under the names of Valkey's programs and user
+    root_with redis-server redis-tools
+    ln -s redis-server "$root/usr/bin/valkey-server"
+    ln -s redis-cli "$root/usr/bin/valkey-cli"
+    chroot "$root" useradd --system --no-create-home valkey
+  fi
+  install -d -o "$(uid_of valkey)" -m 755 "$root/data"
+  import "$VALKEY_IMAGE" 'CMD ["valkey-server"]' 'VOLUME /data' 'WORKDIR /data'
 }
 
 make_PROMETHEUS_IMAGE() {
@@ -150,6 +162,12 @@ make_base() {
   # Nothing is started while packages are installed.
   printf '#!/bin/sh\nexit 101\n' >"$work/base/usr/sbin/policy-rc.d"
   chmod 755 "$work/base/usr/sbin/policy-rc.d"
+}
+
+# Whether the distribution has the package.
+offers() {
+  make_base
+  chroot "$work/base" apt-cache show "$1" >/dev/null 2>&1
 }
 
 import() { # image change…

@@ -5,11 +5,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TextIO
 
-from common import hosts, log_tail
+from common import hosts, log_tail, private_file
 from common.answering import get_refusal
 from common.waiting import wait_while
 from runtime import certificate_files, credentials, monitoring, own_certificate
@@ -138,6 +138,8 @@ class _Start:
 
     project: Project
     progress: Progress
+    images: dict[str, str] = field(default_factory=dict)
+    """Names for the base images that are here without their digest."""
 
     def run(self) -> bool:
         """Carry out all steps; return whether Grafana is among the running services.
@@ -162,6 +164,7 @@ class _Start:
         except BaseException:
             if not there:
                 with self.progress.step("Removing what was started"):
+                    keep_logs(self.project)
                     stop(self.project)
             raise
         return with_grafana
@@ -178,7 +181,11 @@ class _Start:
         for variable, name in compose_settings.images().items():
             if not observed and variable.startswith(("PROMETHEUS", "GRAFANA")):
                 continue
-            if engine.image_id(name) is None and (why := engine.pull(name)):
+            if engine.image_id(name):
+                continue
+            if engine.image_id(tagged := compose_settings.without_digest(name)):
+                self.images[variable] = tagged  # a stand-in, or an image of an archive
+            elif why := engine.pull(name):
                 if variable == "GRAFANA_IMAGE":
                     return False
                 raise EngineError(f"the image {name} cannot be fetched ({why}); {_OFFLINE}")
@@ -203,14 +210,19 @@ class _Start:
             monitoring.targets(self.project.settings, monitoring.COMPOSE),
             monitoring.trust(self.project.settings),
         )
-        self.project.write([GRAFANA] if with_grafana else [])
+        self.project.write([GRAFANA] if with_grafana else [], self.images)
 
     def _build(self) -> None:
         state, image = self.project.state, self.project.image
-        version = _code_version()
+        version = code_version()
         if state.stamped("image", version) and engine.image_id(image):
             return
         with self.progress.step("Image of the appliance") as step:
+            if engine.image_id(kept := kept_image(self.project, version)):
+                engine.tag(kept, image)
+                step.detail = f"{image}, of an archive"
+                state.write_stamp("image", version)
+                return
             log = state.log("build")
             with log.open("w") as output:
                 code = _compose_code(
@@ -280,16 +292,26 @@ class _Start:
             )
 
 
-def last_words(project: Project, service: str) -> str:
-    """Return the end of a container's log."""
-    shown = subprocess.run(
-        project.command("logs", "--no-color", "--no-log-prefix", f"--tail={LOG_LINES}", service),
+def keep_logs(project: Project) -> None:
+    """Write the logs of containers that are about to be removed where `make logs` reads them."""
+    for service in {one.service for one in engine.containers(project.name)}:
+        private_file.write(project.state.log(service), _log(project, service).encode())
+
+
+def _log(project: Project, service: str, *options: str) -> str:
+    return subprocess.run(
+        project.command("logs", "--no-color", "--no-log-prefix", *options, service),
         env=project.environment(),
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
     ).stdout
+
+
+def last_words(project: Project, service: str) -> str:
+    """Return the end of a container's log."""
+    shown = _log(project, service, f"--tail={LOG_LINES}")
     lines = "\n".join(f"    {line}" for line in shown.splitlines()) or "    (it printed nothing)"
     return f'  last lines:\n{lines}\n  fix: make logs ARGS="{service}" shows more'
 
@@ -315,9 +337,15 @@ def in_the_image() -> list[str]:
     return [line[1:] for line in lines if line.startswith("!")]
 
 
-def _code_version() -> str:
+def kept_image(project: Project, version: str) -> str:
+    """Return the name of the appliance's image in an archive; files in it have a fixed owner."""
+    return f"doorbuster:{version[:12]}-{project.user[0]}"
+
+
+def code_version() -> str:
+    """Return a digest of the code in the image."""
     digest = hashlib.sha256()
-    for part in ("docker/Dockerfile", *in_the_image()):
+    for part in ("docker/Dockerfile", "docker/images.env", *in_the_image()):
         root = REPOSITORY / part
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

@@ -4,9 +4,10 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from common import log_tail
 
@@ -15,9 +16,12 @@ PULL_S = 1800.0
 OR_NATIVE = ", or RUNTIME=native"
 _AS_ROOT = f"fix: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
 _START_IT = f"fix: sudo systemctl start docker{OR_NATIVE}"
+_GET_BUILDX = "fix: install docker-buildx-plugin (Docker's packages) or docker-buildx"
 _GET_COMPOSE = "fix: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
 LEAST_COMPOSE = (2, 19)
 """The first version that takes the option for progress before the command."""
+BUILDS_BY_BUILDX = 5
+"""The first major version of Compose that builds by buildx alone."""
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
 
@@ -69,9 +73,14 @@ def problem() -> str | None:
     if compose is None:
         return f"Docker Compose v2 is missing; {_GET_COMPOSE}"
     numbers = re.match(r"(\d+)\.(\d+)", compose)  # a custom build may have another form
-    if numbers and tuple(map(int, numbers.groups())) < LEAST_COMPOSE:
+    if numbers is None:
+        return None
+    major, minor = map(int, numbers.groups())
+    if (major, minor) < LEAST_COMPOSE:
         least = ".".join(map(str, LEAST_COMPOSE))
         return f"Docker Compose {compose} is too old, {least} is needed; {_GET_COMPOSE}"
+    if major >= BUILDS_BY_BUILDX and _docker("buildx", "version").returncode != 0:
+        return f"buildx is missing, with which Docker Compose {compose} builds; {_GET_BUILDX}"
     return None
 
 
@@ -104,6 +113,19 @@ def pull(name: str) -> str | None:
     if done.returncode == 0:
         return None
     return _why(done).removeprefix("Error response from daemon: ")
+
+
+def tag(image: str, name: str) -> None:
+    """Give an image a second name. Raises EngineError."""
+    done = _docker("tag", image, name)
+    if done.returncode != 0:
+        raise EngineError(f"the image {image} cannot be named {name} ({_why(done)})")
+
+
+def save(images: Iterable[str], file: Path) -> str | None:
+    """Write images into one file; return None, or the reason for the failure in one line."""
+    done = _docker("save", "--output", str(file), *images, timeout_s=PULL_S)
+    return None if done.returncode == 0 else _why(done)
 
 
 def containers(project: str) -> list[Container]:

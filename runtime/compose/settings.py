@@ -10,8 +10,10 @@ import contextlib
 import hashlib
 import os
 import stat
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from common import cpus, hosts, private_file
@@ -32,6 +34,8 @@ SHARED = (
     REPOSITORY / "dashboards" / "grafana" / "dashboards",
 )
 """Folders of the repository that containers of other users read."""
+OWN_POLICIES = REPOSITORY / "own"
+"""The folder of a person's own policies, which the console and its workers read."""
 PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
 
 # The name of its service, by which other parts reach a part.
@@ -166,16 +170,17 @@ class Project:
             kept["COMPOSE_BAKE"] = "false"
         return kept
 
-    def write(self, profiles: Iterable[str]) -> None:
+    def write(self, profiles: Iterable[str], images: Mapping[str, str] | None = None) -> None:
         """Write both files, and make folders that containers share with this machine.
 
-        Raises SettingsError for values that containers cannot use.
+        `images` replaces names of docker/images.env. Raises SettingsError for values that
+        containers cannot use.
         """
         self._make_folders()
         private_file.write(self.containers_env, _lines(self.inside()))
         index = {name: os.environ[name] for name in _INDEX_VARIABLES if os.environ.get(name)}
         private_file.write(self._package_index, _lines(index))
-        private_file.write(self.compose_env, _lines(self.outside(profiles)))
+        private_file.write(self.compose_env, _lines(self.outside(profiles) | dict(images or {})))
 
     def inside(self) -> dict[str, str]:
         """Return the settings as a process in any container sees them, without the secrets."""
@@ -211,6 +216,8 @@ class Project:
             BROKER: self._broker(),
             GRID_BROKER: settings.grid_broker or self._broker(),
             "DOORBUSTER_IMAGE": self.image,
+            "DOORBUSTER_VERSION": metadata.version("doorbuster"),
+            "DOORBUSTER_REVISION": _revision(),
             "DOORBUSTER_UID": str(uid),
             "DOORBUSTER_GID": str(gid),
             "DOORBUSTER_ALL_CPUS": cpus.written(every),
@@ -257,6 +264,8 @@ class Project:
         self._own_results()
         for folder in SHARED:
             let_read(folder)
+        if os.geteuid() == 0:  # otherwise the containers' user is this user
+            let_read(OWN_POLICIES)
 
     def _own_results(self) -> None:
         """Give results that root has made natively to the containers' user, who adds to them."""
@@ -287,6 +296,11 @@ def images() -> dict[str, str]:
     return {name: text for name, _, text in pairs}
 
 
+def without_digest(image: str) -> str:
+    """Return the name that a stand-in or an image of an archive has on this machine."""
+    return image.partition("@")[0]
+
+
 def postgres_options() -> str:
     """Return the lab's settings of PostgreSQL in either runtime, as options of the server."""
     chosen = postgres.CONFIGURATION.items()
@@ -308,6 +322,20 @@ def _published(variable: str, host: str) -> str:
             f"({getattr(error, 'strerror', None) or error}); fix: an address of this machine"
         ) from None
     return f"[{address}]" if ":" in address else address
+
+
+def _revision() -> str:
+    """Return the commit of the clone; nothing where git does not tell."""
+    try:
+        told = subprocess.run(
+            ["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return told.stdout.strip()
 
 
 def _authorities() -> str:

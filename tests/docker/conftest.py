@@ -116,7 +116,8 @@ def inspected(identity: str) -> dict[str, Any]:
 def base_images() -> None:
     """Provide every base image, except Grafana's where it is not available."""
     for variable, name in compose_settings.images().items():
-        if engine.image_id(name) or engine.pull(name) is None:
+        tagged = compose_settings.without_digest(name)
+        if engine.image_id(name) or engine.image_id(tagged) or engine.pull(name) is None:
             continue
         if variable != NO_PACKAGE:
             subprocess.run(

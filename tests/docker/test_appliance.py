@@ -5,6 +5,7 @@ before has left, and a start takes a minute.
 """
 
 import json
+import os
 import re
 import signal
 import ssl
@@ -55,7 +56,9 @@ def test_up_makes_a_page_come_through_the_gateway(containers: Containers) -> Non
     there = containers.all()
     assert {name for name, one in there.items() if one.has_ended_well} == STEPS
     assert all(one.serves for name, one in there.items() if name not in STEPS)
-    has_grafana = engine.image_id(compose_settings.images()["GRAFANA_IMAGE"]) is not None
+    grafana = compose_settings.images()["GRAFANA_IMAGE"]
+    names = (grafana, compose_settings.without_digest(grafana))
+    has_grafana = any(engine.image_id(name) for name in names)
     assert ("grafana" in there) == has_grafana
     if not has_grafana:
         assert re.search(r"Grafana +left out", printed), printed
@@ -96,6 +99,51 @@ def test_the_image_has_no_compiler_and_no_secret(containers: Containers) -> None
     shown = containers.inside("shop", "bash", "-c", "ls -A /app /run/secrets /var/lib/doorbuster")
     assert ".env" not in shown.stdout
     assert "secrets.json" not in shown.stdout
+
+
+def test_the_image_says_what_it_is_and_a_clone_of_root_finds_its_results(
+    containers: Containers,
+) -> None:
+    """Results have the same path inside as outside, so root's home must let others through."""
+    image = containers.project.image
+    labels = json.loads(docker("image", "inspect", image).stdout)[0]["Config"]["Labels"]
+    given = {
+        name.rpartition(".")[2]: text for name, text in labels.items() if "opencontainers" in name
+    }
+    assert given["title"] == "Doorbuster"
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", given["version"])
+    assert (
+        containers.inside("lab-worker", "stat", "--format", "%A", "/root").stdout == "drwx--x--x\n"
+    )
+
+
+def test_psql_works_as_the_docs_write_it(containers: Containers) -> None:
+    """`make compose ARGS="exec postgres psql"` needs no name and no password."""
+    shown = containers.inside("postgres", "psql", "-Atc", "SELECT count(*) > 0 FROM catalogue_book")
+    assert shown.stdout == "t\n", shown.stderr
+
+
+def test_workers_that_hang_are_seen(containers: Containers) -> None:
+    """The health check reads the file that each worker touches while it works."""
+    assert containers.all()["lab-worker"].health == "healthy"
+    pid = inspected(containers.all()["lab-worker"].id)["State"]["Pid"]
+    family = [
+        pid,
+        *(
+            int(one)
+            for one in subprocess.run(
+                ["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False
+            ).stdout.split()
+        ),
+    ]
+    for one in family:
+        os.kill(one, signal.SIGSTOP)
+    try:
+        assert until(lambda: containers.all()["lab-worker"].health == "unhealthy")
+    finally:
+        for one in family:
+            os.kill(one, signal.SIGCONT)
+    assert until(lambda: containers.all()["lab-worker"].health == "healthy")
 
 
 def test_ports_are_seen_on_loopback_only(containers: Containers) -> None:

@@ -1,5 +1,7 @@
 """What the image is made of, and messages where no engine answers any more."""
 
+import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -7,12 +9,14 @@ import pytest
 
 from runtime import commands as command_line
 from runtime.compose import appliance
+from runtime.compose import settings as compose_settings
 from runtime.compose.engine import EngineError
 from runtime.compose.settings import Project
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, load
 from runtime.state import State
 from tests.runtime import docker_program
+from tests.runtime.compose.test_engine import told
 
 STOPPED = "echo 'Cannot connect to the Docker daemon' >&2; exit 1"
 
@@ -91,3 +95,45 @@ def test_reset_keeps_the_passwords_of_volumes_while_the_engine_is_stopped(
     with pytest.raises(EngineError, match=r"start docker; if they are gone for good: rm "):
         command_line.reset_appliance(project.settings, Progress())
     assert project.compose_env.exists()
+
+
+def test_the_logs_of_removed_containers_can_still_be_read(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A failed first start removes its containers; its message names `make logs`."""
+    answers = """
+case "$1 $*" in
+  compose*logs*) echo "results: Permission denied" ;;
+  ps*) echo $CONTAINERS ;;
+  inspect*) cat "$INSPECTED" ;;
+esac
+"""
+    docker_program.install(monkeypatch, tmp_path / "bin", answers)
+    (tmp_path / "inspected").write_text(json.dumps([told("lab-prepare", Status="exited")]))
+    monkeypatch.setenv("INSPECTED", str(tmp_path / "inspected"))
+    monkeypatch.setenv("CONTAINERS", "lab-prepare")
+    appliance.keep_logs(project)
+    assert project.state.log("lab-prepare").read_text() == "results: Permission denied\n"
+
+
+def test_an_image_without_its_digest_is_named_for_compose(project: Project) -> None:
+    """A stand-in or an image of an archive replaces the pinned name."""
+    pinned = compose_settings.images()["VALKEY_IMAGE"]
+    tagged = compose_settings.without_digest(pinned)
+    assert pinned.startswith(f"{tagged}@sha256:")
+    project.write([], {"VALKEY_IMAGE": tagged})
+    assert f"VALKEY_IMAGE='{tagged}'\n" in project.compose_env.read_text()
+
+
+def test_root_s_own_policies_can_be_read_inside(project: Project) -> None:
+    """A clone that was made with umask 077 keeps others out of `own`."""
+    if os.geteuid() != 0:
+        pytest.skip("otherwise the containers have this user")
+    folder = compose_settings.OWN_POLICIES
+    before = folder.stat().st_mode
+    folder.chmod(0o700)
+    try:
+        project.write([])
+        assert folder.stat().st_mode & 0o055 == 0o055
+    finally:
+        folder.chmod(before)

@@ -29,6 +29,10 @@ from tests.runtime import docker_program
             '[ "$1" = version ] && echo 28.0.0 || echo v2.18.1',
             "Docker Compose 2.18.1 is too old, 2.19 is needed; fix: install docker-compose-plu",
         ),
+        (
+            'case "$1" in version) echo 28.0.0 ;; compose) echo v5.0.1 ;; *) exit 1 ;; esac',
+            "buildx is missing, with which Docker Compose 5.0.1 builds; fix: install docker-buildx",
+        ),
     ],
 )
 def test_why_there_are_no_containers_is_one_line_with_the_mend(
@@ -41,6 +45,12 @@ def test_why_there_are_no_containers_is_one_line_with_the_mend(
     assert "\n" not in why
     with pytest.raises(engine.EngineError):
         engine.check()
+
+
+def test_compose_2_builds_without_buildx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = 'case "$1" in version) echo 28.0.0 ;; compose) echo v2.40.3 ;; *) exit 1 ;; esac'
+    docker_program.install(monkeypatch, tmp_path / "bin", script)
+    assert engine.problem() is None
 
 
 def told(service: str, **state: object) -> dict[str, object]:

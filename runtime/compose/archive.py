@@ -1,0 +1,68 @@
+"""The images of the appliance as one file, for machines without a registry: `make images-save`."""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from runtime.compose import appliance, engine
+from runtime.compose import settings as compose_settings
+from runtime.compose.engine import EngineError
+from runtime.compose.settings import Project
+from runtime.settings import SettingsError, load
+from runtime.state import State
+
+NAME = "doorbuster-images.tar"
+_UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds what is missing"
+
+
+def tags(project: Project) -> dict[str, str]:
+    """Return the images to keep and the name of each in the archive.
+
+    An archive keeps no digests, so each has its tag. Grafana's image may be missing. Raises
+    EngineError for another one.
+    """
+    found = {}
+    for variable, pinned in compose_settings.images().items():
+        tagged = compose_settings.without_digest(pinned)
+        there = next((name for name in (pinned, tagged) if engine.image_id(name)), None)
+        if there:
+            found[there] = tagged
+        elif variable != "GRAFANA_IMAGE" and project.settings.monitoring:
+            raise EngineError(f"the image {pinned} is not on this machine; {_UP_FIRST}")
+    version = appliance.code_version()
+    if not (project.state.stamped("image", version) and engine.image_id(project.image)):
+        raise EngineError(f"the appliance's image is not built from this code; {_UP_FIRST}")
+    return {**found, project.image: appliance.kept_image(project, version)}
+
+
+def save(project: Project, file: Path) -> None:
+    """Write the archive. Raises EngineError."""
+    engine.check()
+    images = tags(project)
+    for image, tag in images.items():
+        if image != tag:
+            engine.tag(image, tag)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if why := engine.save(images.values(), file):
+        raise EngineError(f"the archive {file} cannot be written ({why}); fix: is the disk full?")
+
+
+def main() -> int:
+    """Save the images."""
+    parser = argparse.ArgumentParser(prog="make images-save", description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, default=Path(NAME))
+    file: Path = parser.parse_args().file
+    try:
+        settings = load()
+        save(Project(settings, State(settings.state_dir)), file)
+    except (EngineError, SettingsError, OSError, subprocess.SubprocessError) as error:
+        print(f"make images-save: {error}", file=sys.stderr)
+        return 1
+    print(f"  {file}: {file.stat().st_size / 1e6:,.0f} MB")
+    print(f"  On the other machine, with the same clone: docker load --input {file.name}; make up")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
