@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lab.analysis.metrics import METRICS
 from lab.intervals import estimate
@@ -25,6 +25,23 @@ _MISSING: Final = ("–", "none", "", "no buyer planned")
 _UNITS: Final = {metric.title: metric.unit for metric in METRICS}
 _NAMES: Final = {"ρ": "rho", "Policy": "policy", "less": "less"}
 _VALUES: Final = ("metric", "value", "low", "high", "unit", "published")
+
+
+class Number(NamedTuple):
+    """A number as a table has it, with the half-width of its 95 % interval if there is one."""
+
+    value: Decimal
+    half_width: Decimal | None
+    is_percent: bool
+
+
+def number(cell: str) -> Number | None:
+    """Return the number of a cell such as `0.83 ± 0.07`; None for words and for no number."""
+    found = _NUMBER.fullmatch(cell)
+    if found is None:
+        return None
+    half = Decimal(found[2].replace(",", "")) if found[2] else None
+    return Number(Decimal(found[1].replace(",", "")), half, bool(found[3]))
 
 
 def file_name(title: str) -> str:
@@ -93,9 +110,7 @@ def _identifiers(table: Table) -> int:
 
 
 def _is_value(cell: str) -> bool:
-    return all(
-        part in _MISSING or _NUMBER.fullmatch(part) is not None for part in cell.split(" | ")
-    )
+    return all(part in _MISSING or number(part) is not None for part in cell.split(" | "))
 
 
 def _number(metric: str, cell: str, table: Table) -> tuple[str, ...]:
@@ -103,14 +118,13 @@ def _number(metric: str, cell: str, table: Table) -> tuple[str, ...]:
     published, bar, measured = cell.partition(" | ")
     if not bar:
         published, measured = "", cell
-    found = _NUMBER.fullmatch(measured)
-    theirs = published.replace(",", "") if _NUMBER.fullmatch(published) else ""
+    found = number(measured)
+    theirs = published.replace(",", "") if number(published) else ""
     if found is None:
         return ("" if measured in _MISSING else measured, "", "", "", theirs)
-    value = Decimal(found[1].replace(",", ""))
-    half = Decimal(found[2].replace(",", "")) if found[2] else None
+    value, half, is_marked = found
     low, high = ("", "") if half is None else (str(value - half), str(value + half))
-    is_percent = bool(found[3]) or "%" in metric or "%" in table.title or "percent" in table.title
+    is_percent = is_marked or "%" in metric or "%" in table.title or "percent" in table.title
     unit = "%" if is_percent else _UNITS.get(metric, "")
     return (str(value), low, high, unit, theirs)
 

@@ -22,6 +22,7 @@ from lab.console.results import (
     notes,
     origins,
     result_list,
+    sales_bars,
 )
 from lab.console.results.curve_views import sources
 from lab.console.results.download_views import result_of
@@ -85,6 +86,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "warnings": result.warnings(),
             "checks": result.checks(),
             "tables": result.tables(),
+            "picture": sales_bars.picture(result.tables()),
             "claims": claims,
             "held": held_words([str(claim.get("Holds")) for claim in claims]),
             "figures_and_tables": result.figures_and_tables() if result.is_reproduction else [],

@@ -1,0 +1,83 @@
+"""The picture under the verdict: the share of the possible sales that each policy reached.
+
+It is made from the table *Who sells*, so older results and those from other consoles have it, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from lab.report import tidy
+
+TABLE: Final = "Who sells"
+SHARE: Final = "Estimated"
+MOST: Final = 8
+"""Bars of one picture; the table has the other policies."""
+
+
+class Bar(NamedTuple):
+    """The bar of one policy; ratios are of the picture's width.
+
+    `words` are the share as the table has it. The 95 % interval begins at `interval_ratio`; its
+    width is 0 for a single run.
+    """
+
+    policy: str
+    words: str
+    length_ratio: float
+    interval_ratio: float
+    interval_width_ratio: float
+
+
+class Picture(NamedTuple):
+    """The bars at one load, the best first; `bound_ratio` is the place of the capacity bound."""
+
+    rho: str
+    bars: Sequence[Bar]
+    policies: int
+    """The number of policies in the table."""
+    bound_ratio: float
+
+
+class _Share(NamedTuple):
+    rho: Decimal
+    policy: str
+    words: str
+    value: float
+    half_width: float
+
+
+def picture(tables: Sequence[Mapping[str, Any]]) -> Picture | None:
+    """Return the picture at the highest load, or None without two policies to compare."""
+    for table in tables:
+        header = list(table.get("header", ()))
+        if table.get("title") == TABLE and {"ρ", "Policy", SHARE} <= set(header):
+            rows = [dict(zip(header, map(str, row), strict=False)) for row in table["rows"]]
+            return _picture(_shares(rows))
+    return None
+
+
+def _shares(rows: Sequence[Mapping[str, str]]) -> list[_Share]:
+    """Return the shares at the highest load, the largest first."""
+    found = []
+    for row in rows:
+        rho, share = tidy.number(row["ρ"]), tidy.number(row.get(SHARE, ""))
+        if rho and share:
+            value, half_width = float(share.value), float(share.half_width or 0)
+            found.append(_Share(rho.value, row["Policy"], row[SHARE], value, half_width))
+    highest = max((one.rho for one in found), default=None)
+    at_highest = [one for one in found if one.rho == highest]
+    return sorted(at_highest, key=lambda one: one.value, reverse=True)
+
+
+def _picture(shares: Sequence[_Share]) -> Picture | None:
+    if len(shares) < 2:
+        return None
+    best = shares[:MOST]
+    edge = max(1.0, *(one.value + one.half_width for one in best))
+    bars = []
+    for one in best:
+        low, high = (max(0.0, one.value + by) for by in (-one.half_width, one.half_width))
+        length = max(0.0, one.value)
+        bars.append(Bar(one.policy, one.words, length / edge, low / edge, (high - low) / edge))
+    return Picture(f"{shares[0].rho}", bars, len(shares), 1 / edge)
