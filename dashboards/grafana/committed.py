@@ -57,7 +57,7 @@ def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
             if "rawSql" in target:
                 yield panel["title"], target["rawSql"]
     for variable in dashboard["templating"]["list"]:
-        if variable["datasource"]["type"] != "prometheus":
+        if variable["type"] == "query" and variable["datasource"]["type"] != "prometheus":
             yield f"variable {variable['name']}", variable["query"]
     for annotation in dashboard["annotations"]["list"]:
         yield f"annotation {annotation['name']}", annotation["target"]["rawSql"]

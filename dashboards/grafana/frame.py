@@ -9,7 +9,7 @@ from grafana_foundation_sdk.models import dashboard as models
 from dashboards.grafana.colours import ACCENT, GOOD, WARNING
 from dashboards.grafana.committed import Json
 from dashboards.grafana.panels import Panel
-from dashboards.grafana.queries import PROMETHEUS, RESULTS, Select
+from dashboards.grafana.queries import PROMETHEUS, PROVISIONED, RESULTS, Select
 from dashboards.grafana.sdk import as_plain, register
 
 TAG = "doorbuster"
@@ -93,6 +93,8 @@ class Board:
             .readonly()
             .version(1)
         )
+        for source in _sources():
+            made = made.with_variable(source)
         for variable in self.variables or _of_a_run():
             made = made.with_variable(variable)
         made = made.with_variable(
@@ -147,6 +149,21 @@ def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
         .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(models.VariableSort.DISABLED)
     )
+
+
+def _sources() -> Sequence[dashboard.DatasourceVariable]:
+    """Return the variables for the data sources; a Grafana without the appliance's has others."""
+    return [
+        dashboard.DatasourceVariable(name)
+        .label(title)
+        .description(says)
+        .type(source.type_val or "")
+        .current(models.VariableOption(selected=True, text=title, value=PROVISIONED[name]))
+        for name, title, source, says in (
+            ("prometheus", "Prometheus", PROMETHEUS, "The Prometheus that scrapes the appliance"),
+            ("results", "Results", RESULTS, "The PostgreSQL database with published results"),
+        )
+    ]
 
 
 def _of_a_run() -> Sequence[dashboard.QueryVariable]:

@@ -10,8 +10,12 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat, QueryEdito
 
 from dashboards.grafana.sdk import POSTGRESQL, SqlQuery, SqlQueryBuilder
 
-PROMETHEUS = DataSourceRef(type_val="prometheus", uid="doorbuster-prometheus")
-RESULTS = DataSourceRef(type_val=POSTGRESQL, uid="doorbuster-results")
+PROMETHEUS = DataSourceRef(type_val="prometheus", uid="${prometheus}")
+RESULTS = DataSourceRef(type_val=POSTGRESQL, uid="${results}")
+"""The data sources by variables of the dashboard, so that any Grafana can import it."""
+
+PROVISIONED = {"prometheus": "doorbuster-prometheus", "results": "doorbuster-results"}
+"""The uid of each source that the appliance's own Grafana has, by the variable that chooses it."""
 
 OF_APPLICATION = 'application="$application"'
 """The selector of metrics of gateway and shop: the chosen application."""

@@ -12,7 +12,7 @@ from dashboards.grafana import colours, sdk
 from dashboards.grafana.__main__ import as_text
 from dashboards.grafana.boards import boards
 from dashboards.grafana.committed import FOLDER, committed, panels
-from dashboards.grafana.queries import PROMETHEUS, RESULTS
+from dashboards.grafana.queries import PROMETHEUS, PROVISIONED, RESULTS
 from runtime.settings import REPOSITORY
 
 from grafana_foundation_sdk.models import units  # isort: skip
@@ -79,12 +79,28 @@ def test_the_form_is_one_that_grafana_12_reads(name):
         assert len(set(refs)) == len(refs) >= 1
         for target in panel["targets"]:
             assert target["datasource"] == panel["datasource"]
-    for variable in dashboard["templating"]["list"]:
+    for variable in dashboard["templating"]["list"][2:]:
         assert variable["type"] == "query"
         assert variable["datasource"] == sources[variable["datasource"]["uid"]]
     for annotation in dashboard["annotations"]["list"]:
         assert annotation["enable"]
         assert annotation["target"]["datasource"] == annotation["datasource"]
+
+
+@each
+def test_any_grafana_can_import_it(name):
+    """Variables choose the data sources; the appliance's own Grafana finds its sources chosen."""
+    text = json.dumps(DASHBOARDS[name])
+    chosen = DASHBOARDS[name]["templating"]["list"][:2]  # before the variables that use them
+    assert {one["name"]: one["current"]["value"] for one in chosen} == PROVISIONED
+    assert {one["name"]: (one["type"], one["query"]) for one in chosen} == {
+        "prometheus": ("datasource", PROMETHEUS.type_val),
+        "results": ("datasource", RESULTS.type_val),
+    }
+    assert not any(one.get("hide") for one in chosen)
+    used = set(re.findall(r'"type": "(?:prometheus|grafana-[\w-]+)", "uid": "([^"]*)"', text))
+    assert used <= {"${prometheus}", "${results}"}
+    assert used
 
 
 @each
@@ -125,7 +141,7 @@ def test_variables_that_are_used_are_there_and_the_other_way_round(name):
     there = {variable["name"] for variable in dashboard["templating"]["list"]}
     used = variables_in(json.dumps(dashboard))
     assert used <= there
-    assert there - used <= {"application"}, "a variable that nothing asks for"
+    assert there - used <= {"application", *PROVISIONED}, "a variable that nothing asks for"
     assert {"console", "runs" if name == "results" else "run"} <= there
 
 
@@ -160,9 +176,10 @@ def test_grafana_is_told_of_the_same_data_sources():
     (file,) = (PROVISIONING / "datasources").glob("*.yml")
     sources = {one["uid"]: one for one in _yaml(file)["datasources"]}
     assert {uid: one["type"] for uid, one in sources.items()} == {
-        source.uid: source.type_val for source in (PROMETHEUS, RESULTS)
+        PROVISIONED["prometheus"]: PROMETHEUS.type_val,
+        PROVISIONED["results"]: RESULTS.type_val,
     }
-    results = sources[RESULTS.uid]
+    results = sources[PROVISIONED["results"]]
     assert results["user"] == "doorbuster_results"
     assert results["secureJsonData"]["password"].startswith("${DOORBUSTER_")
     assert not any(one["editable"] for one in sources.values())
