@@ -98,7 +98,7 @@ def checked(model: type[_Model], value: object) -> _Model:
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
     """Return the refusal of a value that does not fit the model, about its first fault.
 
-    `above` says how many steps lead to the value in what was checked.
+    `above` is the number of leading steps of a fault's path that do not belong to the value.
     """
     fault = error.errors(include_url=False)[0]
     steps = fault["loc"][above:]

@@ -81,7 +81,7 @@ def is_alive(noted: str) -> bool:
 
 
 def lives(process: int, began: float | None) -> bool:
-    """Return whether that process, which began then (Unix time), still runs."""
+    """Return whether the process with this id and start time (Unix time) still runs."""
     try:
         found = psutil.Process(process)
         if found.status() == psutil.STATUS_ZOMBIE:  # dead, its status unread

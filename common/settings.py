@@ -1,7 +1,8 @@
 """Settings from environment variables: how a part declares one, and the reader of all of them.
 
 A part declares its settings as the fields of a `SettingsModel`: type with bounds, default, meaning.
-The same fields make the tables of docs/settings.md, `.env.example` and the options of a command.
+The tables of docs/settings.md are generated from these fields, as are, `.env.example` and the
+options of a command.
 """
 
 import types

@@ -10,7 +10,7 @@ copyright = "the authors of Doorbuster"
 html_title = "Doorbuster"
 language = "en-GB"
 
-extensions = ["myst_parser", "diagrams", "outside_links", "parts", "generated"]
+extensions = ["myst_parser", "diagrams", "outside_links", "parts", "generated", "terms"]
 exclude_patterns: list[str] = []
 root_doc = "index"
 

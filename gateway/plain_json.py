@@ -1,8 +1,8 @@
 """JSON from outside the gateway, with a bound on the work before any of it is decoded.
 
-Decoding holds up the event loop, and a thread does not help: Python's decoder keeps the
-interpreter's lock. The number of values takes the time, not the number of bytes: 4 MiB of empty
-lists take twenty times as long as a text of 4 MiB. A few searches of the bytes count the values.
+Decoding blocks the event loop. A thread does not help, because Python's decoder keeps the
+interpreter's lock. The time depends on the number of values, not of bytes: 4 MiB of empty lists
+take twenty times as long as a text of 4 MiB. A few searches of the bytes count the values.
 """
 
 import gc

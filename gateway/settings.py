@@ -107,8 +107,8 @@ class Settings(SettingsModel):
     )
     tls_waiting: Count = Field(
         512,
-        description="TLS handshakes under way; for one beyond that another gives way which waits "
-        "for its customer, or it is reset",
+        description="most TLS handshakes at a time; a further one takes the place of a "
+        "handshake that waits for its customer, or is reset",
     )
     tls_handshake_s: Seconds = Field(
         10.0, description="a TLS handshake must be over within this, from connecting on"
@@ -192,15 +192,15 @@ class Settings(SettingsModel):
     )
     half_close: HalfClose = Field(
         "probe",
-        description="a customer that ends its stream after a request may have left, or only be "
-        "done with sending: `probe` asks by an interim response, `wait` takes it to wait, `leave` "
-        "to have left",
+        description="a customer that ends its stream after a request may have left, or only "
+        "have finished sending: `probe` tests this by an interim response, `wait` assumes that it "
+        "waits, `leave` that it has left",
     )
     other_limit: Count = Field(
         4, description="requests for anything but the eight pages in service at a time"
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        256, description="how many more of them wait; beyond that 503"
+        256, description="most that wait; a further request gets 503"
     )
     ads_host: AdsHost
     ads_port: Annotated[

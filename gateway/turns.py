@@ -1,6 +1,6 @@
 """The order of calls that take a while.
 
-Two calls may replace the same thing: the call that came later wins, even if it is done first.
+If two calls replace the same thing, the call that came later wins, even if it is done first.
 """
 
 

@@ -60,7 +60,7 @@ class RunningApplication:
         return self.plan.controller_ports
 
     def refusal(self) -> str | None:
-        """Return why it does not serve a page over HTTPS yet; None when it does."""
+        """Return the reason why it serves no page over HTTPS yet; None when it serves one."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.plan.tls_port, timeout=PAGE_TIMEOUT_S, context=self._context
         )
@@ -93,7 +93,7 @@ class RunningApplication:
         return self.ask(self.admin_port, "GET", "/snapshot")
 
     def orders(self) -> int:
-        """Return the number of its orders; raises HostingError."""
+        """Return the number of the application's orders; raises HostingError."""
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:

@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
 
 class Pace:
-    """The relation of the run's clock and the schedule's clock. All times are paper seconds.
+    """The relation between the run's clock and the schedule's clock. All times are paper seconds.
 
     The schedule's clock runs `factor` times as fast as the run's. The same customers come, and a
     Poisson process remains one, at `factor` times its rate.

@@ -183,7 +183,7 @@ OPTIONS: tuple[Option, ...] = (
             "loads one after another, e.g. 50:1.0,50:1.5: 50 paper s at ρ = 1, then 50 at 1.5; "
             "instead of --rho and --sessions", field="schedule"),
         Option("sessions", "N", "", _whole(1),
-            "sessions to start, all workers together; 1000 when nothing ends arrivals",
+            "sessions to start, all workers together; 1000 when no other option ends arrivals",
             field="count")),
     Option("arrivals-until-s", "S", "", _positive,
         "sessions arrive, or clients make requests, for this many paper s; instead of --sessions",
@@ -193,11 +193,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("time-scale", "SCALE", "10", _positive, "paper seconds per real second"),
     *_of("sessions", "load.model",
         Option("timeout-s", "S", "8", _patience,
-            "the part of a patience that all share, paper s; inf: for ever"),
+            "the constant part of every patience, paper s; inf: for ever"),
         Option("think-timeout-mean-s", "S", "12", _zero_or_more,
-            "mean of its exponential part, paper s"),
+            "mean of the exponential part of a patience, paper s"),
         Option("retry-probability", "P", "0.4", _zero_or_more,
-            "a timed-out request is sent again with this"),
+            "probability that a timed-out request is sent again"),
         Option("max-retries", "M", "5", _whole(0), "at most this many retries per request"),
         Option("think-time-mean-s", "S", "0", _zero_or_more,
             "mean pause between pages, exponential, paper s"),
@@ -231,9 +231,9 @@ OPTIONS: tuple[Option, ...] = (
             "mean pause of a client before a request, exponential, paper s",
             field="think_time_mean_s"),
         Option("reload-probability", "P", "0.75", _zero_or_more,
-            "a client who left reloads at once with this"),
+            "probability that a client who left reloads at once"),
         Option("away-mean-s", "S", "15", _zero_or_more,
-            "otherwise it is away for this mean, exponential, paper s"),
+            "otherwise it is away for an exponential time with this mean, paper s"),
         Option("client-mix", "KIND:WEIGHT,…", "home:25,browse:1,search:17,select:3,file:54",
             _weights, "weights of the kinds of requests", field="mix")),
     Option("partly-open", "", "false", _flag,
@@ -243,7 +243,7 @@ OPTIONS: tuple[Option, ...] = (
             "from paper s S on, this many new sessions per paper second, e.g. 0:3.5,600:0.75; "
             "until --arrivals-until-s, or a rate of 0 at the end", field="steps"),
         Option("stop-s", "S", "", _positive,
-            "sessions under way are cut off at this paper s; without it they are waited for")),
+            "sessions under way are cut off at this paper s; without it the run waits for them")),
     *_of("partly-open", "load.model",
         Option("interactions-mean", "N", "50", _number(at_least=1),
             "interactions of a session on average"),
@@ -251,10 +251,10 @@ OPTIONS: tuple[Option, ...] = (
         Option("interaction-think-time-mean-s", "S", "7", _zero_or_more,
             "mean pause between interactions, exponential, paper s", field="think_time_mean_s"),
         Option("interaction-timeout-s", "S", "10", _number(above=0, finite=False),
-            "a reply is waited for this long, handshake included, paper s; inf: for ever",
+            "longest wait for a reply, handshake included, paper s; inf: for ever",
             field="timeout_s"),
         Option("reconnects", "N", "1", _whole(0),
-            "after a timeout it is requested again over a new connection, at most this often"),
+            "most repetitions of a request after a timeout, each over a new connection"),
         Option("images-mean", "N", "1.4", _zero_or_more,
             "images fetched after each page, on average"),
         Option("transactions-ratio", "RATIO", "0.15", _zero_or_more,
@@ -262,20 +262,20 @@ OPTIONS: tuple[Option, ...] = (
     Option("authority", "PATH", "", _path,
         "PEM file of the certificates to trust over https; without it the system's"),
     Option("load-factor-file", "PATH", "", _path,
-        "watched while sessions arrive: from when it says a number, 0 to 10, on, they arrive "
-        "at that many times their rate"),
+        "file that is read while sessions arrive; a number from 0 to 10 in it multiplies their "
+        "rate from then on"),
     Option("start-file", "PATH", "", _path,
-        "the run begins when this file is there: several load generators begin together"),
+        "the run begins when this file exists, so that several load generators begin together"),
     Option("late-tolerance-ms", "MS", "50", _number(above=0, per=1000),
-        "an attempt this late (real ms) fell behind", field="late_tolerance_s"),
+        "an attempt that starts this late (real ms) is behind schedule", field="late_tolerance_s"),
     Option("attempts-file", "PATH", "attempts.parquet", _path,
-        "where every attempt is logged; empty: nowhere"),
+        "file in which every attempt is logged; empty: no file"),
     Option("account", "FORMAT", "customer-%04d", str, "the shop's accounts"),
     Option("account-password", "WORD", "doorbuster-2005", str, "their password"),
     Option("progress", "none|json", "none", str,
         "json: one line on standard output per second"),
     Option("plan", "FILE", "", _path,
-        "JSON file that says all of the above (a LoadPlan), instead of other options; "
+        "JSON file with all these values (a LoadPlan), instead of other options; "
         "-: standard input"),
 )
 # fmt: on
@@ -286,7 +286,7 @@ OPTIONS: tuple[Option, ...] = (
 _CHOSEN_BY = {"clients": "--clients-per-set", "partly-open": "--partly-open"}
 _INSTEAD = {
     "clients": "clients come in a closed loop; leave it or --clients-per-set out",
-    "partly-open": "sessions of --partly-open are others; leave it or --partly-open out",
+    "partly-open": "--partly-open has other sessions; leave out this option or --partly-open",
 }
 
 

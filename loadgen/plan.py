@@ -148,7 +148,7 @@ class _Values(BaseModel):
 
 
 def _plan_error(faults: ValidationError) -> PlanError:
-    """Return the first fault as a PlanError; the field's name leaves unions and models out."""
+    """Return the first fault as a PlanError; the field's name is without unions and models."""
     first = faults.errors()[0]
     place = [str(part) for part in first["loc"] if part not in _KINDS]
     cause = first.get("ctx", {}).get("error")
@@ -222,7 +222,7 @@ class Sessions(_Values):
         return Customers(self.model, seed, self.rate, self.schedule)
 
     def planned(self, seed: int) -> int:
-        """Return how many sessions arrive; raises PlanError for none and for too many."""
+        """Return the number of sessions that arrive; raises PlanError for 0 and for too many."""
         if self.count is not None:
             return self.count
         customers = self.customers(seed)

@@ -130,7 +130,7 @@ def key_name(files: CertificateFiles) -> str:
 def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
-    """Make certificates unless good ones for these names exist; return them and the reason, or "".
+    """Make certificates unless valid ones for these names exist; return them and the reason, or "".
 
     Raises CertificateError, also for an unknown kind of key when none has to be made.
     """

@@ -115,7 +115,7 @@ def show_appliance(settings: Settings, progress: Progress) -> None:
 
 @click.command()
 def doctor() -> None:
-    """Check this machine and print the fix for what is missing."""
+    """Check this machine and print how to fix what is missing."""
     sys.exit(doctor_module.doctor(Progress()))
 
 
@@ -123,9 +123,9 @@ def doctor() -> None:
 @click.option(
     "--key", help="Kind of the server's key: ec-p256 (cheap, the default) or rsa-N with N bits."
 )
-@click.option("--replace", is_flag=True, help="Make new ones even if good ones are there.")
+@click.option("--replace", is_flag=True, help="Make new certificates even if there are valid ones.")
 def certs(key: str | None, replace: bool) -> None:
-    """Make an authority and a certificate for gateway and console, or show those there are."""
+    """Make an authority and a certificate for gateway and console, or show the existing ones."""
     _explained(lambda settings, progress: _certs(settings, key, replace))
 
 
@@ -184,7 +184,7 @@ def _token(settings: Settings, progress: Progress) -> None:
 @click.command()
 @click.argument("services", nargs=-1)
 def logs(services: tuple[str, ...]) -> None:
-    """Follow the logs of all SERVICES, or of those named."""
+    """Follow the logs of the named SERVICES, or of all."""
     _explained(lambda settings, progress: _logs(settings, services), _load_or_warn)
 
 

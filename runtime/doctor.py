@@ -51,7 +51,7 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line: the subject of the check, the result, and the fix if there is one."""
+    """One line: the subject of the check, its result, and perhaps how to fix it."""
 
     verdict: Verdict
     subject: str
@@ -60,7 +60,7 @@ class Finding(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Verdict, subject: str, words: object) -> Self:
-        """Make a finding of the words of an error, which may end with `; fix: …`."""
+        """Make a finding from the text of an error, which may end with `; fix: …`."""
         found, _, fix = str(words).partition("; fix: ")
         return cls(verdict, subject, found, fix)
 
@@ -219,7 +219,7 @@ def _cpus(settings: Settings) -> Iterator[Finding]:
 
 def _load() -> Finding:
     if busy := up.busy_machine():
-        return Finding(Verdict.BEWARE, "Load", busy, "end what else runs before a measurement")
+        return Finding(Verdict.BEWARE, "Load", busy, "end other programs before a measurement")
     return Finding(Verdict.GOOD, "Load", f"{os.getloadavg()[0]:.1f} processes over the last minute")
 
 
@@ -273,7 +273,7 @@ def _certificate(settings: Settings, title: str, pair: certificate.Pair) -> Find
     if path != own.server:
         if _existing(path) == path and pair.key.exists():
             if why := certificates.out_of_date(path):
-                fix = "put a new one and its key there, then make down, make up"
+                fix = "put a new certificate and its key there, then make down, make up"
                 return Finding(Verdict.BEWARE, title, f"{path}, of your own: {why}", fix)
             return Finding(Verdict.GOOD, title, f"{path}, of your own")
         fix = f"set {pair.setting}_CERTIFICATE and _KEY to files that exist, or set neither"

@@ -70,7 +70,7 @@ class Places:
     ads: str
     lab: str
     exporters: Mapping[str, str]
-    """Host by job, for those that run: node, postgres, redis, prometheus."""
+    """Host by job, for the exporters that run: node, postgres, redis, prometheus."""
 
 
 COMPOSE = Places(
@@ -130,7 +130,7 @@ class Trust:
 
 
 def trust(settings: Settings) -> Trust | None:
-    """Return the trust in a console with accounts; None where it serves plain HTTP.
+    """Return the certificate to trust for a console with accounts; None if it serves plain HTTP.
     Raises OSError."""
     if settings.lab_trust is None:
         return None
@@ -192,7 +192,7 @@ def folder_of(state_dir: Path) -> Path:
 def scrapes_loopback(settings: Settings) -> bool:
     """Return whether Prometheus can scrape targets on this machine's loopback.
 
-    It cannot in containers, where loopback is the container's, or on another machine.
+    It cannot in a container, which has its own loopback, or on another machine.
     """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE

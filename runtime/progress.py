@@ -13,7 +13,7 @@ from rich.table import Table
 
 @dataclass(slots=True)
 class Step:
-    """A step under way; `detail` may be set while it runs and is shown at its end."""
+    """A step in progress; `detail` may be set while it runs and is shown at its end."""
 
     title: str
     detail: str = ""

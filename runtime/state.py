@@ -17,8 +17,9 @@ from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""Files that identify a state folder without a marker: commands without an appliance write there,
-too."""
+"""Files that identify a state folder without a marker, because commands write there without an
+appliance.
+"""
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
 """Folders of root's PostgreSQL and Redis, which run under other accounts; these own the folders."""

@@ -14,7 +14,7 @@ _MARK: Final = "doorbuster:memory"
 
 
 class Memory:
-    """The number of times that Redis has lost its data, since the first look."""
+    """The number of times that Redis has lost its data, since the first check."""
 
     def __init__(self) -> None:
         self._mark: bytes | None = None

@@ -29,7 +29,7 @@ class Sessions:
     ended_s: "array[float]"
     """nan for unfinished sessions."""
     length: "array[int]"
-    """Requests the session planned; 0 for a client, which has no last request."""
+    """Requests the session planned; 0 for a client, because a client has no last request."""
     completed: "array[int]"
     """Requests that were answered in time."""
     kind: "array[int]"

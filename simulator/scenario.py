@@ -97,8 +97,8 @@ class FifoServer:
 
     With `service_times` exponential it is the server of the M/M/1 queue instead. It serves
     `capacity_rps` requests of mean size a second. The queueing policy is the listen queue. A
-    rejection costs `rejection_cost` mean service times `ahead` of the queue. With `free` it costs
-    nothing, as when a gateway in front of the server answers.
+    rejection costs `rejection_cost` mean service times `ahead` of the queue. With `free` a
+    rejection costs nothing, because a gateway in front of the server answers.
     """
 
     capacity_rps: float = defaults.SBAC_CAPACITY_RPS
@@ -187,7 +187,9 @@ class Scenario:
         if isinstance(self.customers, Clients):
             self._check_clients(self.customers)
         elif self.customers.schedule is None and all(getattr(self, name) is None for name in ends):
-            raise ScenarioError("sessions", f"it would never end; give one of {', '.join(ends)}")
+            raise ScenarioError(
+                "sessions", f"the simulation would never end; give one of {', '.join(ends)}"
+            )
         require_one_of("abandonment", self.abandonment, Abandonment)
         require_one_of("session_known_from", self.session_known_from, SessionKnown)
 
@@ -197,7 +199,8 @@ class Scenario:
         ends_s = [end_s for end_s in (self.arrivals_until_s, self.stop_s) if end_s is not None]
         if not ends_s:
             raise ScenarioError(
-                "arrivals_until_s", "it would never end; give arrivals_until_s or stop_s"
+                "arrivals_until_s",
+                "the simulation would never end; give arrivals_until_s or stop_s",
             )
         clients.model.require_duration(min(ends_s))
         if clients.model.mix.get(FILE, 0) > 0:

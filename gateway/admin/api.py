@@ -62,7 +62,7 @@ class Controlled(Protocol):
         """Switch the policy; an error is a PolicyError and changes nothing."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's file, which takes a while to read and to start.
+        """Switch to a student's file; reading it and starting its process take a while.
 
         Raises PolicyError, FullError, and OvertakenError if a later call was faster.
         """
@@ -71,13 +71,19 @@ class Controlled(Protocol):
         """Return a policy that can become a shadow; raises PolicyError."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run these shadows from now on; labels differ, and policies that already run continue."""
+        """Run these shadows from now on. Their labels must differ, and shadows that already run
+        continue.
+        """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
-        """Run one more shadow from now on; raises ShadowsError and changes nothing."""
+        """Run one more shadow from now on; for an invalid one raise ShadowsError and change
+        nothing.
+        """
 
     def take_shadow_away(self, name: str) -> None:
-        """Remove the shadow of this name; raises ShadowsError and changes nothing."""
+        """Remove the shadow of this name; for an unknown name raise ShadowsError and change
+        nothing.
+        """
 
     def shadows(self) -> Mapping[str, object]:
         """Return metrics and last disagreements of the shadows."""
@@ -85,7 +91,9 @@ class Controlled(Protocol):
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the policy and return the one in force; raises PolicyError and changes nothing."""
+        """Switch the policy and return the one in force; for an invalid choice raise PolicyError
+        and change nothing.
+        """
 
     def change(
         self,
@@ -202,10 +210,10 @@ class AdminApi:
             return _refused(error)
 
     def _check_caller(self, head: RequestHead) -> None:
-        """Raise an error for a call that a web page could make a browser send.
+        """Raise an error for a call that a browser could have sent for a foreign web page.
 
-        A page of another site sends its Origin. A page whose name was rebound to this address sends
-        its name in Host (DNS rebinding).
+        A page of another site sends its Origin. A page whose host name now leads to this address
+        (DNS rebinding) sends that name in Host.
         """
         host = (head.host or b"").decode("latin-1").lower()
         if hosts.host_of(host) not in self._hosts:

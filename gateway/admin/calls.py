@@ -76,7 +76,7 @@ SWITCH_CONNECTION_ADMISSION: Final = Call(
 CHANGE_SETTINGS: Final = Call(
     "PUT",
     "/settings",
-    "Change the time scale, the sampling, what leaving does",
+    "Change the time scale, the sampling and the effect of a customer's leaving",
     models.Settings,
     models.WantedSettings,
 )
@@ -106,7 +106,7 @@ def document() -> dict[str, Any]:
     return http_api.document(
         Api(
             "Doorbuster gateway: admin API",
-            "The state of the gateway, and what can be changed while it runs.",
+            "The state of the gateway, and the settings that can change while it runs.",
             refusals_of_bodies={
                 413: "the body is too large",
                 415: "the body is not sent as application/json",

@@ -77,7 +77,9 @@ class Controls:
                 self._guard()
 
     def _guard(self) -> None:
-        """Guard the sessions if the policy or a shadow must know which pages are of one session."""
+        """Sign session cookies if the policy or a shadow must know which pages belong to one
+        session.
+        """
         self._parts.sessions.guard(
             self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
         )

@@ -169,16 +169,16 @@ class GatewayFigures:
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Customers who left while their request was served, or about to be",
+                "Customers who left while the shop served their request, or just before",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
-                "Requests the shop did not end in time, though their customers had left",
+                "Requests that the shop did not end in time after their customers had left",
                 self._overdue,
             ),
             "load_samples_total": ("Load samples of the shop", self._parts.probe.samples),
             "load_failures_total": (
-                "Load samples the shop did not give",
+                "Load samples that the shop did not answer",
                 self._parts.probe.failures,
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),

@@ -157,8 +157,8 @@ class ResponseTimes:
     def text(self) -> str:
         """Return `family` in the exposition format.
 
-        The library takes 20 times as long for it. These are thousands of lines every second, in the
-        loop that requests wait for.
+        The library takes 20 times as long for it. It writes thousands of lines each second in the
+        event loop, so requests have to wait for it.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():
@@ -253,7 +253,7 @@ class GatewayMetrics(Collector):
         chosen = self._figures.in_force()
         yield _family(
             "policy_info",
-            "1 for the policies in force, and for what is done when a customer leaves",
+            "1 for the policies in force and for the abandonment in force",
             {tuple(chosen[each] for each in CHOICES): 1},
             *CHOICES,
         )
@@ -305,7 +305,7 @@ class GatewayMetrics(Collector):
         }
         yield _family(
             "tls_connections_total",
-            "TLS connections: whether they resume a session, and what became of them",
+            "TLS connections by kind (new or resumed) and outcome",
             found,
             "kind",
             "outcome",
@@ -333,7 +333,7 @@ class GatewayMetrics(Collector):
 def _process() -> Iterator[Metric]:
     """Iterate over the metrics of the library's ProcessCollector, except the count of open files.
 
-    With 5,000 customers that count holds up the loop for 7 ms.
+    With 5,000 customers, counting open files would block the event loop for 7 ms.
     """
     yield CounterMetricFamily(
         "process_cpu_seconds",

@@ -27,7 +27,9 @@ ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * S
 
 _Parameters = Annotated[
     dict[str, Any],
-    Field(description="a JSON object of the policy's parameters; one left out has its default"),
+    Field(
+        description="a JSON object of the policy's parameters; each one left out has its default"
+    ),
 ]
 
 
@@ -165,8 +167,12 @@ class Agreement(Reply):
         description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
         "`absent` → requests"
     )
-    earlier_s: float | None = Field(description="mean of those served earlier, paper seconds")
-    later_s: float | None = Field(description="mean of those served later, paper seconds")
+    earlier_s: float | None = Field(
+        description="mean time by which these were served earlier, paper seconds"
+    )
+    later_s: float | None = Field(
+        description="mean time by which these were served later, paper seconds"
+    )
 
 
 class ShadowFigures(Reply):
@@ -183,8 +189,12 @@ class ShadowFigures(Reply):
     verdicts: dict[str, int] = Field(
         default_factory=dict, description="as in `pages`, of all pages together"
     )
-    earlier_s: float | None = Field(None, description="mean of those served earlier, paper seconds")
-    later_s: float | None = Field(None, description="mean of those served later, paper seconds")
+    earlier_s: float | None = Field(
+        None, description="mean time by which these were served earlier, paper seconds"
+    )
+    later_s: float | None = Field(
+        None, description="mean time by which these were served later, paper seconds"
+    )
     pages: dict[str, Agreement] = Field(
         default_factory=dict, description="page type → its decisions"
     )
@@ -282,7 +292,7 @@ class Connections(Reply):
     refused: int = Field(description="new ones that were refused")
     handshake_failed: int
     handshake_timed_out: int
-    evicted: int = Field(description="waiting connections that gave way to others")
+    evicted: int = Field(description="waiting connections that were closed to make room for others")
     turned_away: int = Field(description="connections beyond the limit")
     under_way: int = Field(description="handshakes that have begun and are not over")
     admission: ConnectionAdmissionInForce

@@ -36,7 +36,9 @@ class AdminPlaces:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Return whether this connection gets a place: not if all others have calls in progress."""
+        """Return whether this connection gets a place; it gets none if all others have calls in
+        progress.
+        """
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
             if oldest is None:
@@ -69,7 +71,8 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether a call was accepted that only the lab makes; it needs the token if any call does.
+        """Whether the connection has sent a call that only the lab makes (one that needs the
+        token).
         """
         self._awaited: asyncio.Future[Answer] | None = None
         """The answer to a call that takes a while; further calls on this connection wait meanwhile.
@@ -136,8 +139,7 @@ class AdminConnection(asyncio.Protocol):
     def _refuse(self, refusal: RefusedError) -> None:
         """Send the reason, and read on for a moment.
 
-        The connection would be reset if it were closed over unread bytes; the caller might then
-        lose the answer.
+        Closing a connection with unread bytes resets it, and the caller might lose the answer.
         """
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)

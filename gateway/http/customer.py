@@ -109,7 +109,8 @@ class Customer(asyncio.Protocol):
             self._update_reading()
 
     def eof_received(self) -> bool:
-        """Handle the end of the customer's stream: the customer left, or will only send no more.
+        """Handle the end of the customer's stream: the customer has left, or has only finished
+        sending.
 
         True keeps the gateway's side open.
         """
@@ -195,7 +196,7 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def cut_short(self, *, reset: bool) -> None:
-        """Close early, which shows that the rest of the response will never come."""
+        """Close early, so that the customer sees that the response is incomplete."""
         self._exchange = None
         if self._transport.is_closing():
             return
@@ -217,7 +218,9 @@ class Customer(asyncio.Protocol):
         self._refuse(RefusedError(400, "this port speaks HTTPS only; the address is https://…"))
 
     def retire(self) -> None:
-        """Close now if idle, as the gateway is draining; a request under way is still answered."""
+        """Close now if idle, because the gateway is draining; a request in progress is still
+        answered.
+        """
         if self.is_idle and not self._is_closing:
             self._close()
 
@@ -314,10 +317,10 @@ class Customer(asyncio.Protocol):
     # ---- reading and writing -------------------------------------------------------------------
 
     def _ended_sending(self, exchange: Exchange) -> None:
-        """Find out, if possible, whether a customer has left or has only ended its stream.
+        """Find out, if possible, whether a customer has left or has only finished sending.
 
-        TCP shows the same for both until the gateway sends something. Once the answer has begun,
-        only the answer may be sent; a customer that ends its stream then has left.
+        TCP does not distinguish the two until the gateway sends something. Once the answer has
+        begun, only the answer may be sent; a customer that ends its stream then has left.
         """
         how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):
@@ -384,8 +387,8 @@ class Customer(asyncio.Protocol):
     def _linger(self) -> None:
         """Close the gateway's side and read on for a while.
 
-        Closing at once over unread bytes would reset the connection, and the customer might lose
-        the answer (RFC 9112, 9.6).
+        Closing a connection with unread bytes resets it, and the customer might lose the answer
+        (RFC 9112, 9.6).
         """
         if self._is_closing or self._transport.is_closing():
             return

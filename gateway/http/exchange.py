@@ -33,7 +33,7 @@ class CustomerSide(Protocol):
         """End the current request, whose answer is complete."""
 
     def cut_short(self, *, reset: bool) -> None:
-        """Close early, which shows that the rest of the response will never come."""
+        """Close early, so that the customer sees that the response is incomplete."""
 
     def resume_upload(self) -> None:
         """Go on with the body of the current request, which can be taken again."""
@@ -110,8 +110,8 @@ class Event(Enum):
 _MEANINGS: Mapping[State, str] = {
     State.RECEIVING: "The gateway reads the request.",
     State.WAITING: "The request waits in its queue.",
-    State.DOOMED: "The request waits, but its body will never be complete. Its place in the queue "
-    "is the policy's to take away.",
+    State.DOOMED: "The request waits, but its body will never be complete. Only the policy "
+    "may remove it from its queue.",
     State.IN_SERVICE: "A worker serves the request.",
     State.STOPPING: "A worker serves the request; the gateway has shown the shop that the "
     "answer is not wanted.",
@@ -239,7 +239,7 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the shop must stop working on it; the shop may not have noticed yet."""
+        """Whether the shop must stop working on the request; it may not have noticed yet."""
         return self._state is State.STOPPING
 
     @property
@@ -469,7 +469,7 @@ class Exchange:
             self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
-        """End the exchange without a (complete) response from the shop.
+        """End the exchange, because the shop gave no complete response.
 
         `status` is for a customer that has not seen a part of the response yet.
         """

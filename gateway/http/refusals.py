@@ -38,7 +38,7 @@ TITLES: dict[int, str] = {
     504: "Gateway Timeout",
     505: "HTTP Version Not Supported",
 }
-"""Every status that the gateway answers with by itself, and its reason phrase."""
+"""The statuses of the gateway's own answers, with their reason phrases."""
 
 ADVICE: dict[int, str] = {
     408: "Your request took too long to arrive. Please try again.",

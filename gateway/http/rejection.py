@@ -12,7 +12,7 @@ from gateway.http import refusals
 _BY_THE_SECOND_S = 90
 _BY_THE_MINUTE_S = 90 * 60
 
-_TEXT = """<p>The shop is full: another customer would slow all others down.
+_TEXT = """<p>The shop is full: one more customer would slow down all the others.
 So no new customer is let in for the moment.</p>
 <p><strong>Please come back in about {wait}</strong>, at
 <time datetime="{exact}">{clock}</time>.</p>

@@ -52,7 +52,7 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """Requests that the shop did not end in time, though their customers had left."""
+        """Requests that the shop did not end in time after their customers had left."""
 
     @property
     def open_connections(self) -> int:
@@ -188,7 +188,7 @@ class ShopConnection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def end_requests(self) -> None:
-        """End the gateway's stream (SHUT_WR), which shows the shop that the customer has left.
+        """End the gateway's stream (SHUT_WR), so that the shop sees that the customer has left.
 
         The gateway still reads the response: its end, or that of the shop's stream, shows that the
         shop is done. The connection then serves no other request.

@@ -45,7 +45,7 @@ class Line:
 
 
 class IgnoringPolicy:
-    """A policy that ignores every event which a queue discipline need not answer.
+    """A policy that ignores all events that a queue discipline does not need.
 
     It also ignores abandonment: in LIFO-Pri orphan requests keep their place and are executed in
     full (see design: skipping them would double the number that SQ completes).

@@ -139,7 +139,9 @@ class AimdLimit:
 
 
 class Gradient2Limit:
-    """A limit that follows the ratio of a long-term mean of the response time to the newest one."""
+    """A limit that follows the ratio of the long-term mean response time to the newest response
+    time.
+    """
 
     WARM_UP = 10
     """The first samples of this number have a plain mean."""
@@ -244,7 +246,7 @@ FIXED_LIMIT = Sheet(
 AIMD = Sheet(
     name="aimd",
     title="AIMD",
-    idea="A limit that grows by one while all goes well and shrinks by a share when it does not.",
+    idea="A limit that grows by one while no request is lost, and shrinks by a share after a loss.",
     rule="turn an arrival away while limit requests are in the system; after a loss or a "
     "response time above timeout_s: limit × backoff_ratio; otherwise, if half of it is used, "
     "limit + 1; between min_limit and max_limit, from initial_limit",
@@ -275,7 +277,7 @@ AIMD = Sheet(
 GRADIENT2 = Sheet(
     name="gradient2",
     title="Gradient2",
-    idea="A limit that shrinks when responses take longer than they mostly do.",
+    idea="A limit that shrinks when responses take longer than usual.",
     rule=(
         "turn an arrival away while limit requests are in the system; serve the oldest. After "
         "each response, if at least half of the limit is used: gradient = clamp(rtt_tolerance "
@@ -319,7 +321,7 @@ GRADIENT2 = Sheet(
             "rtt_tolerance",
             1.5,
             "ratio",
-            "by which responses may be slower at no cost",
+            "factor by which responses may be slower without a lower limit",
             _NETFLIX + "Gradient2Limit",
             1.0,
             100.0,

@@ -100,18 +100,25 @@ def _late(id: int) -> Drop:
 CODEL = Sheet(
     name="codel",
     title="CoDel + adaptive LIFO",
-    idea="A queue may build up for a moment; one that stands is kept short, the newest first: "
-    "Facebook's timeouts after CoDel, without the drop law of Nichols and Jacobson.",
+    idea="A queue may build up for a moment; a queue that stays is kept short, and its newest "
+    "request is served first: Facebook's timeouts after CoDel, without the drop law of Nichols "
+    "and Jacobson.",
     rule="a request may wait interval_s or, once the queue has not been empty for interval_s, "
     "target_s; a request that has waited longer is dropped; serve the newest while the queue "
     "stands, otherwise the oldest",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
-    deviations="The article says no more of when LIFO begins than “when a queue is forming”; here "
-    "it is the condition of controlled delay. Its milliseconds are of services of milliseconds; as "
-    "paper seconds they are short against a page of 250 ms.",
+    deviations="The article says only that LIFO begins “when a queue is forming”; here it begins "
+    "with the condition of controlled delay. Its times are for services that answer in "
+    "milliseconds; as paper seconds they are short compared with a page of 250 ms.",
     parameters=(
         Parameter(
-            "interval_s", 0.1, "s", "N, for which a queue may stand", "Maurer 2015", 0.001, 600.0
+            "interval_s",
+            0.1,
+            "s",
+            "N, the longest time for which a queue may stay",
+            "Maurer 2015",
+            0.001,
+            600.0,
         ),
         Parameter("target_s", 0.005, "s", "M, the wait once it stands", "Maurer 2015", 0.0, 600.0),
     ),

@@ -163,9 +163,9 @@ class ProcessorAdmission:
 
 EAC = Sheet(
     name="eac",
-    idea="A full TLS handshake costs a hundred times a resumed one, and who resumes is in the "
-    "middle of a session. So customers who come back are always let in, and of the new ones only "
-    "as many as the processors assigned can serve to the end of their connection.",
+    idea="A full TLS handshake costs a hundred times a resumed one, and a customer who "
+    "resumes is in the middle of a session. So returning customers are always let in, and only as "
+    "many new ones as the processors assigned can serve to the end of their connection.",
     rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
     "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",

@@ -197,7 +197,7 @@ _SEED = Parameter("seed", 1, "number", "of the draws", "this project", 0, 2**53)
 ADAPTIVE_CONCURRENCY = Sheet(
     name="envoy-adaptive-concurrency",
     title="Envoy adaptive concurrency",
-    idea="A limit that is right when responses take hardly longer than in an empty server.",
+    idea="A limit that aims at response times hardly longer than those of an empty server.",
     rule=(
         "turn an arrival away while limit requests are in the system; serve the oldest. Every "
         "update_interval_s: gradient = clamp((1 + buffer_ratio) × minRTT / median response "
@@ -238,7 +238,7 @@ ADAPTIVE_CONCURRENCY = Sheet(
 ADMISSION_CONTROL = Sheet(
     name="envoy-admission-control",
     title="Envoy admission control",
-    idea="When requests fail, ever more of them are rejected at random before they cost anything.",
+    idea="The more requests fail, the more are rejected at random, before they cost anything.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
     "(1 / aggression)), n requests and s successes of the last window_s, drawn with seed; not "
     "below rps_threshold requests/s, n / window_s; serve the oldest",

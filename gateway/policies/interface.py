@@ -157,7 +157,7 @@ class Policy(Protocol):
         ...
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
-        """Handle that the customer of a waiting or dispatched request closed the connection."""
+        """Handle the leaving of a customer, whose request waits or is in service."""
         ...
 
     def withdraw(self, time_s: float, id: int) -> None:

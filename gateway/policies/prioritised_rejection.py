@@ -66,7 +66,7 @@ PRIORITISED_REJECTION = Sheet(
     name="prioritised-rejection",
     title="Prioritised rejection",
     idea="The fuller the system, the more important a request must be to be admitted. The "
-    "least important requests feel it at once, the others only when it is nearly too late.",
+    "least important requests are rejected first, the others only close to complete overload.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
     "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away whose priority is above the "
     "level (1 is the most important); serve the oldest",

@@ -88,7 +88,7 @@ SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
     idea="SBAC that becomes responsive when customers leave or are refused, and goes back to "
-    "stable step by step while none does.",
+    "stable step by step while no customer does.",
     rule=(
         "as sbac, with a weight that changes; it starts at ac_weight. Ab(i) = aborted requests "
         "+ refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "

@@ -218,7 +218,7 @@ SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     title="SBAC predictive",
     idea="SBAC that works out how many sessions the server can finish, and admits this many in "
-    "each ac-interval: no burst of an interval's length gets in at once.",
+    "each ac-interval: a burst cannot get in as a whole.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
     "(interval × S_r / L). Quota of an interval = y × ac_interval_s + "

@@ -123,7 +123,7 @@ def _name(request: Request) -> str:
 WAITING_ROOM = Sheet(
     name="waiting-room",
     title="Waiting room",
-    idea="A shop with a doorkeeper: when it is full, one comes in for one who goes out.",
+    idea="A shop with a doorkeeper: when it is full, a customer may enter only when another goes.",
     rule="serve sessions inside in turn; another session comes in when fewer than inside are "
     "there, in turn; a session has gone idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",

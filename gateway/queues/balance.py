@@ -13,7 +13,7 @@ from gateway.http.upstream import Pool
 
 
 class Processors:
-    """The number of processors that the shop has, shared by all that spread its requests."""
+    """The number of processors that the shop has, shared by all balancers of its requests."""
 
     def __init__(self) -> None:
         self.assigned: float | None = None

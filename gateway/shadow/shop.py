@@ -51,7 +51,7 @@ class Deed:
     from_work_s: float = 0.0
     """The real shop's account when it was dispatched, or first seen in service."""
     is_measured: bool = True
-    """Whether it was seen from its dispatch on."""
+    """Whether the model has seen the request since its dispatch."""
     work_s: float | None = None
     """The work that it needed, once the real shop has finished it."""
     outcome: Outcome | None = None
@@ -112,7 +112,7 @@ class Needs:
         self._known[page] = (number, mean_s + (work_s - mean_s) / number)
 
     def of(self, page: Page) -> float:
-        """Return the mean of the page type, or that of all page types while it is unknown."""
+        """Return the mean of the page type, or of all page types while that is unknown."""
         if page in self._known:
             return self._known[page][1]
         total = sum(number for number, _ in self._known.values())

@@ -44,7 +44,7 @@ NEEDED: Final = ("limits", "seccomp")
 OF_TESTS: Final = {
     "oom": LAYERS["oom"],
     "privileges": LAYERS["privileges"],
-    "capabilities": "has no capabilities, though it may be root's",
+    "capabilities": "has no capabilities, even if root runs it",
     "parent": LAYERS["parent"],
     "landlock": "opens only the files that it may read, and a separate folder (Landlock)",
     "limits": LAYERS["limits"],

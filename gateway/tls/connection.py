@@ -72,7 +72,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._decrypt()
 
     def eof_received(self) -> bool:
-        """Handle the customer's end, with a close_notify or without.
+        """Handle the end of the customer's stream, with a close_notify or without.
 
         TLS has no half-closed connections here (decision 11).
         """

@@ -14,7 +14,7 @@ from gateway.tls.gate import ConnectionGate
 
 
 class Known(IntEnum):
-    """The knowledge about a customer during its handshake: the lowest gives way first."""
+    """The knowledge about a customer during its handshake; the lowest group gives way first."""
 
     NOTHING = 0  # no whole ClientHello has come
     NEW = 1

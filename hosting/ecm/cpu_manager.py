@@ -47,11 +47,11 @@ class Application:
 class CpuManager:
     """ECM over the processors `cpus`; the caller calls `turn` every `interval_s`.
 
-    An application that has left, or has no request yet, gets no processor. An application without a
-    processor is parked on the last CPU of the platform. `is_successor` means that an earlier
-    manager died here; a registration with an earlier assignment also shows that. The manager then
-    changes no application for `settle_s` after the start, so that all earlier ones can register
-    first.
+    An application that has left, or has not requested any, gets no processor. An application
+    without a processor is parked on the last CPU of the platform. `is_successor` means that an
+    earlier manager died here; a registration with an earlier assignment also shows that. The
+    manager then changes no application for `settle_s` after the start, so that all earlier ones can
+    register first.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class CpuManager:
             raise ProtocolError(
                 f"{pid} is not of the family of process {peer}, which registers it",
                 "process",
-                "the process that registers, one that it descends from, or a descendant",
+                "the registering process, one of its ancestors, or one of its descendants",
             )
         lineage = {pid, *listing.ancestors(pid)}
         if pid == 1 or pid in (os.getpid(), *listing.ancestors(os.getpid())):

@@ -40,7 +40,10 @@ class CpuManagerMetrics(Collector):
         # An application that has left may come back by the same name.
         present = [one for one in status["applications"] if not one["has_left"]]
         yield _family(
-            "info", "1 for who may share a processor", {(status["sharing"],): 1}, "sharing"
+            "info",
+            "1 for the rule in force about sharing a processor",
+            {(status["sharing"],): 1},
+            "sharing",
         )
         for name, meaning, value in (
             ("processors", "Processors of the platform", len(status["cpus"])),
@@ -55,7 +58,8 @@ class CpuManagerMetrics(Collector):
             yield _family(name, meaning, values, "application")
         yield _family(
             "processor_info",
-            "1 for each processor that an application has; one that two have counts half for each",
+            "1 for each processor that an application has; a shared one counts half for each "
+            "application",
             {(one["application"], str(cpu)): 1 for one in present for cpu in one["processors"]},
             "application",
             "processor",

@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class DecisionTrace:
-    """The way of one attempt through the policy; times in paper seconds."""
+    """The path of one attempt through the policy; times in paper seconds."""
 
     found: bool = False
     arrived_s: float | None = None

@@ -34,7 +34,7 @@ WARM_UP_S = 60.0
 BEFORE_S = 360.0
 """The length of the calm before the rush, including the warm-up."""
 AFTER_S = 900.0
-"""The time after the rush in which a policy can recover; later does not count."""
+"""The time after the rush in which a policy can recover; a later recovery does not count."""
 QUICK_AFTER_S = 300.0
 
 WINDOW_S = 10.0

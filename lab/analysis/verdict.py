@@ -15,7 +15,7 @@ from lab.intervals import paired
 from lab.spec.experiment import Spec
 
 _TIMES_FROM_RATIO: Final = 1.5
-"""The smallest ratio at which the sentence gives a lead as a factor."""
+"""From this ratio on, the sentence states a lead as a factor (for example twice as many)."""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95

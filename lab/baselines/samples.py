@@ -15,8 +15,8 @@ def completed(
     """Complete the rows in place from the log of the baseline proxy.
 
     It sets `arrived_total`, `dispatched_total`, the waiting requests by page and, where the proxy
-    did not report it, `waiting`. `began_at`: Unix time of the rows' time 0. The log has
-    milliseconds, so shorter waits are in no queue.
+    did not report it, `waiting`. `began_at`: Unix time of the rows' time 0. The log has a
+    resolution of a millisecond, so a shorter wait is not counted as queueing.
     """
     of_pages = [one for one in ended if one.page in PAGES]
     arrivals = sorted(one.arrived_s for one in of_pages)

@@ -19,6 +19,31 @@ _FORMULA = re.compile(r"^    (.+)$", re.MULTILINE)
 _GENERATED = re.compile(r"^<!-- .+ -->$", re.MULTILINE)
 _LOAD = re.compile(r"^ρ = [\d.]+ ?")
 
+IN_TEXT = {
+    "Paper second": r"[Pp]aper seconds?|paper s",
+    "Offered load": r"[Oo]ffered loads?|ρ|rho",
+    "Confirm": r"[Cc]onfirms",
+    "Bound": r"[Cc]apacity bound|(?<=[Tt]he )bound(?! to)|Bound",
+    "Revenue efficiency": r"(?:[Rr]evenue )?[Ee]fficienc(?:y|ies)",
+    "Orphan request": r"[Oo]rphan requests?|[Oo]rphans?",
+    "Wasted work": r"[Ww]asted work",
+    "Goodput": r"[Gg]oodput",
+    "Concurrency limit": r"[Cc]oncurrency limits?",
+    "Processor sharing": r"[Pp]rocessor sharing",
+    "Metastable collapse": r"[Mm]etastable collapse",
+    "Paired difference": r"[Pp]aired differences?",
+    "95 % interval": r"95 % intervals?",
+    "ac-interval": r"ac-intervals?",
+    "ELM, EAC and ECM": r"ELM|EAC|ECM",
+    "Connection Sentry": r"Connection Sentry",
+    "FIFO": r"FIFO",
+    "LIFO": r"LIFO",
+    "DOOR": r"DOOR",
+}
+"""The terms that are explained in running text, too, with their pattern; policies and page types
+are explained there as well. Other names of entries are everyday words in a sentence."""
+_PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -106,6 +131,25 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
             for name in entry.names:
                 found.setdefault(key(name), place)
     return found
+
+
+@cache
+def in_text() -> tuple[tuple[str, int], ...]:
+    """Return the pattern and the position of each entry that running text leads to.
+
+    Patterns are valid in Python and in JavaScript. A longer name comes before its beginning.
+    """
+    found = []
+    for place, entry in enumerate(entries()):
+        if entry.title in IN_TEXT:
+            found.append((IN_TEXT[entry.title], place))
+        elif page := _PAGE_TYPE.match(entry.title):
+            found.append((rf"{entry.title}|{page[0]}", place))
+    policies = list(of_policies())
+    titles = {entry.title: keys(of_parameters=False)[key(entry.title)] for entry in policies}
+    by_length = sorted(titles, key=len, reverse=True)
+    found = [*((re.sub(r"([+.])", r"\\\1", title), titles[title]) for title in by_length), *found]
+    return tuple((rf"(?<![\w-])(?:{pattern})(?![\w-])", place) for pattern, place in found)
 
 
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:

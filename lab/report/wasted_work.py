@@ -13,8 +13,8 @@ from loadgen.records.attempts import AttemptOutcome
 _WHY_CONFIRMS_FALL = {
     "8q-lifo-pri": "its priority is N × U, the requests of a page that wait times its utility. "
     "Requests of customers who left lie at the bottom of its LIFO queues and keep N high, so that "
-    "a customer who comes to a later page is served next. Once they are withdrawn, fewer wait, "
-    "N × U of the later pages is lower, and a buyer waits until enough others do"
+    "a customer who comes to a later page is served next. Once they are withdrawn, fewer "
+    "requests wait. N × U of the later pages is then lower, so a buyer waits longer for a turn"
 }
 """Policy → the effect of cancelling on its rule, shown where confirms fell by more than chance."""
 

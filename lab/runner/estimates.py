@@ -66,7 +66,7 @@ class Estimate:
 
     @property
     def stages(self) -> tuple[float, float]:
-        """The shares of the whole, 0 to 1, at which the first run begins and the last one ends."""
+        """The progress (0 to 1) at the start of the first run and at the end of the last run."""
         runs_s = self.live_s + self.parallel_s / self.processes
         return self.first_s / self.real_s, (self.first_s + runs_s) / self.real_s
 

@@ -156,7 +156,7 @@ def restore(lab: Settings) -> str:
         except ExperimentError as fault:
             if going.beside:
                 raise
-            return f"{_at('Policy and abandonment as they began')} The load stays: {fault}"
+            return f"{_at('Policy and abandonment as at the start')} The load stays: {fault}"
     return _at("As it began")
 
 

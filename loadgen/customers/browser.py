@@ -50,7 +50,7 @@ class _Parts:
         self.body = bytearray()
         self.is_head_complete = self.is_complete = self.keeps_alive = False
         self.parser: HttpResponseParser | None = None
-        """While it parses: no cycle of references is left for the garbage collector."""
+        """Only set while it parses, so that no cycle of references remains."""
 
     def on_message_begin(self) -> None:
         self.fields.clear()
@@ -142,7 +142,7 @@ class Browser:
         )
 
     def close(self) -> None:
-        """Leave: close the connection now, whatever is still under way."""
+        """Leave: close the connection now, even during a request."""
         self.connection.close()
 
     def fetch(
@@ -152,7 +152,7 @@ class Browser:
 
         `form` is the URL-encoded form of a POST. The patience covers connecting (the TLS handshake
         included), sending and the whole response; when it ends the connection is closed at once.
-        The method never raises for what the other side does: every way to end is an outcome.
+        The method never raises for an action of the other side: each way to end is an outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None

@@ -153,7 +153,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close the connection now, whatever is still under way."""
+        """Close the connection now, even during a request."""
         sock, self._sock = self._sock, None
         if sock is None:
             self._began = None

@@ -62,11 +62,11 @@ class Visitor:
         """True if the newest attempt was lost to a connection that the server had closed."""
 
     def leave(self) -> None:
-        """Close the connection, whatever is still under way."""
+        """Close the connection, even during a request."""
         self._browser.close()
 
     def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
-        """Make the attempt now, however late that is; `judge` checks a page that came.
+        """Make the attempt now, even if it is late; `judge` checks a page that came.
 
         A page for which `judge` raises `WrongPageError` counts as failed.
         """
@@ -112,7 +112,7 @@ class Visitor:
 def ended_s(attempt: Attempt) -> float:
     """Return the time from which the attempt's successor is due, paper seconds.
 
-    A customer whose patience ended left at that time, however late this process woke up.
+    A customer whose patience has ended left at that time, even if this process woke up later.
     """
     assert attempt.started_s is not None
     assert attempt.finished_s is not None

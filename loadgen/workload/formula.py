@@ -27,7 +27,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 }
 _FEWEST = {"min": 2, "max": 2}
 _MOST = {"min": 10, "max": 10}
-"""Arguments of a function; 1 unless it is named here."""
+"""The number of arguments of a function; 1 for functions that are not listed."""
 _NAMES: dict[str, _Value] = {"t": lambda t: t, "pi": lambda _: math.pi}
 ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 

@@ -133,9 +133,9 @@ class PartlyOpenModel:
         """Return the transitions from each page, exactly; every row adds up to 1, no session exits.
 
         They are LIFO-Pri's chain, given that the session goes on (Br-1 → Br-2 4/9, Br-3 5/9; one
-        way on from Br-2, Br-3, Tr-1, Tr-2, Tr-3), and Tr-4 → Br-1. From Br-4, a share b buys (Tr-1)
-        and the others start again at Br-1. A round has three browsing pages and 4b others, so that
-        `transactions_ratio` t = 4b / (3 + 4b), b = 3t / (4 (1 − t)).
+        way on from Br-2, Br-3, Tr-1, Tr-2, Tr-3), and Tr-4 → Br-1. From Br-4, a share b of the
+        sessions goes on to Tr-1, and the others start again at Br-1. A round has three browsing
+        pages and 4b others, so that `transactions_ratio` t = 4b / (3 + 4b), b = 3t / (4 (1 − t)).
         """
         found = {page: _going_on(LIFO_PRI_TRANSITIONS.get(page, {})) for page in PAGES}
         ratio = min(Fraction(str(self.transactions_ratio)), _BUYING_ALWAYS)
@@ -144,8 +144,9 @@ class PartlyOpenModel:
         return found
 
     def visits(self) -> dict[str, float]:
-        """Return the expected interactions of each page type per session, if every one
-        is answered."""
+        """Return the expected interactions of each page type in a session whose requests are all
+        answered.
+        """
         stays = 1 - self.end_probability()
         transitions = self.transitions()
         here = {page: float(page == FIRST_PAGE) for page in PAGES}
@@ -160,7 +161,9 @@ class PartlyOpenModel:
         return found
 
     def replies_mean(self) -> float:
-        """Return the expected replies of a session, pages and images, if every one comes."""
+        """Return the expected number of replies (pages and images) of a session in which every
+        reply comes.
+        """
         return self.interactions_mean * (1 + self.images_mean)
 
 
@@ -252,7 +255,7 @@ def _mean_length(end: float, most: int) -> float:
 
 
 def _going_on(row: Mapping[str, float]) -> dict[str, Fraction]:
-    """Return the row, given that the session does not end; the last page leads to the first."""
+    """Return the row for a session that does not end; the last page leads to the first."""
     exact = {following: Fraction(str(probability)) for following, probability in row.items()}
     total = sum(exact.values())
     if not total:

@@ -232,7 +232,8 @@ class Customers:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
         They go on for ever, or to the end of the schedule, or to `until_s`. `drawn` gives all
-        numbers of a stream, from position 0, by its key; it may be a faster way to the same ones.
+        numbers of a stream, from position 0, by its key; a faster function must give the same
+        numbers.
         """
         places = drawn(self._arrival_key)
         if self.schedule is None:

@@ -35,7 +35,7 @@ class StartError(RuntimeError):
 
 
 def up(settings: Settings, progress: Progress) -> None:
-    """Start what does not run, restart what has changed, and wait until everything is healthy."""
+    """Start stopped services, restart changed ones, and wait until all are healthy."""
     state = State(settings.state_dir)
     with progress.step("State folder") as step:
         state.make()
@@ -51,7 +51,7 @@ def up(settings: Settings, progress: Progress) -> None:
 
 
 def _build_documentation(progress: Progress) -> None:
-    """Build the site that the console serves; everything runs already, with or without it."""
+    """Build the documentation site. The appliance already runs and does not need it."""
     if docs_site.is_current() or not docs_site.can_build():
         return
     try:
@@ -152,7 +152,7 @@ class Start:
         self, supervisor: Supervisor, table: Sequence[Service], version: str
     ) -> None:
         if left_over(self.state):
-            with self.progress.step("Ending what an earlier start left behind"):
+            with self.progress.step("Ending processes that an earlier start left behind"):
                 down.stop(self.state)
         with self.progress.step("Ports") as step:
             wanted = ports_of(self.settings, table)

@@ -11,7 +11,7 @@ Progress = Callable[[str], None]
 
 
 def prepare(banners: int, progress: Progress) -> None:
-    """Migrate, seed and open pages, as far as that has not been done."""
+    """Migrate, seed and open pages, unless this has been done."""
     tables.migrate(settings.SCHEMA, "Migrating the ad server's tables", progress)
     if not seeding.seed(banners, progress):
         progress("The inventory is there")

@@ -213,9 +213,9 @@ def figures(request: HttpRequest) -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a call to an unknown address."""
-    return refusal(404, f"no such call: {request.path}; /ads/openapi.json describes what there is")
+    return refusal(404, f"no such call: {request.path}; /ads/openapi.json lists the calls")
 
 
 def failed(request: HttpRequest) -> HttpResponse:
     """Answer a call that failed by a fault of the ad server."""
-    return refusal(500, "failed; the ad server's log says why")
+    return refusal(500, "failed; the ad server's log has the reason")

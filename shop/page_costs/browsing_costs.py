@@ -1,6 +1,7 @@
 """PostgreSQL's cost of the four browsing pages with the present catalogue.
 
-The pages are made in this process, one after the other; the clock is that of the backend.
+This process makes the pages one after the other. The time is the CPU time of PostgreSQL's backend
+process.
 """
 
 import random

@@ -110,7 +110,7 @@ class Budget:
         return over
 
     def settle(self, page: PageType, wanted: Share, spent: Share) -> None:
-        """Carry the difference between wanted and spent to the next request."""
+        """Carry the difference between the wanted and the spent time to the next request."""
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = Share(
@@ -161,7 +161,9 @@ class IdleWaits:
         self._mean_s: dict[str, float] = {}
 
     def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
-        """Return the back end's part of `waited_s`; learn from it if the request was alone."""
+        """Return the back end's part of `waited_s`; use it as a sample if no other request was in
+        the shop.
+        """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)
         if not alone:

@@ -51,7 +51,9 @@ class SentryMiddleware:
         return response
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: object) -> None:
-        """Find out whether the request may be stopped, as its view is known. Raises ClientGone."""
+        """Find out whether the request may be stopped, now that its view is known. Raises
+        ClientGone.
+        """
         watch = current()
         if watch is not None:
             said = permission.said_of(view)

@@ -2,8 +2,8 @@
 
 There is one epoll and one thread per process. A file descriptor is registered during a request
 only. The kernel's event has only its number, which may belong to the next connection by the time
-the event is read. So an event only causes a look at the socket, under the lock of the request that
-has the number now.
+the event is read. So after an event the thread checks the socket, under the lock of the request
+that has the number now.
 """
 
 import errno

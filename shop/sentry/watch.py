@@ -119,7 +119,7 @@ class Watch:
         return self._cancel
 
     def look(self) -> None:
-        """Look at the socket itself: the epoll thread may get its turn much later."""
+        """Check the socket directly, because the epoll thread may run much later."""
         with self.lock:
             self._look()
 

@@ -15,7 +15,7 @@ _MARK = ".source"
 
 
 def prepare(progress: Progress) -> None:
-    """Migrate, seed, collect static files and end old sessions, as far as necessary."""
+    """Migrate, seed, collect static files and end old sessions, where necessary."""
     tables.migrate(settings.SHOP_SCHEMA, "Migrating the database", progress)
     SessionStore.clear_expired()
     if not seeding.seed(settings.CATALOGUE_BOOKS, progress):

@@ -37,7 +37,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     same request is valid without that session.
     """
     if isinstance(exception, SessionInterrupted):
-        return _come_back("Where were we?", "The shop lost sight of you for a moment.")
+        return _come_back("Where were we?", "The shop lost your session for a moment.")
     return _page(400, "We did not understand that", "The request is not one this shop can read.")
 
 

@@ -36,6 +36,7 @@ def terms(request: HttpRequest) -> JsonResponse:
         "entries": [[one.title, one.text, one.formula, one.anchor] for one in glossary.entries()],
         "terms": glossary.keys(of_parameters=False),
         "parameters": glossary.keys(of_parameters=True),
+        "in_text": glossary.in_text(),
     }
     return JsonResponse(found, headers={"Cache-Control": f"max-age={KEPT_S}"})
 

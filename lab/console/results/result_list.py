@@ -52,7 +52,7 @@ class Summary:
     plan: tuple[PlannedRun, ...]
     """Empty for a reproduction, and for a damaged result."""
     damage: str
-    """Why one of its files cannot be read; empty if all can."""
+    """The reason why a file of the result cannot be read; empty if all can be read."""
     imported: Imported | None
     reference: Reference | None
     winner: str

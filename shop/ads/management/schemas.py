@@ -70,7 +70,7 @@ class SelectQuery(CandidatesQuery):
 class ContractsQuery(Query):
     """A part of the list of contracts."""
 
-    after: int = Field(0, ge=0, le=10**18, description="begin behind the contract of this id")
+    after: int = Field(0, ge=0, le=10**18, description="begin after the contract with this id")
 
 
 class ClickQuery(Query):
@@ -85,10 +85,10 @@ class NotBeside(Body):
     """Banners and advertisers that must not be on the same page."""
 
     banners: list[int] = Field(
-        default=[], max_length=100, description="at most 100 ids of banners there are"
+        default=[], max_length=100, description="at most 100 ids of existing banners"
     )
     advertisers: list[Line] = Field(
-        default=[], max_length=100, description="at most 100 names of advertisers there are"
+        default=[], max_length=100, description="at most 100 names of existing advertisers"
     )
 
 

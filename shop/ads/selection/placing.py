@@ -43,7 +43,9 @@ def place(
 def _remove_kin(
     inventory: Inventory, candidates: Rows, weights: Weights, row: int, placed: list[int]
 ) -> None:
-    """Set the weights of all banners of the row's advertiser to 0, if all of them are refused."""
+    """Set the weights of all banners of the row's advertiser to 0, if the row excludes that
+    advertiser.
+    """
     advertiser = int(inventory.advertiser[row])
     if any(advertiser in inventory.not_beside_advertisers.get(other, ()) for other in placed):
         weights[inventory.advertiser[candidates] == advertiser] = 0

@@ -1,10 +1,15 @@
-// Words of the glossary on pages of the console: column heads, names of rows, tiles, labels, captions.
-// A word with an entry becomes a button with a dotted line; a label, or a word that is a link or a
-// button already, gets a small button next to it. The entry is shown on hover and focus, and stays
-// after a click, a tap or Enter. Escape, or a click elsewhere, closes it.
+// Words of the glossary on pages of the console: column heads, names of rows, tiles, labels, captions,
+// and the terms of the papers in sentences, once in a card, a table or a section. A word with an entry
+// becomes a button with a dotted line. A label, or a word that is a link or a button already, gets a
+// small button next to it; that of a list to choose from explains the present choice, too. The entry is
+// shown on hover and focus, and stays after a click, a tap or Enter. Escape, or a click elsewhere, closes it.
 "use strict";
 (async () => {
-  const WORDS = "main th, main td:nth-child(2), main dt, main label, main legend, main figcaption, .race-runs h2";
+  const WORDS = "main th, main td:nth-child(2), main dt, main label, main legend, main figcaption, .race-runs h2, .shop > h2";
+  const SENTENCES = "main p, main li, main th, main td, main dd, main caption, main figcaption, main summary, .foot";
+  // Links and controls have their own meaning, code is literal, and live regions change under the pointer.
+  const UNTOUCHED = "a, button, label, select, textarea, code, pre, kbd, svg, output, [contenteditable], [role=status]:not(.verdict), [role=alert], [role=log], [aria-live], [data-show], .unseen, .editor";
+  const BLOCK = "article, section, table, figure, form, dialog, details, .card, main, .foot";
   const HOVER_MS = 250, LEAVE_MS = 200;
   const answer = await fetch("/docs/terms.json").catch(() => null);
   if (!answer?.ok) return;
@@ -27,9 +32,9 @@
   card.id = "glossary-card";
   card.className = "glossary-card";
   card.popover = "manual";
-  card.innerHTML = '<p><strong></strong></p><p id="glossary-text"></p><pre></pre><p><a>In the glossary</a></p>';
+  card.innerHTML = '<p><strong></strong></p><p id="glossary-text"></p><pre></pre><p id="glossary-choice"></p><p><a>In the glossary</a></p>';
   document.body.append(card);
-  const [title, text, formula, link] = ["strong", "#glossary-text", "pre", "a"].map((part) => card.querySelector(part));
+  const [title, text, formula, choice, link] = ["strong", "#glossary-text", "pre", "#glossary-choice", "a"].map((part) => card.querySelector(part));
   let shown = null, pinned = false, timer = 0;
 
   const place = () => {
@@ -51,16 +56,20 @@
     clearTimeout(timer);
     if (shown === button) return;
     hide();
-    const [name, words, rule, anchor] = button.entry;
+    const [entry, chosen] = button.entries();
+    if (!entry) return;
+    const [name, words, rule, anchor] = entry;
     title.textContent = name;
     text.textContent = words;
     formula.textContent = rule;
     formula.hidden = !rule;
+    choice.textContent = chosen ? `${chosen[0]}: ${chosen[1]}` : "";
+    choice.hidden = !chosen;
     link.href = `/docs/glossary.html#${anchor}`;
     link.setAttribute("aria-label", `${name} in the glossary`);
     shown = button;
     button.setAttribute("aria-expanded", "true");
-    button.setAttribute("aria-describedby", "glossary-text");
+    button.setAttribute("aria-describedby", chosen ? "glossary-text glossary-choice" : "glossary-text");
     card.showPopover();
     place();
   };
@@ -69,10 +78,10 @@
     timer = setTimeout(action, wait_ms);
   };
 
-  const button = (entry, name) => {
+  const button = (entries, name) => {
     const made = document.createElement("button");
     made.type = "button";
-    made.entry = entry;
+    made.entries = entries;
     made.setAttribute("aria-expanded", "false");
     made.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && later(() => pinned || show(made), HOVER_MS));
     made.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !pinned && later(hide, LEAVE_MS));
@@ -117,17 +126,26 @@
   addEventListener("resize", () => shown && place());
 
   const words = (element) => [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.textContent).join(" ").trim();
+  const chosenIn = (select) => find(select.selectedOptions[0]?.textContent ?? "", false);
+  // The text of a link or a button, or of a label whose words are in elements.
+  const textOf = (element, inside) => {
+    if (inside?.matches("a, button")) return inside.textContent.trim();
+    return element.matches("label") && !element.querySelector("select, output") ? element.textContent.trim() : "";
+  };
   const explain = (element) => {
     if (element.dataset.term !== undefined || element.closest("svg, .glossary-card")) return;
     const inside = element.querySelector("a, button, input, select, textarea");
-    const label = words(element) || (inside?.matches("a, button") ? inside.textContent.trim() : "");
+    const label = words(element) || textOf(element, inside);
     const entry = label && find(label, element.matches(".parameters label, .field label"));
-    if (!entry) return;
+    const list = element.matches("label") && element.control?.matches("select") ? element.control : null;
+    const choices = list && [...list.options].some((option) => find(option.textContent, false)) ? list : null;
+    if (!entry && !choices) return;
     const table = element.closest("tbody");
-    if (table?.querySelector(`[data-term="${entry[3]}"]`)) return; // once in a table is enough
-    element.dataset.term = entry[3];
+    if (entry && table?.querySelector(`[data-term="${entry[3]}"]`)) return; // once in a table is enough
+    element.dataset.term = entry ? entry[3] : "";
+    const entries = () => [entry, choices && chosenIn(choices)].filter(Boolean);
     if (element.matches("label") || inside) {
-      const help = button(entry, label);
+      const help = button(entries, entry ? label : `the choice at ${label}`);
       if (!element.matches("label")) return element.append(help);
       const pair = document.createElement("span");
       pair.className = "label-with-help";
@@ -135,18 +153,51 @@
       pair.append(element, help);
       return;
     }
-    const made = button(entry);
+    const made = button(entries);
     made.append(...element.childNodes);
     element.append(made);
   };
-  const all = (root) => {
-    if (root.matches?.(WORDS)) explain(root);
-    root.querySelectorAll(WORDS).forEach(explain);
+  const pattern = new RegExp(glossary.in_text.map(([one]) => `(${one})`).join("|"), "gu");
+  const explainIn = (node) => {
+    const parent = node.parentElement;
+    if (!parent?.closest(SENTENCES) || parent.closest(UNTOUCHED)) return;
+    for (const match of node.data.matchAll(pattern)) {
+      const entry = glossary.entries[glossary.in_text[match.slice(1).findIndex((one) => one !== undefined)][1]];
+      const others = parent.closest(BLOCK).querySelectorAll(`[data-term="${entry[3]}"]`);
+      if ([...others].some((one) => one.checkVisibility())) continue; // once in a block is enough
+      const made = button(() => [entry]);
+      made.dataset.term = entry[3];
+      const rest = node.splitText(match.index).splitText(match[0].length);
+      made.append(rest.previousSibling);
+      rest.before(made);
+      explainIn(rest);
+      return;
+    }
   };
-  all(document);
+  const explainAgain = (element) => {
+    if (!element.matches(WORDS) || element.querySelector(".term, .term-help")) return;
+    delete element.dataset.term; // its words have been replaced
+    explain(element);
+  };
+  const all = (root) => {
+    if (root.matches(WORDS)) explain(root);
+    root.querySelectorAll(WORDS).forEach(explain);
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    texts.forEach(explainIn);
+  };
+  document.querySelectorAll("main, .foot").forEach(all);
   new MutationObserver((changes) => {
     for (const change of changes) {
-      for (const node of change.addedNodes) if (node.nodeType === Node.ELEMENT_NODE && node.isConnected) all(node);
+      for (const node of change.addedNodes) {
+        if (!node.isConnected) continue;
+        if (node.nodeType === Node.ELEMENT_NODE) all(node);
+        else if (node.nodeType === Node.TEXT_NODE) {
+          explainAgain(node.parentElement);
+          explainIn(node);
+        }
+      }
     }
     if (shown && !shown.isConnected) hide();
   }).observe(document.querySelector("main"), { childList: true, subtree: true });
