@@ -16,7 +16,7 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 
 log = logging.getLogger(__name__)
 
-_MOST_PASSES = 50
+MOST_PASSES = 50
 """Passes over a tree per interval: it may begin threads faster than they can be bound."""
 
 
@@ -121,7 +121,7 @@ class ProcessTree:
         A thread inherits the CPUs of the thread that began it, which may be changed a moment later.
         """
         changed = 0
-        for _ in range(_MOST_PASSES):
+        for _ in range(MOST_PASSES):
             by_this_pass = 0
             for process in self.members.values():
                 try:

@@ -23,7 +23,7 @@ MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
 """Characters; the stem is a label of metrics."""
-_REMEMBERED: Final = 256
+REMEMBERED: Final = 256
 
 
 def listed(folder: Path = Path(FOLDER)) -> list[str]:
@@ -102,7 +102,7 @@ def impurities(file: PolicyFile) -> tuple[str, ...]:
             allowed = f"Python source that is read within {OF_READING.cpu_s} s of CPU"
             raise PolicyError("policy", f"{file.name}: {fault}", allowed) from None
         _judged[file.sha256] = found
-        if len(_judged) > _REMEMBERED:
+        if len(_judged) > REMEMBERED:
             _judged.popitem(last=False)
     return _judged[file.sha256]
 
@@ -130,7 +130,7 @@ _judged: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 def remember(file: PolicyFile) -> None:
     """Remember this text in this process, so that `known` finds it."""
     remembered[file.sha256] = file
-    if len(remembered) > _REMEMBERED:
+    if len(remembered) > REMEMBERED:
         remembered.popitem(last=False)
 
 

@@ -17,7 +17,7 @@ from gateway.students.policy_file import PolicyFile
 from gateway.students.process import Child
 from gateway.students.stand_in import FallBack, StandIn
 
-_REMEMBERED: Final = 1000
+REMEMBERED: Final = 1000
 
 
 class _Started(NamedTuple):
@@ -96,7 +96,7 @@ def _started(file: PolicyFile, limits: Limits) -> Child:
         raise _refused(file, fault) from None
     remembered[file.sha256] = _Started(child.sheet, child.holding)
     remembered.move_to_end(file.sha256)
-    if len(remembered) > _REMEMBERED:
+    if len(remembered) > REMEMBERED:
         remembered.popitem(last=False)
     return child
 

@@ -29,7 +29,7 @@ PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from gateway.students.child import main; main(int(sys.argv[2]), int(sys.argv[3]))"
 )
-_KILLED_WITHIN_S: Final = 5.0
+KILLED_WITHIN_S: Final = 5.0
 _ENDS_WITHIN_S: Final = 0.05
 _RECEIVED_BYTES: Final = 65_536
 _OF_A_PROCESS: Final = 2  # with a process id: its CPU clock (linux/posix-timers.h)
@@ -241,7 +241,7 @@ def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
                 threading.Thread(target=process.wait, daemon=True).start()
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_KILLED_WITHIN_S)
+            process.wait(KILLED_WITHIN_S)
 
 
 def _until(deadline_s: float) -> float:

@@ -33,9 +33,9 @@ A longer decision delays the gateway's other customers. The wall clock does not 
 also runs while other processes have the CPU.
 """
 _TIMED: Final = 200
-_SESSIONS: Final = 300
-_STEPS: Final = 300
-_RUSH: Final = 2000
+SESSIONS: Final = 300
+STEPS: Final = 300
+RUSH: Final = 2000
 _RHO, _CAPACITY_RPS = 1.4, 5.6
 
 
@@ -202,7 +202,7 @@ class _UnderTest:
         """Check that every verdict is allowed and that `waiting` is correct after each event."""
         events = 0
         for seed in range(3):
-            events += self._driven(mixed(seed, _STEPS))
+            events += self._driven(mixed(seed, STEPS))
         return f"{events} events, every verdict allowed, waiting() true after each"
 
     def _every_request(self) -> str:
@@ -212,14 +212,14 @@ class _UnderTest:
         and no event is left.
         """
         drive = Drive(self._fresh())
-        for kind, value in rush(steps=_RUSH):
+        for kind, value in rush(steps=RUSH):
             drive.event(kind, value)
         drive.finish()
         _watch(drive.policy)
         return f"{drive.ids} requests in a rush, a verdict for each"
 
     def _switched(self) -> str:
-        events = self._driven(mixed(11, _STEPS, self._fresh))
+        events = self._driven(mixed(11, STEPS, self._fresh))
         return f"no request lost when policies are switched ({events} events)"
 
     def _replay(self) -> str:
@@ -280,7 +280,7 @@ class _UnderTest:
         customers = Customers(model, 1, model.session_rate(_RHO, _CAPACITY_RPS))
         policy = self._fresh()
         recorder = trace.Recorded(policy)
-        simulate(Scenario(customers, recorder, SharedCpus(), 1, sessions=_SESSIONS))
+        simulate(Scenario(customers, recorder, SharedCpus(), 1, sessions=SESSIONS))
         _watch(policy)
         return recorder.events
 

@@ -126,3 +126,9 @@ def set_mode(wanted: str) -> None:
     if not setting.fits(wanted):
         raise SettingRefused(setting, wanted)
     _mode = wanted
+
+
+def reset_mode() -> None:
+    """Use the mode of the project's settings again, from the next request on."""
+    global _mode
+    _mode = None

@@ -63,7 +63,7 @@ def test_a_stranger_who_got_the_number_of_an_ended_thread_keeps_its_cpus(monkeyp
         listing = Listing.now()
         tree = ProcessTree(listing[one.pid], listing)
         monkeypatch.setattr(affinity, "has_thread", lambda pid, thread: False)
-        monkeypatch.setattr(affinity, "_MOST_PASSES", 1)
+        monkeypatch.setattr(affinity, "MOST_PASSES", 1)
         tree.confine(frozenset(CPUS[:1]))
         assert cpus_of(one.pid) == {CPUS}
 

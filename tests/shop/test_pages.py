@@ -177,11 +177,11 @@ def test_a_login_whose_page_failed_is_sent_again_as_it_is(visitor, monkeypatch):
     html = strict.post("/checkout/login/", form(html, "/checkout/login/").fields).content.decode()
     fields = form(html, "/checkout/shipping/").fields | SIGN_IN
 
-    def broken(*_):
+    def broken(**_):
         raise OperationalError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkout, "_shipping_page", broken)
+        patch.setattr(checkout, "AddressForm", broken)
         assert strict.post("/checkout/shipping/", fields).status_code == 503
     assert "Where shall it go?" in strict.post("/checkout/shipping/", fields).content.decode()
 

@@ -148,11 +148,11 @@ def test_a_sign_in_whose_page_fails_keeps_the_cart(visitor, monkeypatch):
     fields = form(html, "/checkout/shipping/").fields | WHO
     visitor.raise_request_exception = False
 
-    def broken(*_):
+    def broken(**_):
         raise OperationalError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkout, "_shipping_page", broken)
+        patch.setattr(checkout, "AddressForm", broken)
         assert visitor.post("/checkout/shipping/", fields).status_code == 503
     assert visitor.session["cart"] == {"6": 1}
     before = visitor.session.session_key

@@ -40,7 +40,7 @@ def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
     known = _known(path, fingerprint(lab))
     missing = [size for size in bits if size not in known]
     if missing:
-        known |= {size: _signature_s(size) for size in missing}
+        known |= {size: measured_signature_s(size) for size in missing}
         write_json(path, {"machine": fingerprint(lab), "signatures_s": known})
     return {size: known[size] for size in bits}
 
@@ -77,7 +77,8 @@ def _known(path: Path, machine: str) -> dict[int, float]:
     return {int(size): float(cost_s) for size, cost_s in content["signatures_s"].items()}
 
 
-def _signature_s(bits: int) -> float:
+def measured_signature_s(bits: int) -> float:
+    """Return the CPU seconds of one signature with a new key of this size."""
     # The import is slow; only measurements need it.
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import padding, rsa

@@ -81,7 +81,7 @@ def test_half_a_pair_is_no_text():
 
 
 def test_only_so_many_texts_are_remembered(monkeypatch):
-    monkeypatch.setattr(files, "_REMEMBERED", 2)
+    monkeypatch.setattr(files, "REMEMBERED", 2)
     monkeypatch.setattr(files, "remembered", type(files.remembered)())
     for number in range(3):
         files.remember(PolicyFile("own/x.py", f"x = {number}"))

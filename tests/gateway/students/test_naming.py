@@ -10,7 +10,7 @@ from tests.gateway.students.policies import source
 def test_the_one_in_force_is_not_forgotten(monkeypatch):
     """A repeated text needs no process, however many others came between."""
     monkeypatch.setattr(naming, "remembered", type(naming.remembered)())
-    monkeypatch.setattr(naming, "_REMEMBERED", 2)
+    monkeypatch.setattr(naming, "REMEMBERED", 2)
     in_force, *others = (PolicyFile("own/x.py", f"{source()}# {n}\n") for n in range(4))
     naming.sheet_of_file(in_force)
     for other in others:

@@ -74,7 +74,7 @@ def test_who_cannot_be_killed_is_not_waited_for(child, monkeypatch):
     theirs = child.process
     os.kill(theirs.pid, signal.SIGSTOP)  # nor does it end by itself
     monkeypatch.setattr(theirs, "kill", refused)
-    monkeypatch.setattr(process, "_KILLED_WITHIN_S", 2 * PATIENCE_S)
+    monkeypatch.setattr(process, "KILLED_WITHIN_S", 2 * PATIENCE_S)
     began_s = time.monotonic()
     child.end()
     assert theirs.returncode is None

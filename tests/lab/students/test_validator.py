@@ -15,9 +15,9 @@ ALL = ["pure", "sheet", "confined", "rules", "every request", "switched", "repla
 def quick(monkeypatch):
     """Switch the limits of speed off: on a busy machine a decision may take long."""
     monkeypatch.setattr(validator, "SLOW_US", 1e9)
-    monkeypatch.setattr(validator, "_SESSIONS", 40)
-    monkeypatch.setattr(validator, "_STEPS", 120)
-    monkeypatch.setattr(validator, "_RUSH", 400)
+    monkeypatch.setattr(validator, "SESSIONS", 40)
+    monkeypatch.setattr(validator, "STEPS", 120)
+    monkeypatch.setattr(validator, "RUSH", 400)
     monkeypatch.setattr(validator, "MANY", 500)
 
 

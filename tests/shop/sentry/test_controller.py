@@ -14,10 +14,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def as_before(monkeypatch):
+def as_before():
     before = page_work.work.settings
-    monkeypatch.setattr(configuration, "_mode", None)
+    configuration.reset_mode()
     yield
+    configuration.reset_mode()
     page_work.work.configure(before)
 
 

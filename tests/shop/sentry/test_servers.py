@@ -26,13 +26,10 @@ BAD_SETTINGS = [
 
 
 @pytest.fixture
-def nothing_said(monkeypatch):
-    monkeypatch.setattr(servers, "_said", set())
-
-
-@pytest.fixture
-def mode_as_set(monkeypatch):
-    monkeypatch.setattr(configuration, "_mode", None)
+def mode_as_set():
+    configuration.reset_mode()
+    yield
+    configuration.reset_mode()
 
 
 def wsgiref(port):
@@ -66,7 +63,7 @@ def test_another_server_is_served_and_told_once(tmp_path, appliance_database, se
     assert servers.MEND in told
 
 
-def test_a_socket_is_taken_from_gunicorn_only(nothing_said, caplog):
+def test_a_socket_is_taken_from_gunicorn_only(caplog):
     assert servers.socket_of({"SERVER_SOFTWARE": "other/1"}) is None
     assert servers.socket_of({"SERVER_SOFTWARE": "other/1"}) is None
     assert [record.message for record in caplog.records] == [
