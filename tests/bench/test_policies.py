@@ -13,7 +13,7 @@ def test_a_round_keeps_the_length_of_the_queue(name, monkeypatch):
     queue = policies.Queue(name, 200)
     assert queue.length == 200 or name in ("aimd", "gradient2", "envoy-adaptive-concurrency")
     assert queue.round_us() > 0
-    assert len(queue.policy.waiting()) >= queue.length - 3
+    assert len(queue.driver.policy.waiting()) >= queue.length - 3
 
 
 def test_the_table(monkeypatch):
