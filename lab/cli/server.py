@@ -2,8 +2,9 @@
 
 import json
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -11,14 +12,14 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
-from common import hosts
+from common import early_signals, hosts
 from common.http_json import JsonClient, NoAnswerError, RefusedError
 from lab.cli.completion import complete_spec
 from lab.cli.experiment_options import overridable, with_options
 from lab.cli.faults import LabCommand
 from lab.durations import duration
 from lab.errors import ExperimentError, SpecError
-from lab.spec.experiment import load_spec
+from lab.spec.experiment import Spec, load_spec
 
 TOKEN: Final = "DOORBUSTER_TOKEN"
 """The environment variable with the token."""
@@ -123,27 +124,72 @@ def launch(
     """Launch an experiment on a console, and follow it until it ends.
 
     SPEC is a spec file, or the name of an included one. Ctrl-C ends this command; the launch goes
-    on. JSON has the launch as the console's API describes it.
+    on at the console, and the last line has the address of its page. JSON has the launch as the
+    console's API describes it.
     """
     spec = with_options(load_spec(spec_name), given)
     with client_of(server, token_file, authority) as client:
-        made: Mapping[str, Any] = client.call("POST", "/api/launches", {"toml": spec.to_toml()})
-        address = f"{server.rstrip('/')}/launches/{made['id']}/"
+        made = _launched(client, server, spec)
+        address = _page_of(server, made)
         if not as_json:
             click.echo(f"Launched: {address}")
-        said = ""
-        while made["state"] in _UNFINISHED and not detach:
-            if not as_json and (words := _progress(made)) != said:
-                click.echo(words)
-                said = words
-            time.sleep(_LOOK_EVERY_S)
-            made = client.call("GET", f"/api/launches/{made['id']}")
+        if not detach:
+            made = _followed(client, server, made, shows=not as_json)
     if as_json:
         click.echo(json.dumps(made, indent=1, ensure_ascii=False))
     elif made["result"]:
         click.echo(f"Result: {server.rstrip('/')}/results/{made['result']}/")
-    if made["state"] not in (_DONE, *_UNFINISHED):
+    _require_done(made, address, unless=_UNFINISHED)
+
+
+def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
+    """Launch a spec on a console; return the launch as the API describes it."""
+    queue = f"{server.rstrip('/')}/launches/"
+    with _ending_here(f"If the launch has reached {server}, it goes on; see or cancel it: {queue}"):
+        made: Mapping[str, Any] = client.call("POST", "/api/launches", {"toml": spec.to_toml()})
+    return made
+
+
+def _followed(
+    client: JsonClient, server: str, made: Mapping[str, Any], *, shows: bool
+) -> Mapping[str, Any]:
+    """Return the launch when it has ended; show its progress."""
+    said = ""
+    address = _page_of(server, made)
+    with _ending_here(f"The launch goes on at {server}; see or cancel it: {address}"):
+        while made["state"] in _UNFINISHED:
+            if shows and (words := _progress(made)) != said:
+                click.echo(words)
+                said = words
+            time.sleep(_LOOK_EVERY_S)
+            made = client.call("GET", f"/api/launches/{made['id']}")
+    return made
+
+
+def _page_of(server: str, made: Mapping[str, Any]) -> str:
+    """Return the address of the page of a launch."""
+    return f"{server.rstrip('/')}/launches/{made['id']}/"
+
+
+def _require_done(made: Mapping[str, Any], address: str, *, unless: Collection[str] = ()) -> None:
+    """Raise ExperimentError if a launch has not been done."""
+    if made["state"] not in (_DONE, *unless):
         raise ExperimentError(f"The launch is {made['state']}: {made['reason'] or address}")
+
+
+@contextmanager
+def _ending_here(where: str) -> Iterator[None]:
+    """End this program in one line after Ctrl-C: what the console does now, and where to see it.
+
+    The error says the same if the console does not answer any more.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"\nInterrupted. {where}", err=True)
+        sys.exit(early_signals.INTERRUPTED)
+    except NoAnswerError as fault:
+        raise NoAnswerError(f"{fault}. {where}") from fault
 
 
 def _progress(launch: Mapping[str, Any]) -> str:

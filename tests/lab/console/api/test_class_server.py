@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -48,15 +49,24 @@ class Person:
         self, *words: str, folder: Path = REPOSITORY
     ) -> subprocess.CompletedProcess[str]:
         """Run a command with this person's token."""
-        server = ["--server", self.console.url(""), "--authority", str(self.console.authority)]
-        return self.program("-m", "doorbuster", *words, *server, folder=folder)
+        return self.program("-m", "doorbuster", *words, *self.server, folder=folder)
+
+    @property
+    def server(self) -> list[str]:
+        """The options that name the console."""
+        return ["--server", self.console.url(""), "--authority", str(self.console.authority)]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a program with this person's token."""
+        return {**self.console.environment, "DOORBUSTER_TOKEN": self.token}
 
     def program(self, *words: str, folder: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
         """Run a Python program with this person's token."""
         return subprocess.run(
             [sys.executable, *words],
             cwd=folder,
-            env={**self.console.environment, "DOORBUSTER_TOKEN": self.token},
+            env=self.environment,
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,
@@ -199,6 +209,28 @@ def test_a_launch_is_followed_at_a_terminal(
     assert made.returncode == 0, made.stderr
     assert "Launched: https://" in made.stdout
     assert re.search(r"Result: https://\S+/results/\S+/", made.stdout)
+
+
+def test_a_launch_goes_on_after_ctrl_c(people: tuple[Person, Person], tmp_path: Path) -> None:
+    """The last line has the page where the launch is seen and cancelled; the status is 130."""
+    _, bert = people
+    spec = tmp_path / "long.toml"
+    spec.write_text(SPEC.format(title="Goes on", seed=1, repetitions=9, sessions=20_000))
+    words = [sys.executable, "-m", "doorbuster", "launch", str(spec), *bert.server]
+    with subprocess.Popen(
+        words, cwd=REPOSITORY, env={**bert.environment, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as program:  # fmt: skip
+        assert program.stdout is not None
+        address = program.stdout.readline().removeprefix("Launched: ").strip()
+        program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=PATIENCE_S)
+    server = bert.console.url("")
+    assert program.returncode == 130
+    assert said == (f"\nInterrupted. The launch goes on at {server}; see or cancel it: {address}\n")
+    path = address.replace(f"{server}/launches/", "/api/launches/").removesuffix("/")
+    assert bert.send("GET", path).json()["state"] in ("queued", "running")
+    assert bert.send("POST", f"{path}/cancel").status_code == 200
 
 
 def test_the_example_grades_a_class(people: tuple[Person, Person], done: dict[str, Any]) -> None:
