@@ -1,7 +1,7 @@
 """Claims: statements that must hold for a reproduction; its numbers decide them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,6 +38,35 @@ def held_words(verdicts: Sequence[str]) -> str:
     if open_ := len(verdicts) - held - failed:
         text += f", {open_} could not be decided"
     return text
+
+
+_NAMED = 2
+"""The most claims that a conclusion names."""
+
+
+def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the conclusion of a report in sentences, from the rows of its claims.json.
+
+    The first sentence counts the claims that hold; the second names the first ones that do not.
+    """
+    verdicts = [str(one.get("Holds")) for one in claims]
+    if not claims:
+        return []
+    if set(verdicts) == {"yes"}:
+        return [f"All {len(claims)} claims of this report hold."]
+    texts = [str(one.get("Claim", "")) for one in claims if one.get("Holds") == "no"]
+    found = [f"{held_words(verdicts).replace(' hold', ' claims of this report hold', 1)}."]
+    if texts:
+        named = "; ".join(f"“{text}”" for text in texts[:_NAMED])
+        more = f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+        found.append(f"Not confirmed: {named}{more}.")
+    return found
+
+
+def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
+    """Return the conclusion for lists: `15 of 25 claims hold`; empty without claims."""
+    held = sum(one.get("Holds") == "yes" for one in claims)
+    return f"{held} of {len(claims)} claims hold" if claims else ""
 
 
 def in_range(

@@ -36,6 +36,8 @@ PROFILES = {
     "real": "real: whatever the pages cost",
 }
 
+_PROXY_NAMES = " and ".join(map(title_of, PROXIES))
+
 _PARSING = bounded.Bounds(memory_bytes=128 * 2**20, cpu_s=5, wall_s=20)
 
 _FIELD_OF = {
@@ -77,6 +79,7 @@ class LaunchForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label="Baseline proxies in place of the gateway (live)",
+        help_text=f"{_PROXY_NAMES} are real programs. The simulated engine cannot run them.",
     )
     admission = forms.MultipleChoiceField(
         choices=[(name, name) for name in ADMISSIONS],
@@ -132,14 +135,7 @@ class LaunchForm(forms.Form):
             del self.fields["at_once"]
         if not hosts.is_loopback(LAB.shop_host):  # proxies run natively, next to the shop
             del self.fields["gateway"]
-        for name, field in self.fields.items():
-            label = str(field.label or name.replace("_", " ").capitalize())
-            if isinstance(field, forms.MultipleChoiceField):
-                field.error_messages["required"] = f"{label}: choose at least one."
-            else:
-                field.error_messages["required"] = f"{label} is required."
-            if isinstance(field, forms.IntegerField):  # a FloatField is one, too
-                _name_range(field, label)
+        name_labels_in_errors(self)
 
     @property
     def essential(self) -> list[forms.BoundField]:
@@ -184,6 +180,20 @@ class LaunchForm(forms.Form):
                 f"Offered loads must be between {LEAST_RHO:g} and {MOST_RHO:g}."
             )
         return loads
+
+    def clean(self) -> None:
+        """Refuse baseline proxies in a simulation: only live runs have them."""
+        chosen = self.cleaned_data.get("gateway", [])
+        if chosen and self.cleaned_data.get("engine") == "simulated":
+            names = " and ".join(map(title_of, chosen))
+            programs = "is a real program" if len(chosen) == 1 else "are real programs"
+            them = "it" if len(chosen) == 1 else "them"
+            engine = self.fields["engine"].label or "Engine"
+            self.add_error(
+                "gateway",
+                f"{names} {programs}, so the simulated engine cannot run {them}. "
+                f"Choose “live” under {engine}, or clear this choice.",
+            )
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
         """Return the spec that the fields describe; None if a field is wrong (the form shows
@@ -232,6 +242,22 @@ class LaunchForm(forms.Form):
                 self.add_error(field, text.removeprefix(f"{key}: "))
             else:
                 self.add_error(None, text)
+
+
+def name_labels_in_errors(form: forms.Form) -> None:
+    """Make the errors of all fields of a form name their labels, and ranges of numbers."""
+    for name, field in form.fields.items():
+        label = str(field.label or name.replace("_", " ").capitalize())
+        if isinstance(field, forms.MultipleChoiceField):
+            field.error_messages["required"] = f"{label}: choose at least one."
+        else:
+            field.error_messages["required"] = f"{label} is required."
+        if isinstance(field, forms.ChoiceField):  # a MultipleChoiceField is one, too
+            field.error_messages["invalid_choice"] = (
+                f"{label}: “%(value)s” is not in the list; choose from the list."
+            )
+        if isinstance(field, forms.IntegerField):  # a FloatField is one, too
+            _name_range(field, label)
 
 
 def _name_range(field: forms.IntegerField, label: str) -> None:

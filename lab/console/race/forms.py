@@ -1,12 +1,14 @@
 """The form of a new race, and the runs of a result that can be raced together."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django import forms
 
 from gateway.policies import stem
 from lab.analysis.event_words import load_words
 from lab.cli.experiment_options import with_options
+from lab.console.launches.forms import name_labels_in_errors
 from lab.console.results.result_list import ResultEntry
 from lab.console.site import own_policies
 from lab.console.site.settings import LAB
@@ -65,7 +67,7 @@ class RaceForm(forms.Form):
     policies = forms.MultipleChoiceField(
         choices=own_policies.choices,
         widget=forms.CheckboxSelectMultiple,
-        label=f"{FEWEST} to {MOST} policies",
+        label=f"Policies, {FEWEST} to {MOST}",
     )
     rho = forms.FloatField(
         min_value=0.1, max_value=5, label="Offered load ρ", help_text="0.1 to 5; 1 is the capacity"
@@ -76,6 +78,10 @@ class RaceForm(forms.Form):
     seed = forms.IntegerField(
         min_value=0, max_value=MOST_SEED, help_text="the same seed brings the same customers"
     )
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        name_labels_in_errors(self)
 
     @property
     def most_live(self) -> int:
@@ -96,7 +102,9 @@ class RaceForm(forms.Form):
         """Return the chosen policies if their number is allowed."""
         chosen: list[str] = self.cleaned_data["policies"]
         if not FEWEST <= len(chosen) <= MOST:
-            raise forms.ValidationError(f"{len(chosen)} chosen; choose {FEWEST} to {MOST}.")
+            raise forms.ValidationError(
+                f"Choose {FEWEST} to {MOST} policies; you chose {len(chosen)}."
+            )
         return chosen
 
     def spec(self) -> Spec | None:

@@ -68,7 +68,7 @@ def side_by_side(request: HttpRequest, name: str) -> HttpResponse:
     raced = [(title, folder) for title, folder in runs if folder in wanted]
     fault = ""
     if wanted and not race_forms.FEWEST <= len(raced) <= race_forms.MOST:
-        fault = f"runs: {len(raced)} chosen; choose {race_forms.FEWEST} to {race_forms.MOST}"
+        fault = f"Choose {race_forms.FEWEST} to {race_forms.MOST} runs; you chose {len(raced)}."
     if fault or not wanted:
         raced = runs[: race_forms.MOST]
     context = {

@@ -23,6 +23,7 @@ from lab.files import forms as result_forms
 from lab.files.documents import read_json
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.leaderboard import BOARD_FILE
+from lab.report.claims import conclusion, short_conclusion
 from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
@@ -56,7 +57,7 @@ class Summary:
     imported: Imported | None
     reference: Reference | None
     winner: str
-    """The short form of its verdict; empty if it has none."""
+    """The short form of its verdict, for a report of its claims; empty if it has none."""
 
 
 _summaries: dict[Path, tuple[object, Summary]] = {}
@@ -141,7 +142,9 @@ def _summarised(path: Path) -> Summary:
         damage="; ".join(faults)[:1000],
         imported=imported,
         reference=made_for_all,
-        winner=short_form(ResultEntry(path).verdict()),
+        winner=short_conclusion(ResultEntry(path).claims())
+        if is_reproduction
+        else short_form(ResultEntry(path).verdict_of_loads()),
     )
 
 
@@ -297,7 +300,16 @@ class ResultEntry:
         return [table for one in self.figures_and_tables() for table in one["tables"]]
 
     def verdict(self) -> list[str]:
-        """Return the conclusion, a sentence for each load; empty if there is none."""
+        """Return the conclusion, empty if there is none.
+
+        It is a sentence for each load of a comparison, and one on the claims of a report.
+        """
+        return self.verdict_of_loads() or (
+            conclusion(self.claims()) if self.is_reproduction else []
+        )
+
+    def verdict_of_loads(self) -> list[str]:
+        """Return the conclusion of a comparison, a sentence for each load, as tables.md has it."""
         return self._marked("> ")
 
     @property

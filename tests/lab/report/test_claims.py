@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from lab.report.claims import at_most, falling, within
+from lab.report.claims import at_most, conclusion, falling, short_conclusion, within
 from tests.lab.studies.small import repeated, small_case
 
 CALM, BUSY = small_case(0.3), small_case(2.0)
@@ -53,3 +53,33 @@ def test_within_is_not_decided_while_a_bound_is_in_the_interval(values, holds):
 def test_what_cannot_be_below_nothing_is_not_held_against_nothing():
     claim = at_most("", CALM, figure, 5.0)
     assert claim.decide(results([0.0, 0.1, 0.2], [1]))[1] is True
+
+
+def rows(**holds):
+    return [{"Claim": claim, "Holds": word} for claim, word in holds.items()]
+
+
+@pytest.mark.parametrize(
+    ("claims", "sentences", "short"),
+    [
+        ([], [], ""),
+        (rows(a="yes", b="yes"), ["All 2 claims of this report hold."], "2 of 2 claims hold"),
+        (
+            rows(a="yes", b="no", c="not decided", d="no", e="no"),
+            [
+                "1 of 5 claims of this report hold, 3 do not, 1 could not be decided.",
+                "Not confirmed: “b”; “d”; and 1 more.",
+            ],
+            "1 of 5 claims hold",
+        ),
+        (
+            rows(a="no"),
+            ["0 of 1 claims of this report hold, 1 does not.", "Not confirmed: “a”."],
+            "0 of 1 claims hold",
+        ),
+    ],
+)  # fmt: skip
+def test_a_report_concludes_with_its_claims(claims, sentences, short):
+    """The conclusion counts the claims, and names those that the numbers contradict."""
+    assert conclusion(claims) == sentences
+    assert short_conclusion(claims) == short

@@ -146,7 +146,10 @@ def test_proxies_are_chosen_beside_policies(console):
     spec = read_spec(console.post("/launch/lifo-pri/", live).text, "downloaded")
     assert [one.key for one in spec.policy] == ["sq", "8q-lifo-pri", "haproxy", "nginx"]
     answer = console.post("/launch/lifo-pri/", {**live, "engine": "simulated"})
-    assert "haproxy is a real program, which nothing simulates" in answer.text
+    assert answer.status_code == 400
+    assert "HAProxy and nginx are real programs, so the simulated engine cannot" in answer.text
+    one = console.post("/launch/lifo-pri/", {**live, "engine": "simulated", "gateway": ["nginx"]})
+    assert "nginx is a real program, so the simulated engine cannot run it." in one.text
     answer = console.post("/launch/lifo-pri/", {**live, "admission": ["sbac"]})
     assert "allowed: none" in answer.text
 

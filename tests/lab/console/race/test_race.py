@@ -57,23 +57,25 @@ def test_runs_are_chosen(console, race):
     assert sorted(re.findall(r'data-run="([^"]+)"', page)) == sorted(folders)
     one = console.get(f"/race/?result={race}&lane={folders[0]}")
     assert one.status_code == 400
-    assert "runs: 1 chosen; choose 2 to 4" in one.text
+    assert "Choose 2 to 4 runs; you chose 1." in one.text
 
 
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("policies", ["sq"], "policies: 1 chosen; choose 2 to 4"),
+        ("policies", [], "Policies, 2 to 4: choose at least one."),
+        ("policies", ["sq"], "Choose 2 to 4 policies; you chose 1."),
         (
             "policies",
             ["sq", "8q-af", "8q-lifo-pri", "always-fifo", "always-lifo"],
-            "policies: 5 chosen; choose 2 to 4",
+            "Choose 2 to 4 policies; you chose 5.",
         ),
-        ("policies", ["sq", "best"], "policies: Select a valid choice"),
-        ("rho", "0", "rho: Ensure this value is greater"),
-        ("rho", "nan", "rho: Enter a number"),
-        ("sessions", "1000000", "sessions: Ensure this value is less"),
-        ("seed", "-1", "seed: Ensure this value is greater"),
+        ("policies", ["sq", "best"], "Policies, 2 to 4: “best” is not in the list"),
+        ("rho", "0", "Offered load ρ must be between 0.1 and 5."),
+        ("rho", "nan", "Offered load ρ must be a number."),
+        ("sessions", "", "Sessions is required."),
+        ("sessions", "1000000", "Sessions must be between 100 and 24,000."),
+        ("seed", "-1", "Seed must be between 0 and"),
     ],
 )
 def test_what_cannot_be_raced_is_said_at_its_field(console, field, value, said):

@@ -60,6 +60,17 @@ def test_a_reference_cannot_be_deleted(console):
     assert console.get(f"/results/{RACE}/").status_code == 200
 
 
+def test_every_reference_has_a_verdict(console):
+    """The page of each reference begins with a verdict, and the list shows it in short."""
+    listed = html.unescape(console.get("/results/").text).partition('id="reference"')[2]
+    for part in PARTS:
+        name = part.folder.name
+        assert '<section class="verdict"' in console.get(f"/results/{name}/").text, name
+        row = listed.partition(f'value="{name}"')[2].partition("</tr>")[0]
+        winner = re.findall(r"<td[^>]*>(.*?)</td>", row.partition("</th>")[2])[2]
+        assert winner not in ("", "–"), name
+
+
 def test_an_own_result_is_drawn_over_the_reference(console):
     """An own comparison offers the reference; both have curves; the list keeps them apart."""
     launch = console.launch("Mine against the released one", sessions=120)

@@ -170,7 +170,8 @@ addEventListener("DOMContentLoaded", () => {
     for (const plot of charts) plot.destroy();
     charts = drawn.map(([id, data, range]) => {
       byId(id).replaceChildren();
-      const plot = chart(byId(id), series, [], range);
+      const saved = () => ({ note: `Simulated in a browser: ${byId("command").textContent}`, file: ["playground", ...runs.map(({ title }) => title), `rho ${byId("rho").value}`] });
+      const plot = chart(byId(id), series, [], range, { saved });
       plot.setData(data);
       return plot;
     });

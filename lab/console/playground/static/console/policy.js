@@ -262,7 +262,8 @@ addEventListener("DOMContentLoaded", () => {
         ["chart-confirms", "confirms_total"],
       ].map(([id, column]) => {
         byId(id).replaceChildren();
-        const plot = chart(byId(id), series, []);
+        const saved = () => ({ note: `Simulated in a browser: ${byId("command").textContent}`, file: [name.value, `rho ${chosen.rho}`] });
+        const plot = chart(byId(id), series, [], undefined, { saved });
         plot.setData([samples.time_s, samples[column]]);
         return plot;
       });

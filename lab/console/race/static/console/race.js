@@ -45,8 +45,11 @@ addEventListener("DOMContentLoaded", async () => {
     row.querySelector(".who").textContent = title;
     board.append(row);
   }
+  const { experiment, field } = place.dataset;
+  const saved = () => ({ note: `${experiment}, ${field} (${place.dataset.result}); from 0 to ${time.toFixed(0)} paper seconds`, file: [experiment.slice(0, 60), field] });
+  byId("chart-confirms").previousElementSibling.textContent = sells ? "Confirms" : "Pages completed";
   const lines = (id, column) => {
-    const plot = chart(byId(id), runs.map(({ title, colour, number }) => ({ label: title, colour, dash: DASHES[number] })), marked);
+    const plot = chart(byId(id), runs.map(({ title, colour, number }) => ({ label: title, colour, dash: DASHES[number] })), marked, undefined, { saved });
     const times = [...new Set(runs.flatMap(({ frames }) => frames.time_s))].sort((a, b) => a - b);
     const every = Math.max(1, Math.ceil(times.length / 800));
     const at = times.filter((_, i) => i % every === 0 || i === times.length - 1);
@@ -75,7 +78,6 @@ addEventListener("DOMContentLoaded", async () => {
     return low;
   }
   const charts = [lines("chart-confirms", measure), lines("chart-waiting", "waiting")];
-  byId("chart-confirms").previousElementSibling.textContent = sells ? "Confirms" : "Pages completed";
 
   const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
 

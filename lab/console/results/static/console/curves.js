@@ -119,6 +119,7 @@ addEventListener("DOMContentLoaded", async () => {
       element,
     );
     plots.push([plot, element]);
+    return plot;
   }
 
   const shown = () => lines.filter((line) => line.shown);
@@ -139,7 +140,7 @@ addEventListener("DOMContentLoaded", async () => {
       if (!curve) continue;
       drawn.push({ line, place: data.length, words: percent });
       data.push(curve.mean);
-      series.push({ stroke: line.colour, width: 2.5, dash: line.dash, points: { show: false } });
+      series.push({ label: line.title, stroke: line.colour, width: 2.5, dash: line.dash, points: { show: false } });
       if (curve.low[0] === null) continue;
       bands.push({ series: [data.length, data.length + 1], fill: `${line.colour}33` });
       data.push(curve.high, curve.low);
@@ -159,7 +160,7 @@ addEventListener("DOMContentLoaded", async () => {
       if (!one.histogram[page]) continue;
       drawn.push({ line, place: data.length, words: (value, at) => `${(100 * value).toFixed(1)} % from ${at} to ${at + 1} s` });
       data.push(one.histogram[page]);
-      series.push({ stroke: line.colour, fill: `${line.colour}1c`, width: 2, dash: line.dash, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } });
+      series.push({ label: line.title, isStepped: true, stroke: line.colour, fill: `${line.colour}1c`, width: 2, dash: line.dash, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } });
     }
     const ratio = axis("share of attempts", { size: 56, values: (u, ticks) => ticks.map((tick) => `${+(100 * tick).toFixed(1)} %`) });
     add(id("histogram"), data, series, [], [axis("response time, paper seconds"), ratio], { x: {}, y: { range: (u, low, high) => [0, Math.max(0.02, high * 1.1)] } }, drawn);
@@ -168,6 +169,17 @@ addEventListener("DOMContentLoaded", async () => {
   function whiskers(list) {
     return {
       hooks: {
+        saved: [
+          (u, { line, at }) => {
+            for (const { colour, points } of list) {
+              for (const { rho, low, high } of points) {
+                if (low === null) continue;
+                const [[x, bottom], [, top]] = [at(rho, low), at(rho, high)];
+                for (const [from, to] of [[[x, bottom], [x, top]], [[x - 4, bottom], [x + 4, bottom]], [[x - 4, top], [x + 4, top]]]) line(from, to, { stroke: colour, "stroke-width": 1.5 });
+              }
+            }
+          },
+        ],
         draw: [
           (u) => {
             const half = 4 * devicePixelRatio;
@@ -203,7 +215,7 @@ addEventListener("DOMContentLoaded", async () => {
     });
     const rhos = [...new Set(drawnLines.flatMap(({ points }) => points.map((point) => point.rho)))].sort((a, b) => a - b);
     const data = [rhos, ...drawnLines.map(({ points }) => rhos.map((rho) => points.find((point) => point.rho === rho)?.mean ?? null))];
-    const series = drawnLines.map(({ line }) => ({ stroke: line.colour, width: 2.5, dash: line.dash, spanGaps: true, points: { show: true, size: 9, fill: line.colour } }));
+    const series = drawnLines.map(({ line }) => ({ label: line.title, stroke: line.colour, width: 2.5, dash: line.dash, spanGaps: true, points: { show: true, size: 9, fill: line.colour } }));
     const top = Math.max(0, ...drawnLines.flatMap(({ points }) => points.map((point) => point.high ?? point.mean)));
     const drawn = drawnLines.map(({ line }, place) => ({ line, place: place + 1, words: (value, rho) => `${value.toPrecision(3)} at ρ = ${rho}` }));
     add(
@@ -235,6 +247,28 @@ addEventListener("DOMContentLoaded", async () => {
 
   id("curves-charts").hidden = id("curves-help").hidden = false;
   draw();
+
+  // ---- saving ----
+  const experiments = [...new Set(sources.map((source) => source.title))];
+  const origins = () => shown().map((line) => line.result.source).filter((source, place, all) => all.indexOf(source) === place).map((source) => `${source.title} (${source.name})`).join("; ");
+  const words = (select) => id(select).selectedOptions[0].textContent;
+  const atLoad = () => (words("load") === "closed loop" ? "closed loop" : `ρ = ${words("load")}`);
+  const choices = {
+    above: () => [[words("page"), atLoad()], "Share of requests still unanswered after t seconds (lower is better)", ["unanswered", id("page").value, atLoad()]],
+    histogram: () => [[words("page"), atLoad()], "Share of attempts answered in each second", ["answered per second", id("page").value, atLoad()]],
+    "against-rho": () => [[], `${words("against")} against the offered load`, [id("against").value, "against load"]],
+  };
+  for (const [chart, choice] of Object.entries(choices)) {
+    const element = id(chart);
+    saveChart(
+      element.closest("figure").querySelector("figcaption"),
+      () => plots.find(([, place]) => place === element)?.[0],
+      () => {
+        const [parts, title, file] = choice();
+        return { title, note: [...parts, origins(), "95 % intervals where there are repetitions"].join(" · "), file: [experiments.join(" and ").slice(0, 60), ...file] };
+      },
+    );
+  }
   addEventListener("themed", draw);
   section.querySelector("details").addEventListener("toggle", draw);
   let width = innerWidth;

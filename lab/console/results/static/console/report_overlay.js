@@ -9,6 +9,16 @@ addEventListener("DOMContentLoaded", () => {
   function whiskers(lines) {
     return {
       hooks: {
+        saved: [
+          (u, { line: stroke, at }) =>
+            lines.forEach((line, place) => {
+              if (!u.series[place + 1].show || line.x.length > 40) return;
+              line.x.forEach((x, i) => {
+                if (line.half[i] === null || line.mean[i] === null) return;
+                stroke(at(x, line.mean[i] - line.half[i]), at(x, line.mean[i] + line.half[i]), { stroke: line.colour, "stroke-width": 1.5 });
+              });
+            }),
+        ],
         draw: [
           (u) => {
             u.ctx.save();
@@ -87,6 +97,11 @@ addEventListener("DOMContentLoaded", () => {
     }
   }
   for (const [element, panel] of wanted) draw(element, panel); // after all have their widths
+  const reports = [...document.querySelectorAll("main > dl.facts dd")].map((name, place) => `${LETTERS[place]}: ${name.textContent.trim()}`).join("; ");
+  for (const [element, panel] of wanted) {
+    const figure = element.closest("[data-figure]").dataset.figure;
+    saveChart(element.previousElementSibling, () => drawings.find(([, place]) => place === element)?.[0], () => ({ title: panel.title, note: reports, file: [figure, panel.title] }));
+  }
   let width = innerWidth;
   addEventListener("resize", () => {
     if (width === innerWidth) return; // a phone's address bar comes and goes

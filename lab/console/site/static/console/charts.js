@@ -24,6 +24,17 @@ function marks(list) {
           hint.style.left = `${Math.max(0, Math.min(left + 10, plot.over.clientWidth - hint.offsetWidth))}px`;
         },
       ],
+      saved: [
+        (plot, { line, at, box, words }) => {
+          list.forEach(({ x, text, kind }, i) => {
+            if (x < plot.scales.x.min || x > plot.scales.x.max) return;
+            const [left] = at(x, plot.scales.y.min);
+            const stroke = style(MARKS[kind] ?? "--accent");
+            line([left, box.top], [left, box.top + box.height], { stroke, "stroke-width": 1.5, "stroke-dasharray": "6 4" });
+            if (kind !== "end") words(text, left + 5, box.top + 14 * (1 + (i % 5)), stroke);
+          });
+        },
+      ],
       draw: [
         (plot) => {
           const { ctx, bbox } = plot;
@@ -70,8 +81,9 @@ function marks(list) {
 
 const textSize = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-// `sync`: charts with the same name share the cursor; `rem`: a function for the height in rem.
-function chart(element, series, markList, range, { sync, rem = () => 14, xLabel = "paper seconds" } = {}) {
+// `sync`: charts with the same name share the cursor; `rem`: a function for the height in rem;
+// `saved`: what a saved picture has beside its title, as `note` and words of the `file`.
+function chart(element, series, markList, range, { sync, rem = () => 14, xLabel = "paper seconds", saved } = {}) {
   const height = () => Math.round(textSize() * rem());
   const font = () => `${Math.round(textSize() * 0.8)}px system-ui, sans-serif`;
   const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line") }, ticks: { stroke: () => style("--line") }, font: font(), labelFont: font() };
@@ -90,6 +102,9 @@ function chart(element, series, markList, range, { sync, rem = () => 14, xLabel 
   );
   addEventListener("resize", () => plot.setSize({ width: element.clientWidth, height: height() }));
   addEventListener("themed", () => plot.redraw());
+  const caption = element.previousElementSibling;
+  const title = () => caption.firstChild.textContent.trim();
+  if (saved) saveChart(caption, () => plot, () => { const { note, file } = saved(); return { title: title(), note, file: [...file, title()] }; });
   return plot;
 }
 

@@ -39,7 +39,8 @@ addEventListener("DOMContentLoaded", () => {
     charts = ["score", "waiting"].map((name) => {
       const element = find(`[data-chart="${name}"]`);
       element.replaceChildren();
-      return chart(element, series(), []);
+      const saved = () => ({ note: `The same customers at live shops, ${find(".clock").textContent} since the first arrival was due`, file: ["live shops", ...shops.map((shop) => shop.title)] });
+      return chart(element, series(), [], undefined, { saved });
     });
   }
 

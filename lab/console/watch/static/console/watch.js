@@ -12,7 +12,12 @@ addEventListener("DOMContentLoaded", () => {
   // Two rows of charts fit below what stands above them on a screen of 768 pixels.
   const rem = () => Math.min(13, Math.max(6.6, (innerHeight / textSize() - 34) / 2));
   const roomy = (plot, low, high) => [0, Math.max(1, high * 1.45)]; // words of marks stand above the lines
-  const one = (id, series, range = roomy) => chart(byId(id), series, drawn, range, { sync: "watch", rem, xLabel: "" });
+  const saved = () => {
+    const said = document.querySelector('[data-show="run"]').textContent.trim();
+    const now = new Date().toISOString().slice(0, 16);
+    return { note: [said, `${now.replace("T", " ")} UTC`, "paper seconds since the begin of the run"].filter(Boolean).join(" · "), file: ["watch", now.replace(":", "")] };
+  };
+  const one = (id, series, range = roomy) => chart(byId(id), series, drawn, range, { sync: "watch", rem, xLabel: "", saved });
   const waiting = one("chart-waiting", [{ label: "waiting", colour: "--bad" }, { label: "in service", colour: "--good", dash: [8, 4] }]);
   const rates = one("chart-rates", [{ label: "arrivals", colour: "--soft", dash: [4, 4] }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad" }, { label: "dropped", colour: "--p4", dash: [8, 4] }]);
   const cpu = one("chart-cpu", [{ label: "CPU", colour: "--accent" }, { label: "upper", colour: "--soft", dash: [6, 4] }, { label: "lower", colour: "--soft", dash: [2, 4] }], () => [0, 1.4]);
