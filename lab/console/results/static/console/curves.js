@@ -252,11 +252,12 @@ addEventListener("DOMContentLoaded", async () => {
   const experiments = [...new Set(sources.map((source) => source.title))];
   const origins = () => shown().map((line) => line.result.source).filter((source, place, all) => all.indexOf(source) === place).map((source) => `${source.title} (${source.name})`).join("; ");
   const words = (select) => id(select).selectedOptions[0].textContent;
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
   const atLoad = () => (words("load") === "closed loop" ? "closed loop" : `ρ = ${words("load")}`);
   const choices = {
     above: () => [[words("page"), atLoad()], "Share of requests still unanswered after t seconds (lower is better)", ["unanswered", id("page").value, atLoad()]],
     histogram: () => [[words("page"), atLoad()], "Share of attempts answered in each second", ["answered per second", id("page").value, atLoad()]],
-    "against-rho": () => [[], `${words("against")} against the offered load`, [id("against").value, "against load"]],
+    "against-rho": () => [[], `${capital(words("against"))} against the offered load`, [id("against").value, "against load"]],
   };
   for (const [chart, choice] of Object.entries(choices)) {
     const element = id(chart);

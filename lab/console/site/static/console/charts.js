@@ -103,7 +103,7 @@ function chart(element, series, markList, range, { sync, rem = () => 14, xLabel 
   addEventListener("resize", () => plot.setSize({ width: element.clientWidth, height: height() }));
   addEventListener("themed", () => plot.redraw());
   const caption = element.previousElementSibling;
-  const title = () => caption.firstChild.textContent.trim();
+  const title = () => saveChart.wordsOf(caption);
   if (saved) saveChart(caption, () => plot, () => { const { note, file } = saved(); return { title: title(), note, file: [...file, title()] }; });
   return plot;
 }

@@ -83,7 +83,7 @@ const saveChart = (() => {
       }
       if (!axis.label) return;
       const middle = box.top + box.height / 2;
-      group.append(isX ? text(axis.label, box.left + box.width / 2, plot.height - 4, { fill: soft, "text-anchor": "middle" }) : text(axis.label, 12, middle, { fill: soft, "text-anchor": "middle", transform: `rotate(-90 12 ${number(middle)})` }));
+      group.append(isX ? text(axis.label, box.left + box.width / 2, Math.min(box.top + box.height + 40, plot.height - 4), { fill: soft, "text-anchor": "middle" }) : text(axis.label, 12, middle, { fill: soft, "text-anchor": "middle", transform: `rotate(-90 12 ${number(middle)})` }));
     });
     return group;
   }
@@ -169,11 +169,18 @@ const saveChart = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 
+  // The words of a caption without its buttons and selects.
+  function wordsOf(caption) {
+    const copy = caption.cloneNode(true);
+    for (const control of copy.querySelectorAll("button, select, .save-chart")) control.remove();
+    return copy.textContent.trim().replace(/\s+/g, " ").replace(/:$/, "");
+  }
+
   // Put the buttons behind a chart's caption. `plotOf` returns the chart of the moment, or nothing;
   // `describe` returns `title`, `note` and the words of the `file`.
-  return function offer(caption, plotOf, describe) {
+  function offer(caption, plotOf, describe) {
     const place = Object.assign(document.createElement("span"), { className: "save-chart" });
-    const name = caption.textContent.trim().replace(/:$/, "").split(":")[0];
+    const name = wordsOf(caption);
     for (const kind of ["PNG", "SVG"]) {
       const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet", textContent: kind, title: `Save this chart as ${kind}` });
       button.setAttribute("aria-label", `Save the chart “${name}” as ${kind}`);
@@ -189,5 +196,6 @@ const saveChart = (() => {
     }
     caption.querySelector(".save-chart")?.remove();
     caption.append(" ", place);
-  };
+  }
+  return Object.assign(offer, { wordsOf });
 })();
