@@ -128,7 +128,7 @@ def test_an_image_without_its_digest_is_named_for_compose(project: Project) -> N
 def test_root_s_own_policies_can_be_read_inside(project: Project) -> None:
     """A clone that was made with umask 077 keeps others out of `own`."""
     if os.geteuid() != 0:
-        pytest.skip("otherwise the containers have this user")
+        pytest.skip("only root gives containers another user")
     folder = compose_settings.OWN_POLICIES
     before = folder.stat().st_mode
     folder.chmod(0o700)
