@@ -23,9 +23,10 @@ appliance.
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
 """Folders of root's PostgreSQL and Redis, which run under other accounts; these own the folders."""
-_SHARED = ("certificates", "prometheus")
-"""Folders with files for others: browsers need the authority, and the containers of other accounts
-Prometheus' configuration. The secrets in them have mode 600."""
+_SHARED = ("certificates", "prometheus", "postgresql")
+"""Folders with files for others: browsers need the authority, the containers of other accounts
+Prometheus' configuration, and the account of root's PostgreSQL its programs. The secrets in them
+have mode 600."""
 
 
 class StateError(RuntimeError):

@@ -309,6 +309,7 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
         _let_enter(folder)
         os.sync()  # before the folder has its name, every file in it is whole
         private_file.put(aside, target)
+    folder.chmod(folder.stat().st_mode | 0o055)  # an earlier version closed it at the second start
     copied = Installation(target / "bin", installation.version, "embedded")
     if not accounts.can_start(copied.bin_dir / "postgres", run_as):
         name = run_as.name if run_as else "you"

@@ -20,6 +20,7 @@ from runtime.accounts import Account
 from runtime.native import postgres
 from runtime.native.postgres import Cluster, Installation, PostgresError
 from runtime.settings import Settings
+from runtime.state import State
 from tests.conftest import serving
 
 IS_ROOT = os.geteuid() == 0
@@ -152,6 +153,11 @@ def test_binaries_in_a_closed_folder_are_copied_for_the_other_user(
     found = postgres.find(None, folder / "state" / "postgres", run_as)
 
     assert found.bin_dir.is_relative_to(folder / "state")
+    # As at a second `make up`, which closes the state folder to others.
+    (folder / "state").chmod(0o711)
+    State(folder / "state").close_to_others(folder / "results")
+    assert accounts.can_start(found.bin_dir / "postgres", run_as)
+    (folder / "state" / "postgresql").chmod(0o700)  # as an earlier version left it
     assert postgres.find(None, folder / "state" / "postgres", run_as) == found
     made = cluster(found, folder / "state", run_as)
     postgres.prepare(made)
