@@ -19,7 +19,7 @@ from lab.report.drawing.table import Table
 from lab.results.result import made_here
 from lab.runner import estimates, stopwatch
 from lab.runner.estimates import Estimate
-from lab.spec.experiment import SPECS, Spec, load_spec
+from lab.spec.experiment import SPECS, Spec, load_checked
 from lab.studies.registry import PAPERS
 from runtime import settings
 
@@ -87,7 +87,7 @@ class Taken:
 def entries() -> list[Entry]:
     """Return every spec, and every command without a spec whose time is known beforehand."""
     known = speeds.shipped()
-    specs = [(path.stem, load_spec(path.stem)) for path in sorted(SPECS.glob("*.toml"))]
+    specs = [(path.stem, load_checked(path.stem)) for path in sorted(SPECS.glob("*.toml"))]
     found = [Entry(name, ("run", name), spec, spec.fingerprint) for name, spec in specs]
     for arguments in COMMANDS:
         name = estimates.command_name(arguments)

@@ -13,7 +13,7 @@ from lab.errors import ExperimentError, SpecError
 from lab.machine.progress_file import progress_file
 from lab.results.comparison import ComparisonResult
 from lab.runner.stopwatch import LEAST_READ_REQUESTS, stopwatch
-from lab.spec.experiment import Spec, load_spec
+from lab.spec.experiment import Spec, load_checked
 from runtime import settings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def compare(
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
     if len(named) > 1:
         raise click.UsageError("SPEC, --spec and --full each name a spec; give one of them")
-    spec = load_spec(_name_of(spec_name or spec_option, full))
+    spec = load_checked(_name_of(spec_name or spec_option, full))
     carry_out(with_options(spec, given), fresh=fresh)
 
 
@@ -59,7 +59,7 @@ def run(
     spec_name: str, fresh: bool, processes: int | None, celery: str | None, **given: Any
 ) -> None:
     """Run the experiment of a spec file (or of an included one, by its name)."""
-    spec = with_options(load_spec(spec_name), given)
+    spec = with_options(load_checked(spec_name), given)
     if spec.engine == "live" and (processes is not None or celery is not None):
         option = "--processes" if celery is None else "--celery"
         raise SpecError(
@@ -86,11 +86,11 @@ def simulate(
     The policies and customers are the same, the server is a model, and time is virtual: seconds
     instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5.
     """
-    spec = with_options(load_spec(spec_name), given | SIMULATED)
+    spec = with_options(load_checked(spec_name), given | SIMULATED)
     carry_out(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
 
 
-def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_spec) -> Spec:
+def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) -> Spec:
     """Return the spec that `compare …`, `run …` or `simulate …` would run.
 
     `load` returns the spec of a name. Raises SpecError, or click's exception for a wrong option.

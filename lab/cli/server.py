@@ -19,7 +19,7 @@ from lab.cli.experiment_options import overridable, with_options
 from lab.cli.faults import LabCommand
 from lab.durations import duration
 from lab.errors import ExperimentError, SpecError
-from lab.spec.experiment import Spec, load_spec
+from lab.spec.experiment import Spec, load_checked
 
 TOKEN: Final = "DOORBUSTER_TOKEN"
 """The environment variable with the token."""
@@ -127,7 +127,7 @@ def launch(
     on at the console, and the last line has the address of its page. JSON has the launch as the
     console's API describes it.
     """
-    spec = with_options(load_spec(spec_name), given)
+    spec = with_options(load_checked(spec_name), given)
     with client_of(server, token_file, authority) as client:
         made = _launched(client, server, spec)
         address = _page_of(server, made)

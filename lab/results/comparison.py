@@ -27,7 +27,7 @@ from lab.files.run_folder import RUN_FILE, PlannedRun, RunFolder
 from lab.results.result import Result, made_here
 from lab.spec import own_policies
 from lab.spec import text as spec_text
-from lab.spec.experiment import Spec, read_spec
+from lab.spec.experiment import Spec, checked_without_files, read_spec
 
 _PLAN = "plan.json"
 
@@ -71,7 +71,7 @@ class ComparisonResult(Result):
         text = result_forms.text_of(path, spec_text.MOST_BYTES)
         try:
             own_policies.remember_copies(self.path)
-            return read_spec(text, str(path))
+            return checked_without_files(read_spec(text, str(path)), str(path))
         except (OSError, UnicodeDecodeError, RecursionError) as fault:
             raise ExperimentError(f"{path} cannot be read: {fault}") from None
 

@@ -15,7 +15,7 @@ from lab.machine.description import describe_versions
 from lab.report.terminal import console
 from lab.results.comparison import ComparisonResult
 from lab.runner.runner import Experiment, carry_out
-from lab.spec.experiment import Spec
+from lab.spec.experiment import Spec, checked
 
 _ENGINES = {
     "live": "lab.runner.live:LiveComparison",
@@ -45,7 +45,8 @@ class Comparison(Experiment[ComparisonResult]):
 
     def __init__(self, spec: Spec, *, processes: int | None, broker: str | None) -> None:
         super().__init__()
-        self.spec, self.processes, self.broker = spec, processes, broker
+        self.spec = checked(spec, "spec")
+        self.processes, self.broker = processes, broker
 
     @property
     def name(self) -> str:

@@ -1,6 +1,7 @@
 """The spec of an experiment: its form, its reading and its changes.
 
-A spec is versioned TOML; unknown keys are refused. Durations are paper seconds.
+A spec is versioned TOML; unknown keys are refused. Durations are paper seconds. Reading a spec
+checks its form, and imports names of policies only. A spec that runs is `checked` as a whole.
 """
 
 import hashlib
@@ -34,6 +35,7 @@ from lab.spec.sections import (
     BUY_PROBABILITY,
     EXTENTS,
     FEWEST_AT_ONCE,
+    FORM,
     MOST_AT_ONCE,
     AtOnce,
     Clients,
@@ -44,6 +46,7 @@ from lab.spec.sections import (
     Section,
     Server,
     at_most,
+    is_form_only,
 )
 
 SPECS = Path(__file__).parent / "specs"
@@ -61,8 +64,9 @@ MOST_FAULTS = 20
 _DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
 
-def _books(number: int) -> int:
-    # Few specs name a number of books, and the others are read without these modules.
+def _books(number: int, info: ValidationInfo) -> int:
+    if is_form_only(info):
+        return number
     from common.shared_settings import LEAST_BOOKS, MOST_BOOKS
 
     if not LEAST_BOOKS <= number <= MOST_BOOKS:
@@ -163,7 +167,7 @@ class Spec(Section):
         return policies
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "Spec":
+    def _fits_together(self, info: ValidationInfo) -> "Spec":
         if self.number_of_runs > MOST_RUNS:
             raise ValueError(
                 f"repetitions: {len(self.policy)} policies × {len(self.load.rhos)} loads × "
@@ -195,7 +199,7 @@ class Spec(Section):
             if policy.gateway is not None:
                 self._refuse_what_no_proxy_has(policy, policy.gateway)
         if self.clients:
-            self._refuse_what_no_closed_loop_has(self.clients)
+            self._refuse_what_no_closed_loop_has()
         elif self.load.rho is None:
             raise ValueError("load.rho: is missing; allowed: None with [clients] only")
         arrivals_s = self.load.arrivals_s
@@ -203,13 +207,23 @@ class Spec(Section):
             raise ValueError(
                 f"warm_up_s: no session arrives after it; allowed: less than {arrivals_s:g}"
             )
-        if self.server is not None and self.server.session_known_from == "admission":
-            self._refuse_whom_only_an_answer_makes_known()
         if self.has_fifo_server and "page_profile" in self.model_fields_set:
             raise ValueError(
                 "page_profile: a fifo server serves files, no pages; allowed: leave it out"
             )
+        if not is_form_only(info):
+            self._check_parts_together()
         return self
+
+    def _check_parts_together(self) -> None:
+        """Raise ValueError for parts of the spec that do not fit each other's subjects."""
+        for policy in self.policy:
+            if policy.gateway is not None:
+                self._check_parameters_of_proxy(policy, policy.gateway)
+        if self.clients:
+            self._check_duration_of_clients(self.clients)
+        if self.server is not None and self.server.session_known_from == "admission":
+            self._refuse_whom_only_an_answer_makes_known()
 
     def _refuse_what_only_the_shop_has(self) -> None:
         if self.page_profile == "real":
@@ -263,17 +277,19 @@ class Spec(Section):
                 f"at_once: {proxy} is run in front of the appliance's own shop; "
                 "allowed: without baseline proxies"
             )
+        if self.shadows:
+            raise ValueError(
+                f"shadows: run in the gateway, in whose place {proxy} stands; "
+                "allowed: without baseline proxies"
+            )
+
+    def _check_parameters_of_proxy(self, policy: PolicyChoice, proxy: str) -> None:
         from lab.baselines import sheets
 
         if self.clients and not sheets.knows_its_rate(proxy, policy.parameters):
             raise ValueError(
                 f"policy: a closed loop measures no capacity, of which {proxy}'s rate is a share; "
                 "allowed: with parameters.rate_rps"
-            )
-        if self.shadows:
-            raise ValueError(
-                f"shadows: run in the gateway, in whose place {proxy} stands; "
-                "allowed: without baseline proxies"
             )
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
@@ -286,7 +302,7 @@ class Spec(Section):
                     "cookie, which comes with an answer; allowed: 'answer'"
                 )
 
-    def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:
+    def _refuse_what_no_closed_loop_has(self) -> None:
         if "customers" in self.model_fields_set:
             raise ValueError("customers: given together with clients; allowed: one of them")
         for key in ("rho", "sessions", "schedule", "arrivals"):
@@ -296,17 +312,19 @@ class Spec(Section):
                 )
         if self.load.duration_s is None:
             raise ValueError("load.duration_s: is missing; allowed: how long the clients are there")
-        from loadgen.workload.refusals import SessionModelError
-
-        try:
-            clients.as_model().require_duration(self.load.duration_s)
-        except SessionModelError as error:
-            raise ValueError(f"load.{error}") from None
         if self.has_fifo_server:
             raise ValueError(
                 "server.kind: a fifo server knows no classes of requests; "
                 "allowed: 'shared-cpus' with clients"
             )
+
+    def _check_duration_of_clients(self, clients: Clients) -> None:
+        from loadgen.workload.refusals import SessionModelError
+
+        try:
+            clients.as_model().require_duration(self.load.duration_s or 0.0)
+        except SessionModelError as error:
+            raise ValueError(f"load.{error}") from None
 
     @property
     def number_of_runs(self) -> int:
@@ -370,26 +388,26 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 
 
 def read_spec(text: str, origin: str) -> Spec:
-    """Return the spec in `text`; raises SpecError, a line per fault, each naming its field."""
+    """Return the spec in `text`, whose form is right.
+
+    Raises SpecError, a line per fault, each naming its field.
+    """
     return spec_of(spec_text.parse(text, origin), origin)
 
 
 def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
-    """Return the spec of the values in a file; raises SpecError as `read_spec`."""
+    """Return the spec of the values in a file, whose form is right; raises SpecError."""
     if "version" not in plain:
         raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
-    try:
-        return Spec.model_validate(plain)
-    except ValidationError as faults:
-        raise SpecError(explain(faults, origin)) from None
+    return _validated(plain, origin, FORM)
 
 
 def load_spec(name_or_path: str) -> Spec:
-    """Return a spec by the path of its file, or by the name of an included one."""
-    path = Path(name_or_path)
-    shipped = SPECS / f"{name_or_path}.toml"
-    if not path.is_file() and shipped.is_file():
-        path = shipped
+    """Return a spec, whose form is right, by the path of its file or the name of an included one.
+
+    Raises SpecError.
+    """
+    path = _path_of(name_or_path)
     try:
         return read_spec(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as fault:
@@ -398,6 +416,48 @@ def load_spec(name_or_path: str) -> Spec:
             f"spec {name_or_path!r} cannot be read ({_reason(fault)}); "
             f"allowed: the path of a TOML file, or one of {names}"
         ) from None
+
+
+def checked(spec: Spec, origin: str) -> Spec:
+    """Return the spec, checked as a whole: parameters, models of customers, arrivals.
+
+    The counts of a trace and the digests of students' files are filled in. Raises SpecError.
+    """
+    return _validated(spec.plain(), origin)
+
+
+def checked_without_files(spec: Spec, origin: str) -> Spec:
+    """Return `checked` for a spec from elsewhere; raises SpecError also for the path of a trace.
+
+    The file may be one that the spec's sender must not read. A trace with counts needs no file.
+    """
+    arrivals = spec.load.arrivals
+    if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
+        from lab.spec import traces
+
+        if arrivals.trace not in traces.names():
+            raise SpecError(
+                f"{origin}: load.arrivals.trace: {arrivals.trace!r:.80} is not included; "
+                f"allowed: {', '.join(traces.names())}, or counts and traced_s"
+            )
+    return checked(spec, origin)
+
+
+def load_checked(name_or_path: str) -> Spec:
+    """Return a spec as `load_spec`, checked as a whole; raises SpecError."""
+    return checked(load_spec(name_or_path), str(_path_of(name_or_path)))
+
+
+def _path_of(name_or_path: str) -> Path:
+    path, shipped = Path(name_or_path), SPECS / f"{name_or_path}.toml"
+    return shipped if not path.is_file() and shipped.is_file() else path
+
+
+def _validated(plain: Mapping[str, Any], origin: str, context: str | None = None) -> Spec:
+    try:
+        return Spec.model_validate(plain, context=context)
+    except ValidationError as faults:
+        raise SpecError(explain(faults, origin)) from None
 
 
 def _reason(fault: OSError | UnicodeDecodeError) -> str:
@@ -421,10 +481,7 @@ def changed(spec: Spec, **changes: object) -> Spec:
         if key in EXTENTS:
             plain[section] = {k: v for k, v in plain[section].items() if k not in EXTENTS}
         plain[section][key] = value
-    try:
-        return Spec.model_validate(plain)
-    except ValidationError as faults:
-        raise SpecError(explain(faults, "options")) from None
+    return _validated(plain, "options")
 
 
 _SECTIONS: dict[str, type[Section]] = {

@@ -1,13 +1,15 @@
 """The sections of a spec: policies, load, customers or clients, a simulated server.
 
-Durations are paper seconds. A section imports its subject (a policy, customers) only to check given
-values or to create the object. So reading a plain spec stays fast.
+Durations are paper seconds. A section is checked in two steps. The first is its form: keys, types,
+bounds, and names of policies. The second needs the section's subject (a policy's parameters, a
+workload model, a trace), which is imported only then.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -16,6 +18,7 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -37,6 +40,15 @@ if TYPE_CHECKING:
     from gateway.students.policy_file import PolicyFile
     from loadgen.workload.clients import ClientModel
     from loadgen.workload.sessions import Schedule, SessionLengths, SessionModel
+
+
+FORM: Final = "form"
+"""The validation context in which only the form is checked; every other one checks all."""
+
+
+def is_form_only(info: ValidationInfo) -> bool:
+    """Return whether checks that need a section's subject are left for later."""
+    return info.context == FORM
 
 
 def at_most(number: int) -> BeforeValidator:
@@ -92,7 +104,7 @@ class PolicyChoice(Section):
 
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """The digest of a student's file, filled in when the file is first read."""
+    """The digest of a student's file, filled in when the file is first read, to check it."""
     gateway: BaselineProxy | None = None
     """The baseline proxy in front of the shop; None (or `doorbuster`) means the gateway."""
     parameters: Parameters = {}
@@ -122,8 +134,8 @@ class PolicyChoice(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _which_text(cls, plain: Any) -> Any:
-        if not isinstance(plain, Mapping) or plain.get("sha256") is not None:
+    def _which_text(cls, plain: Any, info: ValidationInfo) -> Any:
+        if is_form_only(info) or not isinstance(plain, Mapping) or plain.get("sha256") is not None:
             return plain
         if not is_path(plain.get("name")):
             return plain
@@ -145,7 +157,7 @@ class PolicyChoice(Section):
         return label
 
     @model_validator(mode="after")
-    def _known(self) -> "PolicyChoice":
+    def _known(self, info: ValidationInfo) -> "PolicyChoice":
         if self.sha256 is not None and not is_path(self.name):
             raise ValueError("sha256: given for a policy without a path; allowed: with a path")
         if self.gateway is not None:
@@ -154,9 +166,10 @@ class PolicyChoice(Section):
                     f"admission: needs the gateway's sessions, and {self.gateway} replaces "
                     f"the gateway; allowed: {NO_ADMISSION!r}"
                 )
-            from lab.baselines import sheets
+            if not is_form_only(info):
+                from lab.baselines import sheets
 
-            sheets.read(self.gateway, self.parameters)
+                sheets.read(self.gateway, self.parameters)
             return self
         if self.admission == NO_ADMISSION and self.admission_parameters:
             known = [name for name in ADMISSIONS if name != NO_ADMISSION]
@@ -165,18 +178,19 @@ class PolicyChoice(Section):
                 f"allowed: admission = {_either(known)}"
             )
         with _as_name():
-            self._check()
+            if not is_path(self.name):
+                find(self.name, POLICIES, "policy")
+            find(self.admission, ADMISSIONS, "admission")
+            if not is_form_only(info):
+                self._check_parameters()
         return self
 
-    def _check(self) -> None:
-        """Raise PolicyError for an unknown name or parameters that do not fit."""
-        if self.sha256 is None:
-            find(self.name, POLICIES, "policy")
-            if self.parameters or self.admission_parameters:
-                self.create()
-            else:  # policies fit their defaults
-                find(self.admission, ADMISSIONS, "admission")
-        else:  # its file was checked when the digest was computed, and may be gone now
+    def _check_parameters(self) -> None:
+        """Raise PolicyError for parameters that do not fit; policies fit their defaults."""
+        if self.sha256 is None and (self.parameters or self.admission_parameters):
+            self.create()
+        elif self.admission_parameters:
+            # A student's file was checked when its digest was computed, and may be gone now.
             from gateway.policies import registry
 
             registry.create_admission(self.admission, self.admission_parameters)
@@ -242,8 +256,8 @@ class Stretch(Section):
 class Arrivals(Section):
     """The shape of the load over the time of a run: by a formula, or as in a trace.
 
-    A trace is read once: its sessions in steps of equal length are kept as `counts`, so that a
-    result needs no other file.
+    A trace is read once, when the spec is checked: its sessions in steps of equal length are kept
+    as `counts`, so that a result needs no other file.
     """
 
     formula: str | None = None
@@ -259,10 +273,10 @@ class Arrivals(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_once(cls, plain: Any) -> Any:
-        if not isinstance(plain, dict) or not isinstance(plain.get("trace"), str):
+    def _read_once(cls, plain: Any, info: ValidationInfo) -> Any:
+        if is_form_only(info) or not isinstance(plain, dict):
             return plain
-        if plain.get("counts") is not None:
+        if not isinstance(plain.get("trace"), str) or plain.get("counts") is not None:
             return plain
         from lab.spec import traces
 
@@ -270,21 +284,25 @@ class Arrivals(Section):
         return {**plain, "counts": found.counts, "traced_s": found.duration_s}
 
     @model_validator(mode="after")
-    def _is_one(self) -> "Arrivals":
+    def _is_one(self, info: ValidationInfo) -> "Arrivals":
         if (self.formula is None) == (self.trace is None):
             raise ValueError("give a formula or a trace; allowed: one of formula, trace")
         if self.formula is not None:
-            from loadgen.workload.formula import Formula, FormulaError
-
             if self.counts is not None or self.traced_s is not None:
                 raise ValueError("counts: belong to a trace; allowed: with trace")
-            try:
-                Formula(self.formula)
-            except FormulaError as fault:
-                raise ValueError(f"formula: {fault}") from None
-        elif self.traced_s is None or not any(self.counts or ()):
+            if not is_form_only(info):
+                self._check_formula(self.formula)
+        elif self.counts is not None and (self.traced_s is None or not any(self.counts)):
             raise ValueError("counts: no session ever arrives; allowed: leave counts out")
         return self
+
+    def _check_formula(self, formula: str) -> None:
+        from loadgen.workload.formula import Formula, FormulaError
+
+        try:
+            Formula(formula)
+        except FormulaError as fault:
+            raise ValueError(f"formula: {fault}") from None
 
     def shape(self, duration_s: float) -> "Schedule":
         """Return the loads of a run of this duration, with a mean of 1; raises ValueError."""
@@ -342,7 +360,7 @@ class Load(Section):
         return plain
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "Load":
+    def _fits_together(self, info: ValidationInfo) -> "Load":
         if len(set(self.rhos)) < len(self.rhos):
             raise ValueError("rho: a load is named twice; allowed: repetitions repeat runs")
         given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
@@ -355,11 +373,16 @@ class Load(Section):
         if self.schedule and not any(stretch.rho for stretch in self.schedule):
             raise ValueError("schedule: no session ever arrives; allowed: at least one rho above 0")
         if self.arrivals is not None:
-            if self.sessions is not None or self.schedule is not None:
-                raise ValueError("arrivals: have a duration; allowed: with duration_s alone")
-            if self.arrivals_s is None:
+            for extent in ("sessions", "schedule"):
+                if getattr(self, extent) is not None:
+                    raise ValueError(
+                        f"{extent}: given together with arrivals; "
+                        f"allowed: duration_s instead of {extent}"
+                    )
+            if self.arrivals.trace is None and self.duration_s is None:
                 raise ValueError("duration_s: is missing; allowed: a number next to a formula")
-            self.arrivals.shape(self.arrivals_s)
+            if not is_form_only(info):
+                self.arrivals.shape(self.arrivals_s or 0.0)
         return self
 
     @property
@@ -372,8 +395,9 @@ class Load(Section):
         """The time in which sessions arrive; None if their number limits it."""
         if self.arrivals is not None:
             return self.duration_s or self.arrivals.traced_s
-        schedule = self.as_schedule()
-        return self.duration_s if schedule is None else schedule.duration_s
+        if self.schedule:
+            return math.fsum(stretch.duration_s for stretch in self.schedule)
+        return self.duration_s
 
     def as_schedule(self) -> "Schedule | None":
         """Return the schedule in the session model's form; None if the load does not change.
@@ -438,8 +462,9 @@ class Lengths(Section):
     mixture: Annotated[tuple[Class, ...] | None, at_most(MOST_CLASSES)] = None
 
     @model_validator(mode="after")
-    def _possible(self) -> "Lengths":
-        self.as_model()
+    def _possible(self, info: ValidationInfo) -> "Lengths":
+        if not is_form_only(info):
+            self.as_model()
         return self
 
     def as_model(self) -> "SessionLengths":
@@ -508,8 +533,9 @@ class Clients(Section):
     """Class of request → weight."""
 
     @model_validator(mode="after")
-    def _possible(self) -> "Clients":
-        self.as_model()
+    def _possible(self, info: ValidationInfo) -> "Clients":
+        if not is_form_only(info):
+            self.as_model()
         return self
 
     def as_model(self) -> "ClientModel":

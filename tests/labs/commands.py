@@ -11,7 +11,7 @@ import click
 
 from doorbuster.commands import main
 from lab.cli.experiments import spec_of
-from lab.spec.experiment import Spec, load_spec, read_spec
+from lab.spec.experiment import Spec, checked, load_checked, read_spec
 from runtime.settings import REPOSITORY
 
 DOORBUSTER = (".venv/bin/doorbuster",)
@@ -126,6 +126,8 @@ def _doorbuster(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
 
     def load(named: str) -> Spec:
         written = files.get(named)
-        return read_spec(written, named) if written is not None else load_spec(named)
+        if written is not None:
+            return checked(read_spec(written, named), named)
+        return load_checked(named)
 
     return [spec_of([name, *rest], load)]

@@ -13,7 +13,7 @@ from lab.console.launches.submission import (
 )
 from lab.console.models import Launch
 from lab.console.site.allowances import Allowance
-from lab.spec.experiment import SPECS, Spec, load_spec
+from lab.spec.experiment import SPECS, Spec, load_checked
 from lab.studies.about import WHO_HAS_LEFT, WHO_IS_NEXT, WHO_MAY_ENTER, About
 from lab.studies.registry import PAPERS as STUDIES
 
@@ -230,7 +230,7 @@ def card(name: str) -> Card | None:
 
 @cache
 def _shipped(name: str) -> Spec:
-    return load_spec(name)
+    return load_checked(name)
 
 
 def shipped() -> list[str]:

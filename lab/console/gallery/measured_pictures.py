@@ -37,7 +37,7 @@ from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Metrics
 from lab.results.result import made_at
 from lab.spec.cases import Case
-from lab.spec.experiment import load_spec
+from lab.spec.experiment import load_checked
 
 FOLDER = Path(__file__).parent / "static" / "console"
 """The folder next to the published pictures; it has one folder per engine."""
@@ -111,7 +111,7 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
     """Write `name`.svg: a lasting collapse and one that ends, from a report on hysteresis."""
-    board = load_spec("leaderboard")
+    board = load_checked("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {
         case_of(board, conduct, policy, quick=quick).id: policy

@@ -19,8 +19,8 @@ from lab.console.site import own_policies
 from lab.console.site.allowances import Allowance, require
 from lab.console.site.settings import LAB
 from lab.errors import SpecError
-from lab.spec import shop_cpus, traces
-from lab.spec.experiment import MOST_SEED, Spec, changed, spec_of
+from lab.spec import shop_cpus
+from lab.spec.experiment import MOST_SEED, Spec, changed, checked_without_files, spec_of
 from lab.spec.own_policies import named_by
 from lab.spec.sections import LEAST_RHO, MOST_RHO
 from lab.titles import title_of
@@ -320,8 +320,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
     """Return the spec with these values, which `name` calls; raises SpecError."""
     _check_own(plain, name, allowance)
-    _check_trace(plain, name)
-    spec = spec_of(plain, name)
+    spec = checked_without_files(spec_of(plain, name), name)
     _check_room(spec)
     return spec
 
@@ -350,23 +349,6 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
                 f"allowed: {', '.join(offered) or 'the files in own/'}, and names of policies"
             )
     require(allowance, "own_policies_per_launch", len(named))
-
-
-def _check_trace(plain: Mapping[str, Any], name: str) -> None:
-    """Raise SpecError for the path of a trace: it may be a file that its sender may not read.
-
-    A spec that was read from a trace once has the trace's counts, and reads no file.
-    """
-    load = plain.get("load")
-    arrivals = load.get("arrivals") if isinstance(load, Mapping) else None
-    if not isinstance(arrivals, Mapping) or arrivals.get("counts") is not None:
-        return
-    trace = arrivals.get("trace")
-    if isinstance(trace, str) and trace not in traces.names():
-        raise SpecError(
-            f"{name}: load.arrivals.trace: {trace!r:.80} is not included; "
-            f"allowed: {', '.join(traces.names())}, or counts and traced_s"
-        )
 
 
 def _check_room(spec: Spec) -> None:

@@ -19,7 +19,7 @@ from lab.errors import SpecError
 from lab.lessons.commands import words_of
 from lab.lessons.sheet import Sheet, Step
 from lab.runner import estimates
-from lab.spec.experiment import Spec, load_spec, read_spec
+from lab.spec.experiment import Spec, checked, load_checked, read_spec
 
 _EXPERIMENTS = ("compare", "run", "simulate")
 
@@ -85,7 +85,9 @@ def _with_spec(start: Start, sheet: Sheet) -> Start:
     written = sheet.files
 
     def load(name: str) -> Spec:
-        return read_spec(written[name], name) if name in written else load_spec(name)
+        if name in written:
+            return checked(read_spec(written[name], name), name)
+        return load_checked(name)
 
     try:
         spec = spec_of(start.arguments, load)

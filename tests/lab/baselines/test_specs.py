@@ -8,14 +8,14 @@ from lab.baselines.process import SYSTEM_PATH, check
 from lab.cli.experiment_options import with_options
 from lab.errors import ExperimentError, SpecError
 from lab.runner.expectation import Expectation
-from lab.spec.experiment import Spec, load_spec, read_spec
+from lab.spec.experiment import Spec, checked, load_spec, read_spec
 from runtime import settings
 
 PROXY = "[[policy]]\ngateway = '{}'\n"
 
 
 def spec(text):
-    return read_spec(f"version = 1\n{text}", "mine")
+    return checked(read_spec(f"version = 1\n{text}", "mine"), "mine")
 
 
 def test_a_proxy_stands_among_policies_and_survives_a_round_trip():

@@ -7,7 +7,7 @@ from lab.engines.simulated.run import scenario_of, simulate_run
 from lab.errors import SpecError
 from lab.files.run_folder import RunFolder
 from lab.spec import traces
-from lab.spec.experiment import changed, load_spec, read_spec
+from lab.spec.experiment import changed, checked, load_checked, read_spec
 from lab.spec.runs import ShopRun, run_of
 from loadgen.plan import Sessions
 
@@ -27,7 +27,7 @@ def traced(tmp_path):
     """A spec whose trace has 30 sessions at 0 s, 90 at 60 s and one at 119 s."""
     path = tmp_path / "x.csv"
     path.write_text(TRACE)
-    return read_spec(SPEC.format(arrivals=f'{{trace = "{path}"}}'), "x"), path
+    return checked(read_spec(SPEC.format(arrivals=f'{{trace = "{path}"}}'), "x"), "x"), path
 
 
 def arrivals_s(run, seed=1):
@@ -100,7 +100,7 @@ def test_a_result_needs_no_trace_file(traced):
         ("{}", ["load.arrivals", "one of formula, trace"]),
         ('{formula = "1"}', ["load.duration_s", "is missing"]),
         ('{formula = "1", trace = "day"}', ["load.arrivals", "one of formula, trace"]),
-        ('{formula = "1"}\nsessions = 5', ["load.arrivals", "duration_s alone"]),
+        ('{formula = "1"}\nsessions = 5', ["load.sessions", "duration_s instead of sessions"]),
         ('{formula = "1 + x"}\nduration_s = 5', ["load.arrivals.formula", "column 5", "sin, cos"]),
         ('{formula = "t - 2"}\nduration_s = 5', ["load.", "t = 0.5", "0 or more"]),
         ('{formula = "0*t"}\nduration_s = 5', ["load.", "no session ever arrives"]),
@@ -111,7 +111,7 @@ def test_a_result_needs_no_trace_file(traced):
 )
 def test_a_fault_names_the_key_and_what_is_allowed(arrivals, words):
     with pytest.raises(SpecError) as raised:
-        read_spec(SPEC.format(arrivals=arrivals), "x")
+        checked(read_spec(SPEC.format(arrivals=arrivals), "x"), "x")
     assert [word for word in words if word not in str(raised.value)] == []
 
 
@@ -125,7 +125,7 @@ def test_an_included_trace_is_what_its_command_writes(name):
 
 def test_the_included_specs_have_the_loads_that_they_state():
     """The sale begins with several times the capacity; waves go up to 1.9 times."""
-    sale, waves = load_spec("flash-sale").load, load_spec("waves").load
+    sale, waves = load_checked("flash-sale").load, load_checked("waves").load
     loads = [segment.rho for segment in sale.schedule_at(0.9).segments]
     assert np.mean(loads[300:330]) == pytest.approx(4, abs=0.7)
     assert np.mean(loads) == pytest.approx(0.9)

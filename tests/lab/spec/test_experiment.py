@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ExperimentError
-from lab.spec.experiment import SPECS, Spec, changed, load_spec, read_spec
+from lab.spec.experiment import SPECS, Spec, changed, checked, load_spec, read_spec
 from lab.spec.sections import (
     Arrivals,
     Class,
@@ -192,7 +192,7 @@ def test_faults_are_one_line_with_field_and_mend(text, field, hint):
     if text and "version" not in text:
         text = f"version = 1\n{text}"
     with pytest.raises(ExperimentError) as refusal:
-        read_spec(text, "my.toml")
+        checked(read_spec(text, "my.toml"), "my.toml")
     message = str(refusal.value)
     assert message.startswith("my.toml: ")
     assert "\n" not in message

@@ -3,15 +3,47 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from lab.spec.experiment import SPECS
+import lab
 
 REPOSITORY = Path(__file__).parents[3]
 MOST_MODULES = 10
 """The most modules of the project, packages included."""
+
+SHIPPED = sorted(
+    str(path.relative_to(REPOSITORY))
+    for path in Path(lab.__file__).parent.rglob("*.toml")
+    if {"version", "policy", "load"} <= tomllib.loads(path.read_text(encoding="utf-8")).keys()
+)
+"""The files of all specs that come with Doorbuster."""
+
+EVERY_KEY = """
+version = 1
+engine = "live"
+catalogue_books = 2000
+[[policy]]
+name = "own/mine.py"
+parameters = {places = 3}
+[[policy]]
+name = "sq"
+parameters = {capacity = 9}
+admission = "sbac"
+admission_parameters = {ac_weight = 0.3}
+[[policy]]
+gateway = "nginx"
+parameters = {burst = 3}
+"""
+LOADS = {
+    "sessions of given lengths": "[customers]\nlengths = {mean = 9}",
+    "clients": "[clients]\nper_set = 3\n[load]\nduration_s = 90",
+    "a schedule": "[load]\nschedule = [{duration_s = 90, rho = 2}]",
+    "a formula": "[load]\nduration_s = 90\narrivals = {formula = '1 + t'}",
+    "a trace": "[load]\narrivals = {trace = 'mine.csv'}",
+}
 
 # Prints the modules that are imported once a spec has been read.
 PROGRAM = """
@@ -36,22 +68,25 @@ def imported_by(spec: str) -> list[str]:
     return sorted(name for name in json.loads(done.stdout) if name.split(".")[0] in PACKAGES)
 
 
-@pytest.mark.parametrize("spec", ["connection-sentry", "first-look", "lifo-pri", "lifo-pri-full"])
-def test_a_plain_spec_is_read_with_few_modules(spec: str) -> None:
+def check_few(found: list[str]) -> None:
     """Only the names of policies are imported from the gateway."""
-    found = imported_by(spec)
     assert [name for name in found if name.startswith("gateway.")] == ["gateway.policies"]
     assert len(found) <= MOST_MODULES, "\n".join(["too many modules:", *found])
 
 
-@pytest.mark.parametrize("spec", sorted(path.stem for path in SPECS.glob("*.toml")))
-def test_a_spec_with_parameters_imports_what_checks_them(spec: str) -> None:
-    """It needs policies and the workload model, but no part that runs anything."""
-    allowed = ("common", "common.page_types", "gateway", "gateway.policies", "lab", "loadgen")
-    strangers = [
-        name
-        for name in imported_by(spec)
-        if not name.startswith(("gateway.policies.", "lab.spec", "lab.baselines", "loadgen."))
-        and name not in (*allowed, "lab.errors")
-    ]
-    assert strangers == []
+@pytest.mark.parametrize("spec", SHIPPED)
+def test_a_shipped_spec_is_read_with_few_modules(spec: str) -> None:
+    check_few(imported_by(spec))
+
+
+@pytest.mark.parametrize("load", LOADS.values(), ids=LOADS)
+def test_every_key_is_read_with_few_modules(load: str, tmp_path: Path) -> None:
+    """No other file is read, either: the policy of this spec and its trace are missing."""
+    path = tmp_path / "mine.toml"
+    path.write_text(EVERY_KEY + load, encoding="utf-8")
+    check_few(imported_by(str(path)))
+
+
+def test_all_shipped_specs_are_found() -> None:
+    assert {"lab/spec/specs/sbac.toml", "lab/students/scoreboard.toml"} < set(SHIPPED)
+    assert len(SHIPPED) >= 18

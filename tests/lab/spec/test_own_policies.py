@@ -11,7 +11,7 @@ from lab.files.run_folder import RunFolder
 from lab.results.comparison import ComparisonResult
 from lab.runner.simulated import make_packed_run, make_simulated_run
 from lab.spec import own_policies
-from lab.spec.experiment import Spec, read_spec
+from lab.spec.experiment import Spec, checked, read_spec
 from lab.spec.runs import ShopRun
 from tests.gateway.students.policies import source
 
@@ -28,7 +28,8 @@ def path(tmp_path, monkeypatch):
 
 
 def spec_of(path, more=""):
-    return read_spec(f"{SIMULATED}[[policy]]\nname = '{path}'\n{more}", "mine")
+    text = f"{SIMULATED}[[policy]]\nname = '{path}'\n{more}"
+    return checked(read_spec(text, "mine"), "mine")
 
 
 def test_a_spec_keeps_path_and_text(path):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import requests
+import tomli_w
 
 from lab.console.api.reference import PAGE
 from runtime.settings import REPOSITORY
@@ -176,6 +177,20 @@ def test_a_shipped_experiment_takes_options(people: tuple[Person, Person]) -> No
         assert refused.status_code == 400, refused.text
         assert refused.json()["field"] == field
         assert allowed in refused.json()["allowed"]
+
+
+def test_a_spec_names_no_file_of_the_console(people: tuple[Person, Person], tmp_path: Path) -> None:
+    """The path of a trace is refused, and the answer has nothing of the file."""
+    _, bert = people
+    (tmp_path / "class.csv").write_text("time_s,password\n1,secret\n")
+    arrivals = {"trace": str(tmp_path / "class.csv")}
+    spec = {"version": 1, "policy": [{"name": "sq"}], "load": {"rho": [2], "arrivals": arrivals}}
+    for body in ({"spec": spec}, {"toml": tomli_w.dumps(spec)}):
+        refused = bert.send("POST", "/api/launches", json=body)
+        assert refused.status_code == 400, refused.text
+        assert refused.json()["field"] == "load.arrivals.trace"
+        assert "is not included; allowed: day, flash-sale" in refused.json()["error"]
+        assert "password" not in refused.text
 
 
 def test_a_bundle_travels_by_the_command_line(

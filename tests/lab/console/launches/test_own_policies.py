@@ -88,20 +88,6 @@ def test_a_spec_that_is_sent_may_name_what_is_offered(path):
     ]
 
 
-def test_a_spec_that_is_sent_names_included_traces_only(tmp_path):
-    """The console reads no file of its machine for its sender, not even to say what is in it."""
-    secret = tmp_path / "class.csv"
-    secret.write_text("time_s,password\n1,secret\n2,secret\n")
-    text = (
-        "version = 1\n[[policy]]\nname = 'sq'\n[load]\nrho = [1.2]\narrivals = {{trace = '{}'}}\n"
-    )
-    with pytest.raises(SpecError, match=r"trace: .*is not included; allowed: day, flash-sale"):
-        uploaded("mine.toml", text.format(secret).encode(), TEACHER)
-    spec = uploaded("mine.toml", text.format("day").encode(), TEACHER)
-    assert spec.load.arrivals is not None
-    assert spec.load.arrivals.trace == "day"
-
-
 def test_what_is_in_force_is_chosen_by_its_path():
     policy = {"name": "plain", "file": "own/plain.py", "parameters": {"capacity": 3},
               "admission": {"name": "none", "parameters": {}}}  # fmt: skip
