@@ -1,5 +1,6 @@
 """The work of one person on a lesson: predictions, notes, answers and launches."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -118,6 +119,15 @@ def write(person: str, sheet: Sheet, field: str, text: str) -> None:
 def erase(person: str, sheet: Sheet, field: str) -> None:
     """Forget the text of a field."""
     Answer.objects.filter(by=person, lesson=sheet.number, field=field).delete()
+
+
+def keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
+    """Keep the text of each field; an empty text removes the field."""
+    for field, text in texts.items():
+        if text:
+            write(person, sheet, field, text)
+        else:
+            erase(person, sheet, field)
 
 
 def began(person: str, sheet: Sheet, step: int, launch: Launch) -> None:

@@ -51,7 +51,7 @@ def sessions(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def overlay(request: HttpRequest) -> HttpResponse:
-    """Show several results in one chart: `?of=<name>&of=<name>`."""
+    """Show several results in one chart, or reports of one paper: `?of=<name>&of=<name>`."""
     names = list(dict.fromkeys(request.GET.getlist("of")))
     found = [one for name in names if (one := result_list.entry_of(name))]
     if len(found) < len(names):
@@ -60,7 +60,23 @@ def overlay(request: HttpRequest) -> HttpResponse:
         messages.error(request, f"{len(found)} results; allowed: at most {MOST_RESULTS} at once")
         return redirect("results")
     if found and all(one.is_reproduction for one in found):
-        return _reports(request, found)
+        if len({one.paper for one in found}) > 1:
+            papers = ", ".join(dict.fromkeys(one.paper or one.title for one in found))
+            messages.error(
+                request, f"These are reports of different papers ({papers}); choose reports of one."
+            )
+            return redirect("results")
+        context = {
+            "results": found,
+            "differences": _differences(found),
+            "claims": report_overlay.claims(found),
+            "figures_and_tables": report_overlay.figures_and_tables(found),
+            "names": [
+                (letter, _label(one, is_alone=len(found) == 1))
+                for letter, one in zip("ABCDEF", found, strict=False)
+            ],
+        }
+        return render(request, "console/report_overlay.html", context)
     chosen = [one for one in found if not one.is_reproduction]
     for one in found:
         if one.is_reproduction:
@@ -78,44 +94,23 @@ def overlay(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _reports(request: HttpRequest, found: list[ResultEntry]) -> HttpResponse:
-    """Show reports of one paper together: claims side by side, panels drawn together."""
-    if len({one.paper for one in found}) > 1:
-        papers = ", ".join(dict.fromkeys(one.paper or one.title for one in found))
-        messages.error(
-            request, f"These are reports of different papers ({papers}); choose reports of one."
-        )
-        return redirect("results")
-    context = {
-        "results": found,
-        "differences": _differences(found),
-        "claims": report_overlay.claims(found),
-        "figures_and_tables": report_overlay.figures_and_tables(found),
-        "names": [
-            (letter, _called(one, alone=len(found) == 1))
-            for letter, one in zip("ABCDEF", found, strict=False)
-        ],
-    }
-    return render(request, "console/report_overlay.html", context)
-
-
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
     """Return the address of each result's numbers, and the name of the result there."""
     titles = [one.title for one in results]
     return [
         {
             "name": one.name,
-            "title": _called(one, alone=titles.count(one.title) == 1),
+            "title": _label(one, is_alone=titles.count(one.title) == 1),
             "url": reverse("result-curves", args=[one.name]),
         }
         for one in results
     ]
 
 
-def _called(result: ResultEntry, *, alone: bool) -> str:
+def _label(result: ResultEntry, *, is_alone: bool) -> str:
     """Return the title, and its difference from others."""
     more = [
-        *([] if alone else [result.when]),
+        *([] if is_alone else [result.when]),
         *(["imported"] if result.imported else []),
         *(["Reference"] if result.reference else []),
     ]
