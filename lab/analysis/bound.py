@@ -18,8 +18,12 @@ it with the program's dual, which proves that a value is the best.
 
 The r of a run is the work that the server can do from the first arrival to the last answer, divided
 by the work that its customers would have caused.
+
+Floats are added by `math.fsum`: `sum` rounds them in another way from Python 3.12 on, and a browser
+has a newer Python than most machines.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,7 +87,8 @@ class CapacityBound:
         seconds in which the server could work for them. For sessions that have only a length, where
         no customer buys, return the share of the work.
         """
-        asked = sum(planned[page] * self.cost_s[page] for page in PAGES) * self.slower_ratio
+        cost_s = math.fsum(planned[page] * self.cost_s[page] for page in PAGES)
+        asked = cost_s * self.slower_ratio
         able = self.capacity_rps * self.model.mean_execution_s(self.cost_s) * working_s
         if able >= asked:
             return 1.0
@@ -221,10 +226,10 @@ def _corner(
     }
     visits = Chain(kept).visits()
     flow = tuple(visits[page] if page in served else 0.0 for page in PAGES)
+    rows = [(visits[origin], transitions.get(origin, {})) for origin in served]
     arriving = tuple(
-        float(page == FIRST_PAGE)
-        + sum(visits[origin] * transitions.get(origin, {}).get(page, 0.0) for origin in served)
+        float(page == FIRST_PAGE) + math.fsum(count * row.get(page, 0.0) for count, row in rows)
         for page in PAGES
     )
-    time = sum(count * cost for count, cost in zip(flow, costs, strict=True))
+    time = math.fsum(count * cost for count, cost in zip(flow, costs, strict=True))
     return _Corner(time, flow[PAGES.index(CONFIRM_PAGE)], flow, arriving)

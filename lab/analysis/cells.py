@@ -3,6 +3,7 @@
 A cell also states whether LIFO-Pri published metrics that are comparable with its own.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -75,7 +76,7 @@ class Cell:
     @property
     def bound(self) -> float:
         """The confirms that the bound allows all repetitions together; 0 without a capacity."""
-        return sum(run.confirm_bound or 0.0 for run in self.runs)
+        return math.fsum(run.confirm_bound or 0.0 for run in self.runs)
 
     def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
         """Return mean and interval of a metric over the repetitions."""

@@ -1,5 +1,6 @@
 """The board: each policy's share of the bound at each load, with intervals and ranks."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -58,7 +59,7 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
                 estimated=estimated,
                 counted=_by_rho(own, lambda run: run.revenue_efficiency_ratio),
                 confirms={rho: cell.confirms for rho, cell in own.items()},
-                expected={rho: sum(map(_promised, cell.runs)) for rho, cell in own.items()},
+                expected={rho: math.fsum(map(_promised, cell.runs)) for rho, cell in own.items()},
                 repetitions={rho: cell.by_seed(efficiency) for rho, cell in own.items()},
             )
         )
