@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.json_schema import models_json_schema
@@ -62,6 +62,20 @@ class Refusal(Reply):
     allowed: str | None = Field(None, description="the values that the field may have")
 
 
+class ParameterFaults(Protocol):
+    """The faults in a parameter of a call, as Django Ninja gives them."""
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """The model with the parameter's form as its only field."""
+        ...
+
+    @property
+    def pydantic_validation_error(self) -> ValidationError:
+        """The faults."""
+        ...
+
+
 class CallError(ValueError):
     """A call that is refused: one line, the field it is about, the allowed values."""
 
@@ -93,6 +107,15 @@ def checked(model: type[_Model], value: object) -> _Model:
         return model.model_validate(value)
     except ValidationError as error:
         raise refused(model, error) from None
+
+
+def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
+    """Return one sentence about the first fault of a call, which takes one form."""
+    first = faults[0]
+    (form,) = (field.annotation for field in first.model.model_fields.values())
+    assert isinstance(form, type)
+    assert issubclass(form, BaseModel)
+    return refused(form, first.pydantic_validation_error, above=1)
 
 
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:

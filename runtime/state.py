@@ -170,7 +170,7 @@ class State:
         return found
 
     def _allowed(self, path: Path) -> int:
-        """Return the modes for others that this path may have."""
+        """Return the permission bits that other users may have on this path."""
         if path == self.folder:  # root's PostgreSQL and Redis pass through to their folders
             return 0o000 if os.geteuid() else 0o011
         return 0o055 if path.name in _SHARED else 0o000

@@ -66,9 +66,9 @@ def study(base: Spec, *, quick: bool) -> Study:
             ),
             (
                 "Recovered",
-                f"The first second after the rush from which on that holds for "
-                f"{hysteresis.STAYS_S} s without a break, at least half of them known, while "
-                "customers still arrive.",
+                "The first second after the rush that begins a stretch of "
+                f"{hysteresis.STAYS_S} s with normal response times. They must be known in at "
+                "least half of these seconds, and customers must still arrive.",
             ),
             *((conduct.title, conduct.what) for conduct in CONDUCTS),
         ],

@@ -95,9 +95,9 @@ class Panel:
 
     `lines` are curves with a marker and an interval at each x, `plain` are curves of many points,
     `steps` are constant between x, and `bars` are groups of bars with `x_names` under them.
-    `published` holds the paper's numbers by curve label and x, and `levels` those over a part of
-    the x axis. `printed_x` limits the x values in the table. `stretches` are parts of the x axis
-    with a name.
+    `published` holds the paper's numbers by curve label and x. `levels` holds the numbers that the
+    paper gives for a part of the x axis. `printed_x` limits the x values in the table.
+    `stretches` are parts of the x axis with a name.
     """
 
     key: str

@@ -11,7 +11,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationErrorContext
 from ninja.parser import Parser
 
-from common.http_api import CallError, Refusal, one_line, refused
+from common.http_api import CallError, Refusal, first_fault, one_line
 from lab.console.launches.queue import QueueError
 from lab.console.people.accounts import AccountError
 from lab.console.site.allowances import AllowanceError
@@ -39,11 +39,7 @@ class _Api(NinjaAPI):
     def validation_error_from_error_contexts(  # type: ignore[override]
         self, error_contexts: list[ValidationErrorContext[Any]]
     ) -> CallError:
-        """Return one sentence about the first fault. A call takes one form."""
-        first = error_contexts[0]
-        (form,) = (field.annotation for field in first.model.model_fields.values())
-        assert form is not None
-        return refused(form, first.pydantic_validation_error, above=1)
+        return first_fault(error_contexts)
 
 
 api = _Api(urls_namespace="console-api", openapi_url=None, docs_url=None, parser=_Parser())
@@ -68,6 +64,13 @@ def call(
     usual = (401,) if method == "GET" else (400, 401, 403, 429)
     answered = {status: answers} | dict.fromkeys(sorted({*usual, *refusals}), Refusal)
     return api.api_operation([method], path, summary=summary, response=answered, **more)
+
+
+def listing(
+    path: str, permission: Permission, summary: str, *, answers: Any
+) -> Callable[[_Operation], _Operation]:
+    """Return `call` for a list, which a query in the address selects."""
+    return call("GET", path, permission, summary, answers=answers, refusals=(400,))
 
 
 def patterns() -> Iterator[URLPattern]:

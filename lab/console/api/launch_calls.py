@@ -9,7 +9,7 @@ from ninja.responses import Status
 
 from common.http_api import CallError
 from lab.console.api import schemas
-from lab.console.api.api import TOML, call
+from lab.console.api.api import TOML, call, listing
 from lab.console.gallery import cards
 from lab.console.launches import queue
 from lab.console.launches.forms import LaunchForm, from_values, initial
@@ -46,13 +46,8 @@ def experiments(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@call(
-    "GET",
-    "launches",
-    students,
-    "The launches that run, wait and have ended",
-    answers=schemas.Launches,
-    refusals=(400,),
+@listing(
+    "launches", students, "The launches that run, wait and have ended", answers=schemas.Launches
 )
 def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[str, Any]:
     lists = queue_lists(query.by)

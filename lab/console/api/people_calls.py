@@ -1,5 +1,6 @@
 """Calls about the person who calls, and about accounts."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -12,6 +13,8 @@ from lab.console.people import accounts
 from lab.console.site import permissions
 from lab.console.site.permissions import readers, teachers
 from lab.console.site.settings import LAB
+
+Call = Callable[..., dict[str, Any]]
 
 
 @call("GET", "me", readers, "The person whose token the call has", answers=schemas.Me)
@@ -49,26 +52,18 @@ def make(request: HttpRequest, wanted: schemas.NewStudents) -> Status[dict[str, 
     return Status(201, {"made": new, "existing": existing})
 
 
-@call(
-    "POST",
-    "accounts/{name}/disable",
-    teachers,
-    "Disable an account: sessions, tokens and launches end (teachers)",
-    answers=schemas.Account,
-    refusals=(404,),
-)
+def _change(change: str, summary: str) -> Callable[[Call], Call]:
+    """Return `call` for a change of an account."""
+    path = f"accounts/{{name}}/{change}"
+    return call("POST", path, teachers, summary, answers=schemas.Account, refusals=(404,))
+
+
+@_change("disable", "Disable an account: sessions, tokens and launches end (teachers)")
 def disable(request: HttpRequest, name: str) -> dict[str, Any]:
     return _changed(request, name, "disable")
 
 
-@call(
-    "POST",
-    "accounts/{name}/enable",
-    teachers,
-    "Enable a disabled account (teachers)",
-    answers=schemas.Account,
-    refusals=(404,),
-)
+@_change("enable", "Enable a disabled account (teachers)")
 def enable(request: HttpRequest, name: str) -> dict[str, Any]:
     return _changed(request, name, "enable")
 

@@ -9,7 +9,7 @@ from ninja.responses import Status
 
 from common.http_api import CallError
 from lab.console.api import schemas
-from lab.console.api.api import call
+from lab.console.api.api import call, listing
 from lab.console.results import download_views, notes, origins, result_list
 from lab.console.results.origins import Listed
 from lab.console.results.result_list import ResultEntry
@@ -22,14 +22,7 @@ ZIP = "application/zip"
 _FILE = {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-@call(
-    "GET",
-    "results",
-    students,
-    "The results, the newest first",
-    answers=schemas.Results,
-    refusals=(400,),
-)
+@listing("results", students, "The results, the newest first", answers=schemas.Results)
 def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[str, Any]:
     everything = [*result_list.entries(), *result_list.references()]
     found = result_list.matching(everything, query.words, query.engine)

@@ -1,6 +1,7 @@
 """The playground: simulations and an editor of policies, which run in the visitor's browser."""
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -81,25 +82,22 @@ def _page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpRespo
     return response
 
 
-def _etag(request: HttpRequest) -> str:
-    return f'"{hashlib.sha256(sources.archive()).hexdigest()[:16]}"'
+def _tag(*beginning: str) -> Callable[[HttpRequest], str]:
+    """Return a function for the ETag of an archive; `beginning` as `sources.archive`."""
+    return lambda _: f'"{hashlib.sha256(sources.archive(*beginning)).hexdigest()[:16]}"'
 
 
 @readers
 @require_GET
-@condition(etag_func=_etag)
+@condition(etag_func=_tag())
 def modules(request: HttpRequest) -> HttpResponse:
     """Return the project's modules that the simulation needs, as a ZIP archive."""
     return HttpResponse(sources.archive(), content_type="application/zip")
 
 
-def _policy_etag(request: HttpRequest) -> str:
-    return f'"{hashlib.sha256(sources.archive(in_browser.__name__)).hexdigest()[:16]}"'
-
-
 @readers
 @require_GET
-@condition(etag_func=_policy_etag)
+@condition(etag_func=_tag(in_browser.__name__))
 def policy_modules(request: HttpRequest) -> HttpResponse:
     """Return the modules that check and compare a policy, as a ZIP archive."""
     return HttpResponse(sources.archive(in_browser.__name__), content_type="application/zip")

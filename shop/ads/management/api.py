@@ -10,7 +10,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationErrorContext
 from ninja.responses import Status
 from ninja.security import HttpBearer
 
-from common.http_api import CallError, Refusal, refused
+from common.http_api import CallError, Refusal, first_fault
 from shop.ads.capacity import NoCapacity
 from shop.ads.management import accepting, permission, reports, schemas
 from shop.ads.management.answers import answer_of, refusal, single
@@ -31,11 +31,7 @@ class _ManagementApi(NinjaAPI):
     def validation_error_from_error_contexts(  # type: ignore[override]
         self, error_contexts: list[ValidationErrorContext[Any]]
     ) -> CallError:
-        """Return one sentence about the first fault. A call takes one form: its only parameter."""
-        first = error_contexts[0]
-        (form,) = (field.annotation for field in first.model.model_fields.values())
-        assert form is not None
-        return refused(form, first.pydantic_validation_error, above=1)
+        return first_fault(error_contexts)
 
 
 api = _ManagementApi(urls_namespace="ads-management", openapi_url=None, docs_url=None, auth=Token())

@@ -45,6 +45,14 @@ def doorbuster(environment, *arguments):
     return process.returncode, output
 
 
+def result_of(environment, command, spec, tmp_path):
+    """The folder and the output of a run or comparison of this spec, which ends well."""
+    (tmp_path / "my.toml").write_text(spec)
+    status, output = doorbuster(environment, command, str(tmp_path / "my.toml"))
+    assert status == 0, output
+    return folders(environment)[-1].parent, output
+
+
 def folders(environment):
     return sorted(Path(environment["DOORBUSTER_RESULTS_DIR"]).glob("*/plan.json"))
 
@@ -141,12 +149,9 @@ lengths = {kind = "geometric", mean = 5}
 
 @pytest.mark.long
 def test_admission_and_session_lengths(appliance, tmp_path):
-    (tmp_path / "my.toml").write_text(ADMISSION)
-    status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))
-    assert status == 0, output
+    folder, output = result_of(appliance, "run", ADMISSION, tmp_path)
     assert "Counts reconcile in the one run" in output
     assert "SQ + SBAC responsive" in output
-    folder = folders(appliance)[-1].parent
     assert json.loads((folder / "capacity.json").read_text())["lengths"] == "geometric-5"
     (run,) = (folder / "runs").iterdir()
     sessions = json.loads((run / "run.json").read_text())["sessions"]
@@ -181,11 +186,9 @@ arrivals = {trace = "flash-sale"}
 @pytest.mark.long
 def test_arrivals_of_a_trace(appliance, tmp_path):
     """Live sessions come as the steps of the trace have them: few before the sale, then most."""
-    (tmp_path / "my.toml").write_text(ARRIVALS)
-    status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))
-    assert status == 0, output
+    folder, output = result_of(appliance, "run", ARRIVALS, tmp_path)
     assert "Counts reconcile in the one run" in output
-    (run,) = (folders(appliance)[-1].parent / "runs").iterdir()
+    (run,) = (folder / "runs").iterdir()
     attempts = read_attempts(run / "attempts.parquet")
     is_first = pc.and_(pc.equal(attempts["step"], 0), pc.less_equal(attempts["attempt"], 1))
     arrivals_s = attempts.filter(is_first)["intended_s"].to_pylist()
@@ -216,12 +219,9 @@ duration_s = 80
 
 @pytest.mark.long
 def test_cancelling_wastes_less_than_ignoring(appliance, tmp_path):
-    (tmp_path / "my.toml").write_text(LEAVING)
-    status, output = doorbuster(appliance, "compare", str(tmp_path / "my.toml"))
-    assert status == 0, output
+    folder, output = result_of(appliance, "compare", LEAVING, tmp_path)
     assert "Counts reconcile in all 2 runs" in output
     assert "SQ + cancel, against ignoring who leaves" in " ".join(output.split())
-    folder = folders(appliance)[-1].parent
     ignored, cancelled = (
         json.loads(next(folder.glob(f"runs/*-{key}-seed1/run.json")).read_text())
         for key in ("sq", "sq+cancel")
@@ -262,14 +262,11 @@ duration_s = 80
 
 @pytest.mark.long
 def test_clients_in_a_closed_loop(appliance, tmp_path):
-    (tmp_path / "my.toml").write_text(CLIENTS)
-    status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))
-    assert status == 0, output
+    folder, output = result_of(appliance, "run", CLIENTS, tmp_path)
     assert "Measuring" not in output
     assert "to 6,000 books" in output
     assert "Requests of clients by class" in output
     assert "Counts reconcile in the one run" in output
-    folder = folders(appliance)[-1].parent
     assert json.loads((folder / "capacity.json").read_text())["origin"] == "none"
     (run,) = (folder / "runs").iterdir()
     assert run.name == "001-sq+cancel-seed1"
