@@ -37,7 +37,7 @@ STORES = {
     "Django's cached_db": ("django.contrib.sessions.backends.cached_db", IN_MEMORY),
     "shop.sessions": ("shop.sessions", IN_MEMORY),
 }
-"""Name → Django's engine, and its Redis."""
+"""Django's engine by name, and its Redis."""
 
 
 @dataclass

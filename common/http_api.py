@@ -228,7 +228,7 @@ class Call:
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
-    """Status → reason, in addition to the refusals of every call of this kind."""
+    """The reason of each status, in addition to the refusals of every call of this kind."""
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     status: int = 200
     parameter: str = ""
@@ -239,7 +239,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Api:
-    """The common properties of an API's calls; refusals are status → reason."""
+    """The common properties of an API's calls; refusals have a reason for each status."""
 
     title: str
     description: str

@@ -41,7 +41,7 @@ class Described:
 
 
 def every() -> dict[str, list[Described]]:
-    """Return part → its metrics, in the order of their names."""
+    """Return the metrics of each part, in the order of their names."""
     return {part: _asked(part) for part in PARTS}
 
 

@@ -30,7 +30,7 @@ UNITS: Final = {
     "attempted": "queries",
     "way": "handshakes",
 }  # fmt: skip
-"""The ending of a name → its unit."""
+"""The unit that follows from the ending of a name."""
 WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 
 _HEAD: Final = """# Metrics

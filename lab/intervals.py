@@ -91,7 +91,7 @@ def _t_below(t: float, freedom: int) -> float:
 
 
 def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
-    """Return seed → `these` minus `those`, for common seeds, which have the same customers."""
+    """Return by seed `these` minus `those`, for common seeds, which have the same customers."""
     return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str]:
-    """Return variable → text of every usable line; add a line to `errors` for each other one.
+    """Return the text by variable, of every usable line; add a line to `errors` for each other one.
 
     `known` are the appliance's variables. Other variables belong to one part alone and are taken
     too, unless they look like a misspelt known one.

@@ -27,7 +27,7 @@ class AppResult:
     """One application's part; times in seconds from the start."""
 
     series: Mapping[str, Series]
-    """Column → one value per second. Counts in each second: `new_sessions`, `replies`,
+    """One value per second, by column. Counts in each second: `new_sessions`, `replies`,
     `new_connections`, `resumed_connections`, `refused` (connections). Mean over the manager's
     interval: `busy` (processors in use). At its beginning: `processors` (assigned; the whole number
     without a manager), `requested` (R_i; nan without a request)."""

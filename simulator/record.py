@@ -75,14 +75,14 @@ class Record:
         self.unanswered: Counter[AttemptOutcome] = Counter()
         """Attempts without an answer in time, by outcome as their customers see it."""
         self.spent_s = array("d")
-        """Session → server time spent on its requests."""
+        """Server time spent on the requests of each session."""
         self.completed = array("i")
-        """Session → attempts that were answered in time."""
+        """Attempts of each session that were answered in time."""
         self.disconnects = 0
         self.wasted_busy_s = 0.0
         self.unanswered_busy_s = 0.0
         self._spent_before: dict[int, float] = {}
-        """Request in service → its server time when its customer left it."""
+        """Server time of a request in service at the time when its customer left it."""
         self._arrived_s = array("d")
         self._ended_s = array("d")
         self._length = array("i")

@@ -57,7 +57,7 @@ class Simulated:
     """Page type → fate (`gateway.policies.interface.FATES`) → requests, as the driver sees them;
     `other` are files, as in the gateway's snapshot."""
     served: Mapping[str, int]
-    """Page type → requests executed in full, orphan requests included."""
+    """Requests executed in full by page type, orphan requests included."""
     busy_s: float
     """Server time, rejections included: all CPUs together for `SharedCpus`."""
     useful_busy_s: float
@@ -82,5 +82,5 @@ class Simulated:
     events: int
     """Events in virtual time; the end of a patience counts only if the session still waits."""
     samples: Mapping[str, list[Any]]
-    """Column → one value per utilisation interval, the last one up to `end_s`; the columns of
+    """One value per utilisation interval by column, the last one up to `end_s`; the columns of
     samples.parquet, and `admission` (the admission policy's snapshot) if there is one."""

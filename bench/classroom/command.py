@@ -219,7 +219,7 @@ def _runtime(command: str) -> None:
 
 
 def enrol(names: Sequence[str]) -> dict[str, str]:
-    """Make students' accounts; return name → password."""
+    """Make students' accounts; return each name with its password."""
     done = subprocess.run(
         [sys.executable, "-m", "doorbuster", "class", "students", "-"],
         cwd=REPOSITORY,
@@ -301,8 +301,9 @@ class Waits:
     """Results of the class's launches."""
 
     longest_s: dict[str, float]
-    """Student → the longest time a launch of theirs waited, real seconds, launches that still wait
-    included."""
+    """By student, the longest time a launch of theirs waited, real seconds, launches that still
+    wait included.
+    """
     ended: dict[str, int]
     """State → launches."""
 

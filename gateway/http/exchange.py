@@ -239,7 +239,7 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the shop must stop working on the request; it may not have noticed yet."""
+        """Whether the shop must stop working on the request; the shop may not know this yet."""
         return self._state is State.STOPPING
 
     @property

@@ -248,7 +248,7 @@ class Dispatcher:
         return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Page type → fate → requests, cumulative (see FATES)."""
+        """Cumulative requests by page type and fate (see FATES)."""
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
     def snapshot(self) -> Mapping[str, object]:

@@ -145,6 +145,6 @@ def known(name: str, sha256: str) -> PolicyFile:
         raise PolicyError(
             "policy",
             f"{name} is not what it was when this was written down (sha256 {sha256[:12]}…)",
-            "the same text (results keep a copy in policies/), or no sha256",
+            "the same text (results keep a copy in policies/), or leave sha256 out",
         )
     return file

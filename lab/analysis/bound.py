@@ -47,9 +47,10 @@ class Optimum:
     confirm_ratio: float
     """Confirms over those that the sessions planned, 0 to 1."""
     flow: Mapping[str, float]
-    """Page → sessions served there, per session that arrives."""
+    """Sessions served at each page, per session that arrives."""
     turned_away_ratio: Mapping[str, float]
-    """Page → rejected share of the sessions that come to it; only pages to which sessions come."""
+    """The rejected share of the sessions that come to each page; only pages to which sessions come.
+    """
     worth_per_time: float
     """The confirms (share of the planned) that a little more server time would bring.
 
@@ -76,14 +77,14 @@ class CapacityBound:
     capacity_rps: float
     """Requests of the customers' mix that the server can serve in a paper second, at most."""
     cost_s: Mapping[str, float]
-    """Page → expected server time in any unit; `capacity_rps` depends on it."""
+    """Expected server time of each page, in any unit; `capacity_rps` depends on it."""
     slower_ratio: float = 1.0
     """Actual server time of pages divided by the expected time."""
 
     def reachable_ratio(self, planned: Mapping[str, int], working_s: float) -> float:
         """Return the share of the planned confirms that can be reached, 0 to 1.
 
-        `planned`: page → requests, if every session were served to its end. `working_s`: the paper
+        `planned`: requests by page, if every session were served to its end. `working_s`: the paper
         seconds in which the server could work for them. For sessions that have only a length, where
         no customer buys, return the share of the work.
         """
@@ -122,7 +123,7 @@ def optimum(
     """Return the solution of the linear program, exact except for rounding.
 
     `room`: the server time available, divided by the time for serving all planned requests. It is 1
-    / ρ in an overload that lasts. `execution_s`: page → server time, in any unit.
+    / ρ in an overload that lasts. `execution_s`: server time of each page, in any unit.
     """
     hull = _hull_of(chain, execution_s)
     last = hull[-1]

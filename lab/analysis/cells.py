@@ -100,7 +100,7 @@ class Cell:
         return estimate(known) if known else None
 
     def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
-        """Return seed → metric, for the repetitions that have it."""
+        """Return the metric by seed, for the repetitions that have it."""
         return {
             summary.seed: value
             for summary, run in zip(self.summaries, self.runs, strict=True)

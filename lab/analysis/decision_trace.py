@@ -67,9 +67,9 @@ class DecisionTrace:
     dispatched_s: float | None = None
     knew_at_dispatch: Knew = field(default_factory=dict)
     served_before: dict[str, int] = field(default_factory=dict)
-    """Page type → older requests that were dispatched while this one waited."""
+    """By page type, the older requests that were dispatched while this one waited."""
     overtook: dict[str, int] = field(default_factory=dict)
-    """Page type → newer requests that were dispatched while this one waited."""
+    """By page type, the newer requests that were dispatched while this one waited."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
     """The last decisions for another request: `time_s`, `page`, `came_s` and the snapshot
     `knew`."""

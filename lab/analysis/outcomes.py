@@ -18,7 +18,7 @@ from loadgen.records.attempts import AttemptOutcome
 from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 
 GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
-"""Page type → its column of Table 4."""
+"""The column of Table 4 for each page type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ FATES = {
     "never_let_in": "never let in",
     "rejected": "rejected at once",
 }
-"""Fate of a session → its words, in the order of pages; the fates add up to all sessions."""
+"""The words for each fate of a session, in the order of pages; the fates add up to all sessions."""
 FATES_MEANING = (
     "Each session has one of four fates. Completed: every request that it planned was answered in "
     "time. Lost after being let in: it got at least one page of the shop, but not all. Rejected at "
@@ -88,9 +88,9 @@ class Outcomes:
     rho: float | None
     """None in a closed loop."""
     attempts: Mapping[str, Mapping[str, int]]
-    """Page type (including `file`) → outcome → attempts; each retry is a separate attempt."""
+    """Page type (including `file`) and outcome: attempts; each retry is a separate attempt."""
     planned: Mapping[str, int]
-    """Page type → requests, if every session completed."""
+    """Requests by page type, if every session completed."""
     fates: SessionFates
     confirms: int
     duration_s: float
@@ -192,7 +192,9 @@ class Outcomes:
         return self.expected_confirm_ratio / self.reachable_ratio
 
     def table4(self) -> dict[str, dict[str, int]]:
-        """Return row → column → attempts, in the form of Table 4; `other` is not in the paper."""
+        """Return the attempts by row and column, in the form of Table 4; `other` is not in the
+        paper.
+        """
         rows = ("generated", "completed", "timed_out", "dropped", "other")
         table = {row: dict.fromkeys(GROUP.values(), 0) for row in rows}
         for page, counts in self.attempts.items():

@@ -59,7 +59,7 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
 
 
 def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
-    """Return page → attempts that ended so soon that the gateway may not have read them."""
+    """Return by page the attempts that ended so soon that the gateway may not have read them."""
     hasty = attempts.filter(
         pc.and_(
             pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),

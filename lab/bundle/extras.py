@@ -30,13 +30,13 @@ NAMES = frozenset({NOTEBOOK, research_crate.METADATA_FILE, _BOUND, *_SCHEMAS})
 
 
 def schemas() -> dict[str, bytes]:
-    """Return file name → JSON schema: the form of specs and the form of run.json."""
+    """Return the JSON schemas by file name: the forms of specs and of run.json."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {name: _json(dialect | form.model_json_schema()) for name, form in _SCHEMAS.items()}
 
 
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
-    """Return name → content of the files that a bundle of `folder` has in addition.
+    """Return by name the content of the files that a bundle of `folder` has in addition.
 
     `sizes`: path → bytes of each file that the bundle has otherwise. Damaged files of the result
     are left out of the description, because a bundle brings a damaged result elsewhere, too.

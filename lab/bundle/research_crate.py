@@ -81,9 +81,9 @@ class Described:
     release: str
     """The version of Doorbuster that packed the bundle."""
     files: Mapping[str, int]
-    """Path in the result → size in bytes, without the description itself."""
+    """Size in bytes by path in the result, without the description itself."""
     runs: Mapping[str, str]
-    """Path of a run's folder → its title."""
+    """The title of each run, by the path of its folder."""
 
 
 def metadata(about: Described) -> bytes:

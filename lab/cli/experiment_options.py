@@ -44,24 +44,30 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--gateway",
         callback=_names,
-        help="Live: haproxy, nginx in the gateway's place; doorbuster: the spec's own policies.",
+        help="Live: haproxy or nginx in place of the gateway; doorbuster: the spec's own policies.",
     ),
     click.option(
-        "--admission", callback=_names, help="Before each of them, e.g. none,sbac-responsive."
+        "--admission",
+        callback=_names,
+        help="Admission policies to put before each queueing policy, e.g. none,sbac-responsive.",
     ),
     click.option("--abandonment", callback=_names, help="With each of them, e.g. ignore,cancel."),
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
     click.option("--sessions", type=int, help="Sessions started in each run."),
-    click.option("--duration-s", type=float, help="Instead: paper seconds for which they arrive."),
+    click.option(
+        "--duration-s",
+        type=float,
+        help="Instead of their number: paper seconds in which sessions arrive.",
+    ),
     click.option(
         "--at-once/--in-turn",
         default=None,
-        help="Live, 2 to 4 policies: at the same time, each on a separate shop with separate CPUs.",
+        help="Live: run 2 to 4 policies at the same time, each on a shop with separate CPUs.",
     ),
     click.option(
         "--crowded",
         is_flag=True,
-        help="The same with too few CPUs: only to try it out, the numbers mean nothing.",
+        help="The same with too few CPUs, only to try it out: its numbers mean nothing.",
     ),
     click.option(
         "--repetitions", type=int, help="Runs of every policy and ρ, each with another seed."

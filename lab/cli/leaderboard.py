@@ -120,7 +120,7 @@ def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
     for option in ("sessions", "duration_s", "repetitions", "seed"):
         if given[option] is not None:
             raise SpecError(
-                f"--{option.replace('_', '-')}: {TUNING_PART} has the same for every row; "
+                f"--{option.replace('_', '-')}: {TUNING_PART} has the same value for every row; "
                 "allowed: with another part"
             )
     gateways = given["gateway"]

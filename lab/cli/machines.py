@@ -36,7 +36,9 @@ def capacity(**given: Any) -> None:
 
 @click.command(cls=LabCommand)
 @click.option("--broker", help="redis://…; by default DOORBUSTER_GRID_BROKER.")
-@click.option("--processes", type=click.IntRange(1), help="Tasks at a time; as many as CPUs.")
+@click.option(
+    "--processes", type=click.IntRange(1), help="Most tasks at a time; by default one for each CPU."
+)
 def worker(broker: str | None, processes: int | None) -> None:
     """Run simulations for commands with `--celery`, on this machine or another."""
     from lab.executors.celery import serve

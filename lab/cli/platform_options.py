@@ -65,7 +65,10 @@ def _priorities(
 
 
 CPUS_OPTION = click.option(
-    "--cpus", type=CpuList(), default=(), help="Its processors, e.g. 0-1 or 0,2-3; by default all."
+    "--cpus",
+    type=CpuList(),
+    default=(),
+    help="Processors of the platform, e.g. 0-1 or 0,2-3; by default all.",
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -85,8 +88,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--provisioning",
         "provisioning",
         Provisioning,
-        "ecm: the CPU manager assigns processors; static: an even share for good; linux: all on "
-        "all, and the admission is blind to it.",
+        "ecm: the CPU manager assigns processors; static: a constant equal share for each; "
+        "linux: all applications on all processors, and each admission counts on all of them.",
     ),
     _choice(
         "--sharing",

@@ -95,7 +95,11 @@ def check(path: Path, as_json: bool) -> None:
 @click.command(cls=LabCommand)
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @FRESH
-@click.option("--processes", type=click.IntRange(1), help="Simulations at a time; as many as CPUs.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    help="Most simulations at a time; by default one for each CPU.",
+)
 def score(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> None:
     """Simulate your policies next to SQ, 8Q-LIFO-Pri and DOOR-LIFO, and show the scoreboard.
 

@@ -43,7 +43,7 @@ INTERACTIONS_MEAN = 50.0
     type=Finite(1, 100, max_open=True),
     default=INTERACTIONS_MEAN,
     show_default=True,
-    help="Pages of a session on average, as in the runs that are to follow.",
+    help="Mean pages of a session, as in the runs that you plan.",
 )
 @click.option(
     "--sessions",
@@ -55,7 +55,7 @@ INTERACTIONS_MEAN = 50.0
 @click.option(
     "--no-key-sizes",
     is_flag=True,
-    help="Leave out what other keys would cost; to make the largest takes a minute, once.",
+    help="Leave out the costs of other keys; making the largest key takes a minute, once.",
 )
 def profile_connections(
     interactions_mean: float, sessions: int, no_key_sizes: bool, **given: Any
@@ -96,7 +96,7 @@ def profile_connections(
 def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
     from lab.engines.hosted.key_sizes import signatures_s
 
-    console.print("Signatures of other keys; those not known yet are made first")
+    console.print("Signatures of other keys; missing keys are made first")
     kind, _, own_bits = costs.key.partition("-")
     own = int(own_bits) if kind == "rsa" else None
     signatures = signatures_s(lab, sorted({*BITS, *([own] if own else [])}))

@@ -30,13 +30,13 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option(
     "--quick",
     is_flag=True,
-    help="A smaller grid: under two minutes on two cores, live docs/reproductions.md.",
+    help="A smaller grid: under two minutes on two cores; live: docs/reproductions.md.",
 )
 @FRESH
 @click.option(
     "--repetitions",
     type=click.IntRange(1, 1000),
-    help="Simulations or runs of each case, own seeds.",
+    help="Simulations or runs of each case, each with another seed.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
 @spread

@@ -42,7 +42,7 @@ _OF_ADMISSION = {
     "admitted_total": "admitted",
     "aborted_total": "aborted",
 }
-"""Column → its name in the admission policy's snapshot."""
+"""The name of each column in the admission policy's snapshot."""
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -139,7 +139,7 @@ _FORMS: Mapping[str, Any] = {
     "run.json": RunSummary,
     "events.jsonl": list[_Event],
 }
-"""File name → its form; a file of another name may hold any JSON."""
+"""The form by file name; a file of another name may hold any JSON."""
 
 FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"))
 """Files of the result folder itself; the others belong to its runs."""

@@ -29,7 +29,7 @@ class Step:
     gain: Estimate
     """The gain over all loads, from pairs of the same seed."""
     by_rho: Mapping[float, Estimate]
-    """ρ → the gain at that load."""
+    """The gain at each load."""
     falls_at: tuple[float, ...]
     """Loads at which the whole interval is below a gain of 0."""
 
@@ -82,10 +82,9 @@ def table(steps: Sequence[Step]) -> Table:
         "The gain of each rule of DOOR",
         ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
         note="Estimated efficiency with the rule less without it, runs of the same seed in pairs, "
-        "mean ± half-width of the 95 % interval. A step carries the gain when its interval over "
-        "all loads lies above 0. It falls when that lies below 0, or when at a load its interval "
-        "lies below 0: by chance alone one in forty does, so that of two dozen a single fall may "
-        "mean nothing.",
+        "mean ± half-width of the 95 % interval. A step has a gain if its interval over all loads "
+        "is above 0. It has a loss if that interval, or the interval at one load, is below 0. By "
+        "chance alone one interval in forty is, so a single loss in two dozen may mean nothing.",
     )
     for step in steps:
         made.rows.append(

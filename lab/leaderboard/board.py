@@ -31,15 +31,15 @@ class Row:
     overall: Estimate
     """Mean over the loads of the estimated efficiency."""
     estimated: Mapping[float, Estimate]
-    """ρ → revenue efficiency by the expected value of failed sessions."""
+    """Revenue efficiency at each load, by the expected value of failed sessions."""
     counted: Mapping[float, Estimate]
-    """ρ → confirms / bound, which scatters more."""
+    """Confirms / bound at each load, which scatters more."""
     confirms: Mapping[float, int]
-    """ρ → confirms of all repetitions together."""
+    """Confirms at each load, of all repetitions together."""
     expected: Mapping[float, float]
-    """ρ → the confirms that follow from `estimated`."""
+    """The confirms at each load that follow from `estimated`."""
     repetitions: Mapping[float, Mapping[int, float]]
-    """ρ → seed → the estimated efficiency."""
+    """The estimated efficiency by load and seed."""
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:

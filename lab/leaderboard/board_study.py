@@ -111,7 +111,7 @@ def study(found: Board) -> Study:
         Figure(
             "board",
             "The board: how near each policy comes to the bound",
-            "The best that a policy can do that cannot know who will buy is 1, at every load. "
+            "At every load, 1 is the best that a policy can do without knowing who will buy. "
             + _leaders_words(found.rows),
             (),
             drawing=Drawing(
@@ -128,7 +128,7 @@ def study(found: Board) -> Study:
         Figure(
             "curves",
             "The same over the offered load",
-            "A curve that falls loses a larger share of its sessions the more customers come.",
+            "If a curve falls, the policy loses a larger share of its sessions at higher loads.",
             (),
             panels=[
                 Panel(
@@ -144,7 +144,7 @@ def study(found: Board) -> Study:
         Figure(
             "counted",
             "Confirms as counted",
-            "The same from those who really bought.",
+            "The same, calculated from the customers who really bought.",
             (),
             tables=[_fixed(board.confirms_table(found.rows))],
         ),
@@ -194,7 +194,7 @@ def _fairness_figure(found: Board) -> Figure:
             lambda results: _fairness_heat(found.fairness),
             "Heat table of policies by planned length of the session: percent of sessions that got "
             "everything. The numbers are in the table below.",
-            "Even colours in a row: the policy treats short and long sessions alike.",
+            "If the colours of a row are even, the policy treats short and long sessions alike.",
         ),
         tables=[_fixed(table) for table in found.fairness_tables()],
     )

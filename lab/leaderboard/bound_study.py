@@ -67,7 +67,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                     f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
                     f"{grid.sessions:,} sessions: share of the bound. The numbers are in the table "
                     "below.",
-                    "The brighter, the nearer to the bound.",
+                    "A brighter cell is nearer to the bound.",
                     is_wide=True,
                 ),
                 tables=[

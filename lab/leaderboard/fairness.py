@@ -46,9 +46,9 @@ class Fairness:
     """One run's customers by class; None for an empty class."""
 
     completed_ratio: Mapping[str, float | None]
-    """Class → completed share of all its sessions."""
+    """The completed share of the sessions of each class."""
     wait_median_s: Mapping[str, float | None]
-    """Class → median wait of its failed sessions.
+    """The median wait of the failed sessions of each class.
 
     The wait begins with the first attempt for the page that failed and ends with an answer or a
     timeout; retries are included.

@@ -60,4 +60,4 @@ def _course(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str,
 
 
 MEASURES = {"efficiency": _efficiency, "course": _course}
-"""Name in a case → the metrics that it keeps of a simulation."""
+"""The metrics that a case keeps of a simulation, by name."""

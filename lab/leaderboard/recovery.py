@@ -142,7 +142,7 @@ def rush_of(board: Spec) -> Spec:
 
 
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
-    """Return policy → recovery: measured on this machine, or kept in the board's folder.
+    """Return the recovery of each policy: measured on this machine, or kept in the board's folder.
 
     Measured ones are then kept in the folder, so that a later report on another machine has them.
     """

@@ -43,7 +43,7 @@ class _Grid:
         return results.estimate(self.cases[policy][scenario], value)
 
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
-        """Return seed → the lead of a policy's estimated efficiency over another's."""
+        """Return by seed the lead of a policy's estimated efficiency over another's."""
         return differences(
             *(
                 {
@@ -60,7 +60,7 @@ class _Grid:
         return [case for row in self.cases.values() for case in row.values()]
 
     def overall(self, results: Results, policy: str) -> float | None:
-        """Return the mean over the scenarios; None while one is missing."""
+        """Return the mean over the scenarios; None if a scenario is missing."""
         found = [self.of(results, policy, each.key, estimated) for each in self.scenarios]
         known = [one.mean for one in found if one is not None]
         return sum(known) / len(known) if known and len(known) == len(found) else None
@@ -103,7 +103,7 @@ def study(base: Spec, *, quick: bool) -> Study:
     cases = grid.all_cases()
     return Study(
         ROBUSTNESS,
-        "Robustness: when things are not as a policy was set for",
+        "Robustness: conditions for which a policy was not set",
         (
             "The board's policies with their defaults, nothing adjusted, where customers, load or "
             "server are not as usual; and DOOR-FIFO once more, with wait_automatic = 1.",
@@ -152,7 +152,8 @@ _ESTIMATED = (
 )
 _COUNTED = (
     "Confirms over bound, as counted",
-    "The same from those who really bought: it scatters by ten per cent and more.",
+    "The same, calculated from the customers who really bought; it scatters by ten per cent and "
+    "more.",
 )
 
 

@@ -200,7 +200,7 @@ class Tried:
     cases: Mapping[float, Case[ShopRun]]
 
     def efficiency(self, results: Results) -> list[dict[int, float]]:
-        """Return by load: seed → estimated efficiency, for the simulations so far."""
+        """Return the estimated efficiency by load and seed, for the simulations so far."""
         return [
             {
                 run["seed"]: run["estimated"]
@@ -217,7 +217,7 @@ class Tried:
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """Return the search over the rows of a board's spec and models of these proxies."""
+    """Return the search. Its rows are those of the board's spec and the models of these proxies."""
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)

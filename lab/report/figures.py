@@ -18,7 +18,7 @@ from lab.titles import title_of
 from loadgen.workload.sessions import FIRST_PAGE
 
 Styles = Mapping[str, Style]
-"""The key of a policy → its style."""
+"""The style of a policy by its key."""
 
 _CCDF_UNTIL_S = 40.0
 """The end of LIFO-Pri's Fig. 7."""

@@ -124,7 +124,7 @@ def key(label: str) -> str:
 
 @cache
 def keys(*, of_parameters: bool) -> dict[str, int]:
-    """Return name → position in `entries`, either of parameters or of all other terms."""
+    """Return the position in `entries` by name, either of parameters or of all other terms."""
     found: dict[str, int] = {}
     for place, entry in enumerate(entries()):
         if entry.is_parameter == of_parameters:

@@ -16,7 +16,8 @@ _WHY_CONFIRMS_FALL = {
     "a customer who comes to a later page is served next. Once they are withdrawn, fewer "
     "requests wait. N × U of the later pages is then lower, so a buyer waits longer for a turn"
 }
-"""Policy → the effect of cancelling on its rule, shown where confirms fell by more than chance."""
+"""By policy, the effect of cancelling on its rule, shown where confirms fell by more than chance.
+"""
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
     ("CPU wasted, %", lambda waste: wasted_percent(waste), 1),
@@ -45,7 +46,7 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
         "Wasted work",
         ("", *(cell.heading for cell in cells)),
         note="\n".join([
-            "Means per run, of seconds and cancels in all of it, warm-up too; paper seconds. "
+            "Means per run of seconds and cancels, including the warm-up; paper seconds. "
             "Wasted: spent after the customer had left, in % of all CPU of the server: what "
             "cancelling can save. "
             "Kept: the same on requests that had to be finished. Unanswered: spent before the "
@@ -102,7 +103,7 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
         why = _WHY_CONFIRMS_FALL.get(spec.choice(cell.policy).name)
         sold, sold_before = (sum(run.confirms for run in one.runs) for one in (cell, other))
         if why and fell_clearly(sold_before, sold):
-            said += f". Its rule lets one expect fewer: {why}"
+            said += f". Its rule explains why: {why}"
         found.append(f"{said}.")
     return found
 

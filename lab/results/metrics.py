@@ -35,7 +35,7 @@ class Results:
         return self._found.get(case.id, ())
 
     def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
-        """Return seed → repetition of each case, for the seeds that all these cases have."""
+        """Return the repetition of each case by seed, for the seeds that all these cases have."""
         by_seed = [{metrics["seed"]: metrics for metrics in self.of(case)} for case in cases]
         shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
         return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}

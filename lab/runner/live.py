@@ -95,7 +95,9 @@ class LiveComparison(Comparison):
         """Print the whole duration, then begin."""
         estimate = self._estimate
         assert estimate is not None
-        console.print(f"All of it takes {estimate.words} with the drawing, {estimates.IDLE}.")
+        console.print(
+            f"The whole experiment takes {estimate.words} with the drawing, {estimates.IDLE}."
+        )
         progress_file.stage(0.0, estimate.capacity_ratio)
         result = super().begin()
         progress_file.stage(estimate.capacity_ratio, estimate.stages[1])

@@ -17,7 +17,7 @@ from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime.settings import Settings
 
-CHANGE_WITHOUT_RUN = "No run is under way: the next run sets its own."
+CHANGE_WITHOUT_RUN = "No run is in progress; the next run sets its own values."
 _TAKEN_OVER_WITHIN_S = 5.0
 """Real seconds; customers read the factor five times a second and report it once a second."""
 
@@ -89,7 +89,7 @@ def change(
     """
     going = runs_under_way(lab)
     if going is not None and going.beside:
-        raise ExperimentError("Several shops run at once: each keeps what it is there to show.")
+        raise ExperimentError("Several shops run at once, and each keeps the policy that it shows.")
     has_run = going is not None and going.run is not None
     if going is not None and going.run is not None and going.run.proxy_file.is_file():
         raise ExperimentError(
@@ -112,7 +112,7 @@ def change_load(lab: Settings, factor: float) -> str:
     """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None:
-        raise ExperimentError("No run is under way: no customers arrive.")
+        raise ExperimentError("No run is in progress, so no customers arrive.")
     if going.planned.rho is None:
         raise ExperimentError("This run is a closed loop: it has no arrivals to change.")
     runs = [run for _, run in going.beside] or [going.run]
@@ -141,7 +141,7 @@ def restore(lab: Settings) -> str:
     """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None or going.spec is None:
-        raise ExperimentError("No run is under way: there is nothing to put back.")
+        raise ExperimentError("No run is in progress, so there is nothing to put back.")
     spec, choice = going.spec, going.spec.choice(going.planned.policy)
 
     def put_back(appliance: Appliance) -> None:

@@ -269,7 +269,7 @@ class Spec(Section):
     def _refuse_what_no_proxy_has(self, policy: PolicyChoice, proxy: str) -> None:
         if self.engine != "live":
             raise ValueError(
-                f"policy: {proxy} is a real program, which nothing simulates; "
+                f"policy: {proxy} is a real program, which the simulator cannot run; "
                 "allowed: with engine = 'live'"
             )
         if self.at_once:
@@ -496,7 +496,7 @@ _SECTIONS: dict[str, type[Section]] = {
     "shared-cpus": spec_sections.SharedCpusServer,
     "fifo": FifoServerSection,
 }
-"""Part of a fault's location → the section that it leads to."""
+"""The section to which a part of a fault's location leads."""
 
 
 _FIELD = re.compile(r"([a-z][\w.-]*): ")

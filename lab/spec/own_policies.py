@@ -53,7 +53,7 @@ def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
 
 
 def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
-    """Return file name → text; two texts with the same name get different file names."""
+    """Return the texts by file name; two texts with the same name get different file names."""
     found: dict[str, str] = {}
     for file in own:
         name = f"{file.stem}.py"

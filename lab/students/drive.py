@@ -126,7 +126,7 @@ class Drive:
         timer_s = self.policy.next_timer_s()
         if timer_s is not None and timer_s < self.time_s:
             raise BrokenPolicyError(
-                f"next_timer_s gives {timer_s:g} s at {self.time_s:g} s: that is over already"
+                f"next_timer_s gives {timer_s:g} s at {self.time_s:g} s: that time has passed"
             )
 
     def finish(self) -> None:

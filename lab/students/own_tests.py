@@ -192,7 +192,8 @@ def _become(order: Sequence[str]) -> None:
     ]
     if lacks:
         print(
-            "No test was run: this machine cannot confine them. Tests need a process that "
+            "No test was run, because this machine cannot confine the tests. Tests need a process "
+            "that "
             f"{' and '.join(lacks)}. Linux 5.13 and newer on x86-64 or arm64 has all of it."
         )
         sys.stdout.flush()

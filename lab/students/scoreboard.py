@@ -64,10 +64,12 @@ def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
         raise SpecError("FILE: no policy in own/; allowed: what `make new-policy NAME=…` writes")
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
     if twice:
-        raise SpecError(f"FILE: two are called {twice[0]}; allowed: one after the other")
+        raise SpecError(f"FILE: two files are called {twice[0]}; allowed: one after the other")
     valid = [path for path in paths if _is_valid(path, console.print)]
     if paths and not valid:
-        raise ExperimentError("No policy is valid: nothing was played; make check-policy says why.")
+        raise ExperimentError(
+            "No policy is valid: nothing was simulated; make check-policy shows the reasons."
+        )
     if valid:
         rows = _play(Board.of(folder, console.print), valid, processes)
         board = Board.add(folder, rows, console.print)

@@ -25,7 +25,7 @@ def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
     policy, test = folder / f"{module}.py", folder / f"test_{module}.py"
     for path in (policy, test):
         if path.exists():
-            raise SpecError(f"NAME: {path} exists and is left as it is; allowed: another name")
+            raise SpecError(f"NAME: {path} exists and stays unchanged; allowed: another name")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, source in ((policy, "policy_template.py.txt"), (test, "test_template.py.txt")):
@@ -47,7 +47,7 @@ def _module(name: str) -> str:
     if name in taken:
         raise SpecError(f"NAME: {name} is a policy that exists; allowed: another name")
     if keyword.iskeyword(module) or module in sys.stdlib_module_names or name.startswith("test-"):
-        raise SpecError(f"NAME: {name} means something in Python; allowed: another name")
+        raise SpecError(f"NAME: {name} is a word of Python; allowed: another name")
     return module
 
 

@@ -228,7 +228,7 @@ class _UnderTest:
         for place, (event, verdicts) in enumerate(zip(told, again, strict=True)):
             if event.verdicts != verdicts:
                 raise _FailedError(
-                    f"with the same events a second time, event {place} ({event.name} at "
+                    f"when the same events came a second time, event {place} ({event.name} at "
                     f"{event.time_s:.2f} s) got {list(verdicts)!r:.80} instead of "
                     f"{list(event.verdicts)!r:.80}; a fresh policy must not remember another "
                     "(keep nothing outside its object), and chance needs random.Random(seed)"

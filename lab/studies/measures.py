@@ -153,4 +153,4 @@ def _pages(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, 
 
 
 MEASURES = {"sessions": _sessions, "pages": _pages}
-"""Name in a case → the metrics that it keeps of a simulation."""
+"""The metrics that a case keeps of a simulation, by name."""

@@ -414,7 +414,7 @@ OF_PARTLY = {
         (
             PARTLY,
             OF_SESSIONS | {"think_time_mean_s": "7"},
-            "sessions of --partly-open are others; leave it or --partly-open out",
+            "--partly-open has other sessions; leave out this option or --partly-open",
         ),
         (
             CLIENTS,

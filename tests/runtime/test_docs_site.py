@@ -1,9 +1,11 @@
 """The documentation site is built from `docs/`, and a fault in a page stops the build."""
 
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -65,6 +67,50 @@ def test_a_fault_is_named_and_the_last_site_stays(
     with pytest.raises(docs_site.BuildError, match=message):
         docs_site.build()
     assert (small / "build/docs/first.html").exists()
+
+
+def test_a_term_leads_to_the_glossary_once_in_a_section(small: Path) -> None:
+    (small / "docs/tutorials.md").write_text("# Tutorials\n\n```{toctree}\nfirst\nglossary\n```\n")
+    (small / "docs/glossary.md").write_text("# Glossary\n\n## SQ\n\n## Offered load\n\nρ of SQ.\n")
+    (small / "docs/first.md").write_text(
+        "# First\n\nSQ at ρ = 2, `SQ`, *SQ*; SQ-LIFO.\n\n## Second with SQ\n\n"
+        "[The load](glossary.md#offered-load) ρ.\n\n| Policy |\n| --- |\n| SQ |\n"
+    )
+    docs_site.build()
+    page = (small / "build/docs/first.html").read_text(encoding="utf-8")
+    links = re.findall(r'<a class="term[^>]* href="([^"]+)" title="[^"]+">([^<]+)</a>', page)
+    assert links == [
+        ("glossary.html#sq", "SQ"),
+        ("glossary.html#offered-load", "ρ"),
+        ("glossary.html#sq", "SQ"),
+    ]
+    glossary = (small / "build/docs/glossary.html").read_text(encoding="utf-8")
+    assert 'class="term' not in glossary
+
+
+def test_every_link_of_the_site_leads_to_a_page_without_a_network() -> None:
+    """Anchors too; links to other sites are left out."""
+    if not docs_site.is_current():
+        docs_site.build()
+    ids: dict[Path, set[str]] = {}
+    broken = []
+    for page in docs_site.SITE.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for link in set(re.findall(r'\b(?:href|src)="([^"]+)"', text)):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if not target.is_file():
+                broken.append(f"{page.name}: {link}")
+            elif parts.fragment and target.suffix == ".html":
+                if target not in ids:
+                    found = re.findall(r'\bid="([^"]+)"', target.read_text(encoding="utf-8"))
+                    ids[target] = set(found)
+                if unquote(parts.fragment) not in ids[target]:
+                    broken.append(f"{page.name}: {link}")
+    assert ids
+    assert broken == []
 
 
 def test_a_page_loads_nothing_from_elsewhere(small: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     said = " ".join(printed.split())
     assert code == 0, printed
     assert f"! Certificate {made.server}, of your own: {words}" in said
-    assert "fix: put a new one and its key there" in said
+    assert "fix: put a new certificate and its key there" in said
 
 
 def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Appliance) -> None:

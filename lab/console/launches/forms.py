@@ -27,8 +27,8 @@ from lab.titles import title_of
 
 ABANDONMENTS = {
     "ignore": "ignored: orphan requests are executed in full",
-    "drop-queued": "its waiting requests are taken out of their queue",
-    "cancel": "cancelled: also what is being served, down to the database",
+    "drop-queued": "a waiting request is taken out of its queue",
+    "cancel": "cancelled: requests in service are stopped, too, down to the database",
 }
 PROFILES = {
     "paper": "paper: execution times of Table 2",
@@ -51,7 +51,7 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""Key of the spec → field that shows its fault; other keys have the name of their field."""
+"""The field that shows the fault of a key of the spec; other keys have the name of their field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")

@@ -93,7 +93,7 @@ class Progress:
 
 
 def progress_of_all() -> dict[str, dict[int, Progress]]:
-    """Return person → lesson → progress, for all who have begun."""
+    """Return the progress by person and lesson, for all who have begun."""
     fields: dict[str, dict[int, list[str]]] = {}
     for by, lesson, field in Answer.objects.values_list("by", "lesson", "field"):
         fields.setdefault(by, {}).setdefault(lesson, []).append(field.partition("-")[0])

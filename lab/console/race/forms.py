@@ -56,7 +56,7 @@ class RaceForm(forms.Form):
 
     engine = forms.ChoiceField(
         choices=[
-            ("simulated", "simulated: seconds or a few minutes, the queue says how long"),
+            ("simulated", "simulated: seconds or a few minutes, as the queue shows"),
             ("live", "live: real customers at real shops, all at the same time"),
         ],
         initial="simulated",

@@ -170,7 +170,9 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
             )
         names.add(path.parts[0])
     if len(names) != 1:
-        raise SpecError("bundle: holds not one result folder; allowed: what the console gave")
+        raise SpecError(
+            "bundle: must hold exactly one result folder; allowed: a file that the console packed"
+        )
     return names.pop()
 
 

@@ -70,7 +70,7 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
     if not trace.same_run:
         raise ExperimentError(
             "This version of Doorbuster makes another run of the same spec and seed than the one "
-            "that was kept (see Machine and versions), so that it cannot say what happened in it. "
+            "that was kept (see Machine and versions), so this page cannot explain the kept run. "
             "Run it again and look there."
         )
     if not trace.found:

@@ -111,7 +111,7 @@ def _load(trace: DecisionTrace) -> str:
     if trace.load is None:
         return "The server had not reported its load yet."
     return (
-        f"The last load sample said {100 * trace.load['cpu_utilisation_ratio']:.0f} % CPU and "
+        f"The last load sample showed {100 * trace.load['cpu_utilisation_ratio']:.0f} % CPU and "
         f"{trace.load['busy_workers']} busy workers."
     )
 
@@ -140,7 +140,7 @@ def _left(trace: DecisionTrace, abandonment: str) -> str:
     if trace.dispatched_s is not None and (trace.left_s or 0.0) >= trace.dispatched_s:
         if abandonment == "cancel":
             return "While it was served; abandonment cancels: its work was stopped."
-        return "While it was served; that is not looked at here: it was executed in full."
+        return "While it was served. Abandonment is ignored: the request was executed in full."
     if trace.withdrawn_s is not None:
         return "While it waited; it was taken out of its queue."
     return "While it waited. Abandonment is ignored: it kept its place, an orphan request."

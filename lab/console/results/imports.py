@@ -32,7 +32,7 @@ _LIMITS: Final = {
     "runs": "runs_per_launch",
     "spec_bytes": "spec_bytes",
 }
-"""Count in a bundle → its limit in `allowances`."""
+"""The limit of each count in a bundle, by its name in `allowances`."""
 _TURNS: Final = Turns(2)
 
 

@@ -87,8 +87,10 @@ class Watch:
                 except ExperimentError as fault:
                     frame = {"away": str(fault)}
                 except Exception:  # any fault; the next sample may succeed
-                    logger.exception("the gateway could not be looked at")
-                    frame = {"away": "The console could not look at the gateway; see its log."}
+                    logger.exception("the gateway could not be sampled")
+                    frame = {
+                        "away": "The console could not sample the gateway; see the console's log."
+                    }
                 self._tell(frame)
                 due_s = max(due_s + EVERY_S, time.monotonic())
                 await asyncio.sleep(due_s - time.monotonic())

@@ -54,8 +54,8 @@ def _without_run(frame: Mapping[str, Any]) -> list[str]:
         has_ended = f"The run has ended ({sold['words']}). {_bought(sold)}."
         return [has_ended, f"The shop works on {_requests(still)}." if still else ""]
     if still:
-        return [f"No run is under way. The shop works on {_requests(still)}."]
-    return ["The shop is idle: no run is under way. Launch an experiment to see customers here."]
+        return [f"No run is in progress. The shop works on {_requests(still)}."]
+    return ["The shop is idle: no run is in progress. Launch an experiment to see customers here."]
 
 
 def _last(sold: Mapping[str, Any] | None) -> str:

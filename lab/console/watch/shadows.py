@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from lab.engines.live.appliance import Appliance
 
-WITHOUT_RUN = "No run is under way: it sees only visitors, and ends when a run begins."
+WITHOUT_RUN = "No run is in progress: it sees only visitors, and ends when a run begins."
 
 
 def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:

@@ -267,7 +267,7 @@ def counted(attempts_file: Path) -> SessionCounts:
     if over.total() < 0.99 * asked:
         raise ExperimentError(
             f"{over.total()} of {asked} requests were served; costs can be measured only if all "
-            "are. Is something else running on this machine?"
+            "are. Does another program run on this machine?"
         )
     return SessionCounts(
         sessions=len(opened),

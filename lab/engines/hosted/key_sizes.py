@@ -31,7 +31,7 @@ class KeySize:
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
-    """Return key size → CPU seconds of a signature.
+    """Return the CPU seconds of a signature by key size.
 
     Large keys take long to generate. So the result is kept, and measured again only on another
     machine.

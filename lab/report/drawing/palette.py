@@ -48,7 +48,7 @@ _PLACES = {
     "sbac-predictive": _AMBER,
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
-"""Abandonment → steps from the policy's colour, so that one figure can show both."""
+"""By abandonment, the steps from the policy's colour, so that one figure can show both."""
 _ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}
 

@@ -14,7 +14,7 @@ _GLYPH = re.compile(
 _LETTERS = re.compile(r"\bDejaVuSans(-Bold|-Oblique)?-(?=[0-9a-f]+\")")
 _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
-"""Path commands that matplotlib writes → number of points after each."""
+"""The number of points after each path command that matplotlib writes."""
 _SHORT = 40
 """Characters of a path that is too short to change."""
 

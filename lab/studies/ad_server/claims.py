@@ -93,7 +93,7 @@ def _gains(cases: Cases, clients: int) -> list[Figure]:
 
 
 def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
-    """Return seed → mean of the metrics, for each repetition that has them all."""
+    """Return by seed the mean of the metrics, for each repetition that has them all."""
     found = {}
     for seed, row in results.together(*(case for case, _ in figures)).items():
         each = [value(one) for (_, value), one in zip(figures, row, strict=True)]

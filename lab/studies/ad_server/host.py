@@ -22,7 +22,7 @@ from runtime.native import own_ad_server
 from runtime.settings import Settings
 
 LEVELS = {level: level + 1 for level in range(8)}
-"""Priority level → threads: one server serves all cells."""
+"""The threads of each priority level: one server serves all cells."""
 
 MOST_WORDS = 12
 _PAGES = 5

@@ -46,7 +46,7 @@ Column = tuple[str, Value, int]
 
 Label = Callable[[Cell], str]
 Printed = Mapping[tuple[str, str], tuple[float, float]]
-"""Class of request and label of the cell → the published numbers of X and S."""
+"""The published numbers of X and S, by class of request and label of the cell."""
 
 
 def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:

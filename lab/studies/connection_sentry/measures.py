@@ -147,7 +147,7 @@ def _simulated(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[s
 
 
 MEASURES = {"clients": _simulated}
-"""Name in a case → the metrics that it keeps of a simulation."""
+"""The metrics that a case keeps of a simulation, by name."""
 
 
 FILE = "file"

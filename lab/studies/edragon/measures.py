@@ -112,7 +112,7 @@ def _simulated(case: Case[PlatformRun], seed: int, log: AttemptLog | None) -> di
 
 
 MEASURES = {"applications": _simulated}
-"""Name in a case → the metrics that it keeps of a simulation."""
+"""The metrics that a case keeps of a simulation, by name."""
 
 
 def _application(metrics: Metrics, i: int) -> Any:

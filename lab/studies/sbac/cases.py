@@ -56,9 +56,9 @@ DAYS = {"usual": USUAL_DAY, "busy": BUSY_DAY}
 QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
 """Files for a server of 100 requests/s.
 
-SPECweb96's have a squared coefficient of variation of 15.8. With them the work that arrives in a
-second would vary by 40 % instead of 13 %. A queue of one second would then overflow by chance
-alone. These have 0.69: (1 + 0.69) / 100 equals (1 + 15.8) / 1000.
+The sizes of SPECweb96 have a squared coefficient of variation of 15.8. With them the work that
+arrives in a second would vary by 40 % instead of 13 %. A queue of one second would then overflow by
+chance alone. These have 0.69: (1 + 0.69) / 100 equals (1 + 15.8) / 1000.
 """
 
 SEGMENTS_S = (50.0, 500.0)

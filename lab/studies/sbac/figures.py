@@ -59,7 +59,7 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), everybody finishes",
 }
-"""Kind of lengths, and whether sessions in progress at 500 s finish → label."""
+"""The label by kind of lengths, and by whether sessions in progress at 500 s finish."""
 
 
 @dataclass(frozen=True, slots=True)

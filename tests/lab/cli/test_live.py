@@ -62,7 +62,7 @@ def said(*words: str, status: int = 0) -> str:
 def test_the_gateway_gets_another_policy(asked):
     """Parameters and admission go with it. Without a run, the message says how long it lasts."""
     words = said("policy", "sq", "--set", "capacity=7", "--admission", "sbac-responsive")
-    assert words.endswith("No run is under way: the next run sets its own.\n")
+    assert words.endswith("No run is in progress; the next run sets its own values.\n")
     ((method, path, body),) = asked
     assert (method, path) == ("PUT", "/policy")
     assert body == {
@@ -104,4 +104,4 @@ def test_a_load_is_applied_once_the_customers_have_it(run):
     run.tell({"planned": 100, "started": 100, "load_changes": []})
     assert "All customers of this run have come" in said("load", "3", status=1)
     run.close()
-    assert "No run is under way" in said("load", "2", status=1)
+    assert "No run is in progress" in said("load", "2", status=1)

@@ -82,7 +82,7 @@ def test_a_proxy_is_simulated_by_its_model():
     ("arguments", "words"),
     [
         ("--engine live", "allowed: with board, hysteresis or fairness"),
-        ("--sessions 10", "--sessions: tuning has the same for every row"),
+        ("--sessions 10", "--sessions: tuning has the same value for every row"),
         ("--rho 2", "--rho: tuning has fixed loads"),
         ("--gateway apache", "'apache' is unknown; allowed: haproxy, nginx"),
     ],

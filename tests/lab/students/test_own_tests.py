@@ -216,7 +216,7 @@ def test_without_a_layer_that_is_needed_no_test_is_run(layer, folder, monkeypatc
     monkeypatch.setattr(own_tests, "PROGRAM", program)
     ran = Ran(written(folder, "raise SystemExit('it was run')\n"))
     assert ran.status == own_tests.UNCONFINED
-    assert ran.shown.startswith("No test was run: this machine cannot confine them.")
+    assert ran.shown.startswith("No test was run, because this machine cannot confine the tests.")
     assert confinement.OF_TESTS[layer] in ran.shown
     assert "it was run" not in ran.shown
 

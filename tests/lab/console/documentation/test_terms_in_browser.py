@@ -43,7 +43,8 @@ MISSING = """terms => {
     [...one.childNodes].filter(node => node.nodeType === 3).map(node => node.data)).join("\\n");
   return Object.entries(terms).filter(([anchor, pattern]) =>
     new RegExp(`(?<![\\\\w-])(?:${pattern})(?![\\\\w-])`, "u").test(text) &&
-    ![...main.querySelectorAll(`[data-term="${anchor}"]`)].some(one => one.checkVisibility())
+    ![...main.querySelectorAll(anchor.split(" ").map(one => `[data-term="${one}"]`).join())]
+      .some(one => one.checkVisibility())
   ).map(([anchor]) => anchor);
 }"""
 """Finds the terms that visible text has and no visible button explains."""

@@ -132,7 +132,7 @@ def test_who_guesses_passwords_has_to_wait(classroom, people):
     stranger.get("/people/login")
     wrong = {"username": "anna", "password": "wrong"}
     for _ in range(5):
-        assert "do not fit together" in stranger.post("/people/login", wrong).text
+        assert "Wrong name or password" in stranger.post("/people/login", wrong).text
     answer = stranger.post("/people/login", wrong)
     assert answer.status_code == 429
     assert "You may try again in" in answer.text

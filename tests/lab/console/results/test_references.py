@@ -14,7 +14,7 @@ NAVIGATION = {
     "/": "LIFO-Pri",
     "/results/": TITLE,
     "/leaderboard/": "Best at each load",
-    "/leaderboard/#robustness": "Robustness: when things are not as usual",
+    "/leaderboard/#robustness": "Robustness: unusual customers, loads and servers",
     "/leaderboard/#hysteresis": "Hysteresis: the collapse that stays",
     "/scoreboard/": "DOOR-LIFO",
     "/race/": TITLE,

@@ -66,6 +66,9 @@ def pages(console) -> dict[str, str]:
         "delete": f"/results/{result}/delete",
         "documentation": "/docs/",
         "lab sheet": "/docs/labs/02-lifo-pri.html",
+        "concept page": "/docs/concepts/bound-and-efficiency.html",
+        "lab sheets to print": "/docs/labs/print.html",
+        "reference page": "/docs/spec-keys.html",
         "glossary": "/docs/glossary.html",
         "nothing": "/nothing",
     }

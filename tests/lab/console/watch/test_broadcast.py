@@ -104,7 +104,7 @@ def test_a_switch_is_made_and_marked(appliance, lab):
         ("abandonment", {"abandonment": "wait"}, "When a customer leaves: choose one of the list"),
         ("load", {"load_factor": "11"}, "Load factor: must be a number from 0 to 10"),
         ("load", {"load_factor": "nan"}, "Load factor: must be a number from 0 to 10"),
-        ("load", {"load_factor": "2"}, "No run is under way"),
+        ("load", {"load_factor": "2"}, "No run is in progress"),
     ],
 )
 def test_what_cannot_be_is_said_at_its_field_and_changes_nothing(appliance, lab, path, sent, said):

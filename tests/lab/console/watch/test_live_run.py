@@ -32,7 +32,7 @@ def test_a_load_is_applied_once_the_customers_have_it(console, runs_of):
     """The page shows a load as applied when the customers confirm it, and otherwise the reason."""
     first_run, *_ = runs_of(console)
     said = console.post("/watch/load", {"load_factor": "2"}).text
-    assert "No run is under way: no customers arrive." in said
+    assert "No run is in progress, so no customers arrive." in said
     run = first_run()
     for plan in console.results.glob("*/plan.json"):
         folder = ComparisonResult(plan.parent)
