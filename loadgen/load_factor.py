@@ -24,8 +24,8 @@ class Change(NamedTuple):
 class Pace:
     """The relation between the run's clock and the schedule's clock. All times are paper seconds.
 
-    The schedule's clock runs `factor` times as fast as the run's. The same customers come, and a
-    Poisson process remains one, at `factor` times its rate.
+    The schedule's clock runs `factor` times as fast as the run's. The same customers come. A
+    Poisson process stays a Poisson process, at `factor` times its rate.
     """
 
     def __init__(self) -> None:

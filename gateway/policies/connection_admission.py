@@ -26,7 +26,9 @@ class ConnectionAdmission(Protocol):
         ...
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """Take A_i: the application's processors from now on, whole ones and at most one half."""
+        """Take A_i, the application's processors from now on: a whole number, or a whole number and
+        a half.
+        """
         ...
 
     def timer_due(self, time_s: float) -> None:

@@ -128,9 +128,9 @@ DAGOR = Sheet(
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="There is one service, so no priorities are passed on between services. The "
     "business priority of a page is its place in the chain, the later the higher. Windows end "
-    "with the first arrival after their end; in one without a dispatch the wait of the oldest "
-    "request counts. Waiting in the shop's own workers is not queueing time. The threshold is "
-    "WeChat's, for services that answer in milliseconds; pages here take a quarter of a second.",
+    "with the first arrival after their end; in a window without a dispatch the wait of the "
+    "oldest request counts. Waiting in the shop's own workers is not queueing time. The threshold "
+    "is WeChat's, for services that answer in milliseconds; pages here take a quarter of a second.",
     parameters=(
         Parameter(
             "queueing_threshold_s",

@@ -240,8 +240,8 @@ SBAC_PREDICTIVE = Sheet(
         "rejection_cost is 0 where a gateway answers for the server. The paper does not say "
         "how long unused quota lasts. Here it lasts ln 2 × inter-request time × L: an idle "
         "server then fills up fast, and never has more sessions in progress than it can serve. "
-        "The paper does not say either how the server begins: here quotas start as if they had "
-        "been in force from an empty server on. ac-intervals and clients without cookies as in "
+        "The paper does not say how the server begins: here quotas start as if they had been "
+        "in force since the server was empty. ac-intervals and clients without cookies as in "
         "sbac."
     ),
     parameters=(

@@ -54,7 +54,7 @@ class EcmServer:
         self._stop.set()
 
     async def serve(self) -> None:
-        """Take a turn every interval, on a fixed grid, until `stop`; then hand all CPUs back."""
+        """Assign processors in every interval until `stop`; then hand all CPUs back."""
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Connection(self), sock=self._listener)
         due_s = loop.time()

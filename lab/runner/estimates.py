@@ -56,7 +56,7 @@ class Estimate:
 
     @property
     def capacity_ratio(self) -> float:
-        """The share of the whole, 0 to 1, at which the capacity measurement ends."""
+        """The progress (0 to 1) at the end of the capacity measurement."""
         return (self.first_s + self.capacity_s) / self.real_s
 
     @property

@@ -193,8 +193,7 @@ def _become(order: Sequence[str]) -> None:
     if lacks:
         print(
             "No test was run, because this machine cannot confine the tests. Tests need a process "
-            "that "
-            f"{' and '.join(lacks)}. Linux 5.13 and newer on x86-64 or arm64 has all of it."
+            f"that {' and '.join(lacks)}. Linux 5.13 and newer on x86-64 or arm64 has all of it."
         )
         sys.stdout.flush()
         os._exit(UNCONFINED)

@@ -285,7 +285,7 @@ def change(account: User, name: str, *, teacher: object) -> object:
 
 
 def _keep_a_teacher(account: User) -> None:
-    """Raise AccountError if without this account no teacher could log in."""
+    """Raise AccountError if this account belongs to the only teacher who can log in."""
     others = User.objects.filter(is_staff=True, is_active=True).exclude(pk=account.pk)
     if not others.exists():
         raise AccountError(f"{account} is the last teacher; make another teacher first.")
