@@ -1,7 +1,8 @@
 """Names that a shell completes: specs, policies and results."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
@@ -9,6 +10,8 @@ from click.shell_completion import CompletionItem
 from gateway.policies import POLICIES
 from gateway.students import files
 from lab.spec.experiment import SPECS
+
+Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def beginning(names: Iterable[str], begun: str) -> list[CompletionItem]:
@@ -31,8 +34,21 @@ def complete_policies(
     _: click.Context, __: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the policies that continue a list with commas."""
-    before, comma, begun = incomplete.rpartition(",")
-    return beginning((before + comma + name for name in _policies()), before + comma + begun)
+    return _continued(_policies(), incomplete)
+
+
+def completing_lists(names: Iterable[str]) -> Complete:
+    """Return a completion of a list with commas, whose words are among these names."""
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return _continued(names, incomplete)
+
+    return complete
+
+
+def _continued(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    before, comma, _ = incomplete.rpartition(",")
+    return beginning((before + comma + name for name in names), incomplete)
 
 
 def _policies() -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, is_path
 from lab.baselines.sheets import PROXIES
-from lab.cli.completion import complete_policies
+from lab.cli.completion import complete_policies, completing_lists
 from lab.errors import SpecError
 from lab.spec.experiment import Spec, changed, explain
 from lab.spec.sections import PolicyChoice
@@ -44,14 +44,21 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--gateway",
         callback=_names,
+        shell_complete=completing_lists(["doorbuster", *PROXIES]),
         help="Live: haproxy or nginx in place of the gateway; doorbuster: the spec's own policies.",
     ),
     click.option(
         "--admission",
         callback=_names,
+        shell_complete=completing_lists(ADMISSIONS),
         help="Admission policies to put before each queueing policy, e.g. none,sbac-responsive.",
     ),
-    click.option("--abandonment", callback=_names, help="With each of them, e.g. ignore,cancel."),
+    click.option(
+        "--abandonment",
+        callback=_names,
+        shell_complete=completing_lists(get_args(Abandonment)),
+        help="With each of them, e.g. ignore,cancel.",
+    ),
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
     click.option("--sessions", type=int, help="Sessions started in each run."),
     click.option(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gateway.policies import ADMISSIONS, POLICIES, registry
 from gateway.policies.sheet import Parameter, Sheet
@@ -51,6 +51,13 @@ def as_text(known: Iterable[Section]) -> str:
             ]
             lines.append("")
     return "\n".join(lines)
+
+
+def as_rows(known: Iterable[Section]) -> list[dict[str, Any]]:
+    """Return the sheets for a program; each has the title of its list as `kind`."""
+    return [
+        {"kind": section.title, **sheet.as_dict()} for section in known for sheet in section.sheets
+    ]
 
 
 def as_markdown(known: Iterable[Section]) -> str:

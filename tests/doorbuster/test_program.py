@@ -69,10 +69,16 @@ def test_a_list_of_commands_imports_none_of_them(words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("words", "position", "found"),
-    [("doorbuster si", "1", "simulate"), ("doorbuster policy ch", "2", "check")],
+    [
+        ("doorbuster si", "1", "simulate"),
+        ("doorbuster policy ch", "2", "check"),
+        ("doorbuster simulate --admission none,sbac-resp", "3", "none,sbac-responsive"),
+        ("doorbuster compare --abandonment ignore,can", "3", "ignore,cancel"),
+        ("doorbuster compare --gateway hap", "3", "haproxy"),
+    ],
 )
 def test_a_shell_completes_commands(words: str, position: str, found: str) -> None:
-    """Completion is click's, for every shell that it knows."""
+    """Completion is click's, for every shell that it knows; the words of a list complete, too."""
     done = subprocess.run(
         [sys.executable, "-m", "doorbuster"],
         env={**os.environ, "_DOORBUSTER_COMPLETE": "bash_complete", "COMP_WORDS": words,

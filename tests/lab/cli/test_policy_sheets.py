@@ -1,5 +1,9 @@
+import json
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from doorbuster.commands import main
 from gateway.policies import ADMISSIONS, POLICIES, registry
 from lab.baselines.sheets import PROXIES
 from lab.cli.policy_sheets import as_markdown, as_text, sheets
@@ -28,3 +32,15 @@ def test_admission_policies_have_a_section_of_their_own():
     assert all(f"\n### {name}\n" in queueing for name in POLICIES)
     assert all(f"\n### {name}\n" in admission for name in ADMISSIONS)
     assert all(f"\n### {name}\n" in proxies for name in PROXIES)
+
+
+def test_a_program_gets_every_policy() -> None:
+    """`policy list --json` has the queueing policies, the admission policies and the proxies."""
+    done = CliRunner().invoke(main, ["policy", "list", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert {*POLICIES, *ADMISSIONS, *PROXIES} <= rows.keys()
+    (first, *_) = rows["sq"]["parameters"]
+    assert {"name", "default", "unit", "allowed", "meaning"} <= first.keys()
+    both = CliRunner().invoke(main, ["policy", "list", "--json", "--markdown"])
+    assert (both.exit_code, both.stderr.count("\n")) == (2, 1)
