@@ -8,7 +8,7 @@ import pytest
 from tests.lab.console.browsing import choose, press, when
 from tests.lab.console.conftest import visiting
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 SVG = "{http://www.w3.org/2000/svg}"
 COMPARISON = "/results/reference-comparison/"

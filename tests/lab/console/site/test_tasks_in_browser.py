@@ -7,7 +7,7 @@ import pytest
 from tests.lab.console.browsing import choose, press, tab_to, type_into, when
 from tests.lab.console.conftest import Console, visiting
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 RACE = "reference-race"
 SIMULATED = "/launch/lifo-pri-simulated/"
