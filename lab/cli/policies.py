@@ -107,7 +107,11 @@ def check(path: Path, as_json: bool) -> None:
     type=click.IntRange(1),
     help="Most simulations at a time; by default one for each CPU.",
 )
-def score(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> None:
+@click.option("--by", metavar="NAME", help="The author on the scoreboard, instead of SHEET's.")
+@click.option("--with-known", is_flag=True, help="Run the known policies again, for a race.")
+def score(
+    paths: tuple[Path, ...], fresh: bool, processes: int | None, by: str | None, with_known: bool
+) -> None:
     """Simulate your policies next to SQ, 8Q-LIFO-Pri and DOOR-LIFO, and show the scoreboard.
 
     FILE names policies; the default is all in own/. Invalid ones are reported and left out. The
@@ -115,7 +119,13 @@ def score(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> None:
     """
     from lab.students.scoreboard import play
 
-    play(paths or tuple(map(Path, files.listed())), fresh=fresh, processes=processes)
+    play(
+        paths or tuple(map(Path, files.listed())),
+        fresh=fresh,
+        processes=processes,
+        by=by,
+        with_known=with_known,
+    )
 
 
 def _called() -> str:

@@ -49,8 +49,19 @@ _FAR: Final = 4.0
 """Standard deviations (√ of the expected count) that confirms may lack by chance."""
 
 
-def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
-    """Check these policies, run the valid ones, keep and show the board; raises ExperimentError."""
+def play(
+    paths: Sequence[Path],
+    *,
+    fresh: bool,
+    processes: int | None,
+    by: str | None = None,
+    with_known: bool = False,
+) -> None:
+    """Check these policies, run the valid ones, keep and show the board; raises ExperimentError.
+
+    `by` is the author of all rows instead of the one in each file. `with_known` runs the known
+    policies again, so that the result can be shown as a race.
+    """
     from lab.report.terminal import console, show
     from runtime import settings
 
@@ -65,13 +76,21 @@ def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
     if twice:
         raise SpecError(f"FILE: two files are called {twice[0]}; allowed: one after the other")
-    valid = [path for path in paths if _is_valid(path, console.print)]
+    failed = {path: _failed(path) for path in paths}
+    for path, findings in failed.items():
+        for one in findings:
+            console.print(f"{path} is left out: {_first_line(one)}", markup=False)
+    valid = [path for path, findings in failed.items() if not findings]
     if paths and not valid:
+        why = ". ".join(_first_line(one) for one in failed[paths[0]])
         raise ExperimentError(
-            "No policy is valid: nothing was simulated; make check-policy shows the reasons."
+            f"{paths[0].name} is not valid, so it has no row: {why}"
+            if len(paths) == 1
+            else "No policy is valid: nothing was simulated; make check-policy shows the reasons."
         )
     if valid:
-        rows = _play(Board.of(folder, console.print), valid, processes)
+        board = Board.of(folder, console.print)
+        rows = _play(board, valid, processes, by=by, with_known=with_known)
         board = Board.add(folder, rows, console.print)
     show(board.table())
     console.print(f"Kept in {folder / 'scores.md'}; on the console's page /scoreboard/")
@@ -282,17 +301,33 @@ def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
     return ExperimentError(f"{folder} cannot be read and written ({fault.strerror or fault}).")
 
 
-def _play(board: Board, valid: Sequence[Path], processes: int | None) -> list[dict[str, Any]]:
+def _play(
+    board: Board,
+    valid: Sequence[Path],
+    processes: int | None,
+    *,
+    by: str | None,
+    with_known: bool,
+) -> list[dict[str, Any]]:
     """Return the new rows: the policies at these paths, and known ones that the board lacks."""
     from lab.runner.comparison import compare
 
-    spec = _spec(valid, [one for one in conditions().policy if (one.key, KNOWN) not in board.rows])
-    folder = compare(spec, fresh=False, processes=processes)
-    return rows_of_result(folder)
+    known = conditions().policy
+    lacking = [one for one in known if with_known or (one.key, KNOWN) not in board.rows]
+    folder = compare(_spec(valid, lacking), fresh=False, processes=processes)
+    return rows_of_result(folder, by)
 
 
-def rows_of_result(folder: ComparisonResult) -> list[dict[str, Any]]:
-    """Return a row of the board for each policy of a comparison; raises ExperimentError."""
+def with_known(path: Path) -> Spec:
+    """Return the spec of a row whose result can be shown as a race; raises SpecError."""
+    return _spec([path], conditions().policy)
+
+
+def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict[str, Any]]:
+    """Return a row of the board for each policy of a comparison; raises ExperimentError.
+
+    `by` is the author of students' policies instead of the one in each file.
+    """
     from lab.analysis.cells import read_cells
     from lab.leaderboard.board import as_json, rows_of
 
@@ -312,7 +347,7 @@ def rows_of_result(folder: ComparisonResult) -> list[dict[str, Any]]:
         rows.append(
             {
                 **{name: row[name] for name in _OF_BOARD},
-                "by": author(naming.sheet_of_file(file).source) if file else KNOWN,
+                "by": author(by or naming.sheet_of_file(file).source) if file else KNOWN,
                 "sha256": choice.sha256,
                 "fallen_back": given_up.get(key),
                 "played_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -338,15 +373,18 @@ def _spec(valid: Sequence[Path], known: Sequence[Any]) -> Spec:
     return changed(conditions(), title=f"Scoreboard: {names}"[:200], policy=policies)
 
 
-def _is_valid(path: Path, say: Callable[[str], None]) -> bool:
+def _failed(path: Path) -> list[Finding]:
+    """Return the failed checks of a policy; raises SpecError if it is not text."""
     failed: list[Finding] = []
     try:
-        checked = check(path, lambda one: None if one.holds else failed.append(one))
+        check(path, lambda one: None if one.holds else failed.append(one))
     except PolicyError as fault:
         raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
-    for one in failed:
-        say(f"{path} is left out: {one.check}: {one.says.splitlines()[0]}")
-    return checked.is_valid
+    return failed
+
+
+def _first_line(finding: Finding) -> str:
+    return f"{finding.check}: {finding.says.splitlines()[0]}"
 
 
 def _text(known: Mapping[str, Any] | None) -> str:

@@ -16,6 +16,7 @@ from lab.console.launches.forms import LaunchForm, from_values, initial
 from lab.console.launches.listing import launch_details, queue_lists
 from lab.console.launches.submission import enqueued, launch_of_spec, sent_spec
 from lab.console.models import Launch, State
+from lab.console.scoreboard import submissions
 from lab.console.site import permissions
 from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
@@ -74,6 +75,19 @@ def launch(request: HttpRequest, wanted: schemas.NewLaunch) -> Status[dict[str, 
     made = _wanted(request, wanted)
     enqueued(request, made)
     return Status(201, _shown(request, made))
+
+
+@call(
+    "POST",
+    "scoreboard/policies",
+    students,
+    "Submit a policy to the scoreboard; its launch checks and simulates it",
+    status=201,
+    answers=schemas.Launch,
+    refusals=(409, 413),
+)
+def submit_policy(request: HttpRequest, wanted: schemas.NewPolicy) -> Status[dict[str, Any]]:
+    return Status(201, _shown(request, submissions.submit(request, wanted.name, wanted.text)))
 
 
 @call("GET", "launches/{pk}", launch_owners, "One launch", answers=schemas.Launch, refusals=(404,))

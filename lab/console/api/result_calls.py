@@ -12,6 +12,7 @@ from lab.console.api import schemas
 from lab.console.api.api import call, listing
 from lab.console.results import download_views, notes, origins, result_list
 from lab.console.results.origins import Listed
+from lab.console.results.owners import policy_readers
 from lab.console.results.result_list import ResultEntry
 from lab.console.results.views import A_PAGE, publish, received
 from lab.console.scoreboard import views as scoreboards
@@ -93,9 +94,9 @@ def summary(request: HttpRequest, name: str) -> dict[str, Any]:
 @call(
     "GET",
     "results/{name}/bundle.zip",
-    readers,
+    policy_readers,
     "A result as a bundle, for another machine",
-    refusals=(404, 422, 429, 503),
+    refusals=(403, 404, 422, 429, 503),
     openapi_extra={"responses": {200: {"description": "the file", **_FILE}}},
 )
 def bundle(request: HttpRequest, name: str) -> HttpResponseBase:

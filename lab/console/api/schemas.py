@@ -7,8 +7,10 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from common.http_api import Body, Query, Reply
+from gateway.students.files import MOST_BYTES
 from lab.console.models import MOST_NOTE_CHARACTERS, State
 from lab.console.people.accounts import MOST_NAME_LENGTH, MOST_NAMES
+from lab.console.scoreboard.submissions import NAMES, PATTERN
 
 Optional = SkipJsonSchema[None]
 Choices = Annotated[list[str], Field(min_length=1, max_length=100)]
@@ -257,13 +259,24 @@ class Efficiency(Reply):
     half_width: float | None = Field(description="half of the 95 % interval")
 
 
+class NewPolicy(Body):
+    """A policy for the scoreboard. The author of its row is the person whose token the call has."""
+
+    name: str = Field(pattern=PATTERN, description=NAMES)
+    text: str = Field(
+        min_length=1,
+        max_length=MOST_BYTES,
+        description=f"the text of the file, at most {MOST_BYTES:,} bytes",
+    )
+
+
 class Row(Reply):
     """A row of the scoreboard."""
 
     place: int | None = Field(description="null if far fewer customers bought than estimated")
     policy: str
     title: str
-    by: str = Field(description="the author in the policy's file")
+    by: str = Field(description="the person who submitted it, or the author in the file")
     overall: Efficiency
     loads: dict[str, Efficiency] = Field(description="the efficiency at each offered load")
     confirms: float

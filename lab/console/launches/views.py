@@ -12,6 +12,7 @@ from lab.console.launches.submission import launch_of_spec, sent_spec, submit
 from lab.console.models import Launch
 from lab.console.results.differences import differences
 from lab.console.results.download_views import result_of
+from lab.console.results.owners import policy_readers
 from lab.console.results.result_list import entry_of
 from lab.console.site import permissions
 from lab.console.site.allowances import require
@@ -43,7 +44,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     return submit(request, lambda: launch_of_spec(spec, allowance))
 
 
-@students
+@policy_readers
 @require_POST
 def again(request: HttpRequest, name: str) -> HttpResponse:
     """Launch the spec of a result again, with its seed."""

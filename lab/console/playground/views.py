@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import condition, require_GET
 
+from gateway.students.files import MOST_BYTES
 from lab.console.site.permissions import readers
 from lab.console.site.security import POLICY
 from lab.playground import experiment, pyodide, sources
@@ -43,6 +44,7 @@ def policy(request: HttpRequest) -> HttpResponse:
     module = {"module": in_browser.__name__}
     context = {
         **_python(reverse("playground-policy-modules"), **module),
+        "submit": {"address": "/api/scoreboard/policies", "most_bytes": MOST_BYTES},
         "sliders": [one for one in experiment.SLIDERS if one.name in _RUN_SLIDERS],
         "seeds": in_browser.SEEDS,
         "kinds": _api(),

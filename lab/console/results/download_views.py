@@ -9,6 +9,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.views.decorators.http import require_GET
 
 from lab.console.results import bundles, logs, notes, one_page, result_list
+from lab.console.results.owners import policy_readers
 from lab.console.results.result_list import ResultEntry
 from lab.console.site import allowances, permissions, rates
 from lab.console.site.permissions import readers
@@ -110,7 +111,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     return _attached(one_page.of(result, notes.of(name)).encode(), "text/html; charset=utf-8", file)
 
 
-@readers
+@policy_readers
 @packed
 def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
     """Return the whole result as one file, for another machine."""

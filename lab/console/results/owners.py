@@ -1,4 +1,4 @@
-"""The permission to delete a result."""
+"""The permissions to delete a result, and to read the policies of students in it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 from django.http import HttpRequest
 
 from lab.console.results.result_list import entry_of
-from lab.console.site.permissions import Permission, is_teacher
+from lab.console.site.permissions import Permission, is_teacher, name_of
+from lab.console.site.submitted import author_of
+from lab.spec.own_policies import COPIES
 
 
 def may_delete(request: HttpRequest, result: str) -> bool:
@@ -31,3 +33,18 @@ def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
 """Teachers and the person who imported the result; reading shows the confirmation."""
+
+
+def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    """Return why a student may not read this: it has a policy that another student submitted."""
+    file = arguments.get("file")
+    if file is not None and COPIES not in file.split("/"):
+        return ""
+    author = author_of(arguments["name"])
+    if author in (None, name_of(request)):
+        return ""
+    return "This has the file of a policy that another person submitted to the scoreboard."
+
+
+policy_readers = Permission(reads=_without_policies_of_others, sends=_without_policies_of_others)
+"""Teachers, and students for results without a policy that another person submitted."""

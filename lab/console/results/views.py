@@ -26,7 +26,7 @@ from lab.console.results import (
 )
 from lab.console.results.curve_views import sources
 from lab.console.results.download_views import result_of
-from lab.console.results.owners import may_delete, result_owners
+from lab.console.results.owners import may_delete, policy_readers, result_owners
 from lab.console.site import allowances, permissions
 from lab.console.site.permissions import readers, students
 from lab.console.site.settings import LAB
@@ -103,7 +103,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@readers
+@policy_readers
 @require_GET
 def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
     """Return a file of a result unchanged."""

@@ -1,9 +1,10 @@
-"""Address of the scoreboard."""
+"""Addresses of the scoreboard."""
 
 from django.urls import path
 
-from lab.console.scoreboard import views
+from lab.console.scoreboard import submission_views, views
 
 urlpatterns = [
     path("scoreboard/", views.scoreboard, name="scoreboard"),
+    path("scoreboard/submissions", submission_views.own, name="submissions"),
 ]

@@ -1,9 +1,14 @@
 """The class's scoreboard: students' own policies next to three known ones."""
 
+from dataclasses import dataclass
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
+from lab.console.race.forms import fields_of
 from lab.console.results import result_list
 from lab.console.results.result_list import ResultEntry
 from lab.console.site import own_policies
@@ -17,10 +22,11 @@ from lab.students.scoreboard import FOLDER, SCORES, Board
 def scoreboard(request: HttpRequest) -> HttpResponse:
     """Show this lab's board with the origin of each row, or the reference if there is none."""
     board, released = shown()
+    rows = [row for _, row in board.ranked()]
     context = {
         "reference": released,
         "table": board.table() if board.rows else None,
-        "rows": [row for _, row in board.ranked()],
+        "rows": [(row, behind(row.get("result", ""), row["policy"])) for row in rows],
         "own": own_policies.own(),
     }
     return render(request, "console/scoreboard.html", context)
@@ -36,3 +42,29 @@ def shown() -> tuple[Board, ResultEntry | None]:
 def _reference() -> ResultEntry | None:
     """Return the board that comes with Doorbuster."""
     return next((one for one in result_list.references() if one.file(SCORES)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Addresses of the runs behind a row; empty where there is nothing to show."""
+
+    result: str
+    race: str
+    why: str
+    """The attempts of a run of this policy, with the reason of each decision."""
+
+
+def behind(name: str, policy: str) -> Behind | None:
+    """Return the addresses of the runs of this policy in a result; None if it is deleted."""
+    result = result_list.entry_of(name) if name else None
+    if result is None:
+        return None
+    runs = [(one, run) for one, run in result.runs() if one.policy == policy and run.is_whole]
+    address = reverse("result", args=[name])
+    race, why = "", ""
+    if fields_of(result):
+        race = f"{reverse('race')}?{urlencode({'result': name})}"
+    if runs:
+        busiest, _ = max(runs, key=lambda one: (one[0].rho or 0.0, -one[0].seed))
+        why = f"{reverse('attempts', args=[name])}?{urlencode({'run': busiest.folder})}"
+    return Behind(address, race, why)

@@ -1,4 +1,4 @@
-"""A policy is written, checked, run and compared in a real browser, and a loop is ended there."""
+"""A policy is written, checked, run, compared and submitted in a real browser; a loop is ended."""
 
 import json
 import re
@@ -180,3 +180,61 @@ def test_nothing_is_sent_to_the_server(chromium, console):
         press(page, "#run")
         when(page, DONE)
         assert asked == []
+
+
+def test_a_policy_is_written_checked_run_compared_and_submitted(chromium, console):
+    """A file is loaded, and at the end its row is on the class's scoreboard."""
+    console.start_workers()
+    text = template.policy_text("late-first").replace(*NEWEST_FIRST)
+    with visiting(chromium, console) as visit:
+        page = opened(visit, "nothing yet")
+        file = {"name": "Late First.py", "mimeType": "text/x-python", "buffer": text.encode()}
+        page.locator("#file").set_input_files(file)
+        when(page, "document.getElementById('name').value === 'late_first'")
+        page.locator("#day summary").click()
+        page.locator("#sessions").fill("200")
+        for button, shown in (("check", "checked"), ("run", "ran"), ("compare", "compared")):
+            press(page, f"#{button}")
+            when(page, f"{DONE} && !document.getElementById('{shown}').hidden")
+        press(page, "#submit")
+        when(page, "document.querySelector('#submissions .tag') !== null")
+        page.locator("#submissions a", has_text="race").wait_for()
+        assert "late_first.py" in page.locator("#submissions th").first.inner_text()
+        page.locator("#submissions a", has_text="why").click()
+        assert "late_first" in page.url
+        page.go_back()
+        page.locator("#submissions td a", has_text=re.compile(r"^\d$")).click()
+        page.get_by_role("cell", name="late_first", exact=True).wait_for()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("notes.txt", b"x = 1\n", "its name must end in .py"),
+        ("large.py", b"#" * 140_000, "allowed are at most 131,072"),
+        ("binary.py", b"\xff\xfe\x00", "must be text in UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_refused(name, content, says, chromium, console):
+    """The editor keeps its text."""
+    with visiting(chromium, console) as visit:
+        page = opened(visit, "kept = 1")
+        page.locator("#file").set_input_files(
+            {"name": name, "mimeType": "text/x-python", "buffer": content}
+        )
+        when(page, FAILED)
+        assert says in page.locator("#fault").inner_text()
+        assert "kept = 1" in page.locator(".cm-content").inner_text()
+
+
+def test_a_submission_that_is_no_policy_is_marked_at_its_line(chromium, console):
+    """The server's check finds the line, and nothing waits in the queue."""
+    text = "import os\n" + template.policy_text("quiet-door")
+    refused = "Failed to load resource: the server responded with a status of 400"
+    with visiting(chromium, console, bears=(refused,)) as visit:
+        page = opened(visit, text)
+        press(page, "#submit")
+        when(page, FAILED)
+        assert "Not submitted. line 1: import os" in page.locator("#fault").inner_text()
+        page.get_by_role("button", name="Go to line 1", exact=True).click()
+        assert page.locator(".cm-activeLine").inner_text() == "import os"

@@ -6,6 +6,7 @@ addEventListener("DOMContentLoaded", () => {
   const MOST_SCORES = 20;
   const byId = (id) => document.getElementById(id);
   const template = JSON.parse(byId("policy-template").textContent);
+  const submitting = JSON.parse(byId("submitting").textContent);
   const addresses = JSON.parse(byId("addresses").textContent);
   const source = byId("worker").dataset.source;
   const mostSilenceS = Number(byId("worker").dataset.mostSilenceS);
@@ -185,16 +186,21 @@ addEventListener("DOMContentLoaded", () => {
     for (const id of ACTIONS) byId(id).disabled = !isReady || work !== null;
     byId("stop").hidden = work === null;
   }
-  function ask(what, words, texts, take) {
+  // Keeps the text and shows what begins; false if the file has no valid name.
+  function began(words) {
     if (!name.checkValidity() || !name.value) {
       fail("File: allowed are 1 to 40 small letters, digits and _, beginning with a letter, for example quiet_door.");
       name.focus();
-      return;
+      return false;
     }
     save();
     mark([]);
     byId("fault").hidden = true;
     set(byId("state"), words);
+    return true;
+  }
+  function ask(what, words, texts, take) {
+    if (!began(words)) return;
     work = { what, take, began: performance.now(), last: "" };
     worker.postMessage({ id: ++asked, call: { name: what, texts: [path(), text(), ...texts] } });
     hush();
@@ -338,6 +344,37 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
+  // ---- the class's scoreboard -------------------------------------------------------------------
+  const marksIn = (words) => [...words.matchAll(/\bline (\d+):?([^;]*)/g)].map(([all, line]) => ({ line: Number(line), says: all }));
+  byId("submit").addEventListener("click", async () => {
+    if (!began("Submitting …")) return;
+    const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
+    byId("submit").disabled = true;
+    try {
+      const answer = await fetch(submitting.address, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-CSRFToken": token },
+        body: JSON.stringify({ name: name.value, text: text() }),
+      });
+      const told = await answer.json();
+      if (answer.ok) {
+        set(byId("state"), `${name.value}.py is submitted: see “Your submissions” below.`);
+        htmx.trigger(document.body, "submitted");
+      } else {
+        fail(`Not submitted. ${told.error.replace(/^text: /, "")}`, marksIn(told.error));
+      }
+    } catch {
+      fail("Not submitted: the console does not answer. Your browser keeps the text; try again later.");
+    }
+    byId("submit").disabled = false;
+  });
+  document.addEventListener("click", ({ target }) => {
+    const { line, name: of } = target.dataset ?? {};
+    if (!line || !of) return;
+    if (of === name.value) goTo(Number(line));
+    else fail(`Line ${line} is in ${of}.py. The editor has ${name.value}.py now.`);
+  });
+
   // ---- what a visitor does ----------------------------------------------------------------------
   byId("stop").addEventListener("click", () => end("You stopped it."));
   byId("template").addEventListener("click", () => {
@@ -346,13 +383,31 @@ addEventListener("DOMContentLoaded", () => {
       replaceText(template);
     }
   });
+  const asName = (file) => file.replace(/\.py$/, "").toLowerCase().replace(/[^a-z0-9_]/g, "_").replace(/^[^a-z]+/, "").slice(0, 40) || "my_policy";
+  async function unreadable(file) {
+    if (!file.name.endsWith(".py")) return "its name must end in .py.";
+    if (file.size > submitting.most_bytes) return `it has ${format(file.size)} bytes; allowed are at most ${format(submitting.most_bytes)}.`;
+    try {
+      new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    } catch {
+      return "it must be text in UTF-8.";
+    }
+    return "";
+  }
   byId("open").addEventListener("click", () => byId("file").click());
   byId("file").addEventListener("change", async () => {
     const [file] = byId("file").files;
     if (!file) return;
-    name.value = file.name.replace(/\.py$/, "").toLowerCase().replace(/[^a-z0-9_]/g, "_").slice(0, 40);
-    replaceText(await file.text());
     byId("file").value = "";
+    const why = await unreadable(file);
+    if (why) {
+      fail(`${file.name}: ${why}`);
+      return;
+    }
+    name.value = asName(file.name);
+    byId("fault").hidden = true;
+    replaceText(await file.text());
+    set(byId("state"), `${file.name} is in the editor.`);
   });
   byId("save").addEventListener("click", () => {
     const link = document.createElement("a");

@@ -1,0 +1,20 @@
+"""The list of a person's submissions to the scoreboard."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from lab.console.scoreboard import submissions
+from lab.console.site.permissions import readers
+
+
+@readers
+@require_GET
+def own(request: HttpRequest) -> HttpResponse:
+    """Show the submissions of the person at the browser, without a page around them.
+
+    The page requests them every two seconds while one waits or runs.
+    """
+    found = submissions.listed(request)
+    context = {"submissions": found, "are_under_way": submissions.are_under_way(found)}
+    return render(request, "console/submissions.html", context)

@@ -1,0 +1,128 @@
+"""Policies that people submit to the class's scoreboard from the console.
+
+A submission is a launch: the command `doorbuster policy score` checks the file and simulates it
+next to the three known policies. With accounts the author of its row is the account, so a person
+replaces only own rows.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.http import HttpRequest
+
+from common.http_api import CallError
+from gateway.policies import FILE_SUFFIX, PolicyError, stem
+from gateway.students import files, naming
+from gateway.students.policy_file import PolicyFile
+from lab.console.launches import queue, workers
+from lab.console.launches.submission import allowed_real_s, enqueued
+from lab.console.models import ENDED, Launch, State
+from lab.console.scoreboard.views import Behind, behind, shown
+from lab.console.site import permissions
+from lab.console.site.rates import BusyError, Turns, spend
+from lab.console.site.submitted import COMMAND, of_person
+from lab.students import scoreboard
+
+PATTERN: Final = "^[a-z][a-z0-9_]{0,39}$"
+NAMES: Final = "1 to 40 small letters, digits and _, beginning with a letter"
+MOST_SHOWN: Final = 10
+"""The most submissions that a page lists."""
+_PATIENCE_S: Final = 5.0
+"""Real seconds that a file waits while others are read."""
+
+_TURNS = Turns(2)
+"""Files that are read at the same time; each takes a tenth of a second of a CPU."""
+
+
+def submit(request: HttpRequest, name: str, text: str) -> Launch:
+    """Put a policy into the queue and return its launch.
+
+    Another submission of this person with the same name that waits or runs is cancelled. Raises
+    CallError for the file, and as `enqueued`.
+    """
+    allowance = permissions.allowance_of(request)
+    key = permissions.key_of(request)
+    spend(allowance, "uploads_per_minute", key)
+    file = PolicyFile(f"{name}{FILE_SUFFIX}", text)
+    try:
+        with _TURNS.turn(key, _PATIENCE_S):
+            _read(file)
+    except BusyError:
+        raise CallError(
+            "text: the console reads other files now; send it again in a few seconds",
+            "text",
+            "one file at a time",
+            status=429,
+        ) from None
+    launch = Launch(
+        title=f"Scoreboard: {name}", engine="simulated", by=permissions.name_of(request)
+    )
+    path = workers.folder_of(launch) / file.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    launch.expected_s = allowed_real_s(scoreboard.with_known(path), allowance)
+    launch.arguments = [*COMMAND, *(["--by", launch.by] if launch.by else []), str(path)]
+    earlier = [one for one in of_person(launch.by) if one.title == launch.title]
+    enqueued(request, launch)
+    for one in earlier:
+        if not one.has_ended:
+            queue.cancel(one)
+    return launch
+
+
+def _read(file: PolicyFile) -> None:
+    """Raise CallError with the lines that keep this text from being a policy."""
+    try:
+        files.check_form(file)
+        if found := files.impurities(file):
+            raise CallError(f"text: {'; '.join(found)}", "text", "a pure policy")
+        naming.sheet_of_file(file)
+    except PolicyError as fault:
+        words = fault.message.removeprefix(f"{file.name}: ")
+        raise CallError(f"text: {words}", "text", fault.allowed) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A submission as its page shows it."""
+
+    launch: Launch
+    name: str
+    place: int | None
+    """The place of its row."""
+    row: Mapping[str, Any] | None
+    """Its row; None without one, and after a later submission of this name."""
+    behind: Behind | None
+    lines: tuple[int, ...]
+    """The lines of the file that the reason of its failure names."""
+
+
+def listed(request: HttpRequest) -> list[Submission]:
+    """Return this person's newest submissions, the newest first."""
+    board, _ = shown()
+    rows = {
+        row.get("result", ""): (place, row) for place, row in board.ranked() if row.get("sha256")
+    }
+    found = []
+    for launch in of_person(permissions.name_of(request))[:MOST_SHOWN]:
+        is_done = launch.state == State.DONE
+        place, row = rows.get(launch.result, (None, None)) if is_done else (None, None)
+        name = stem(launch.arguments[-1])
+        found.append(
+            Submission(
+                launch,
+                name,
+                place,
+                row,
+                behind(launch.result, name) if is_done else None,
+                tuple(sorted({int(one) for one in re.findall(r"\bline (\d+)", launch.reason)})),
+            )
+        )
+    return found
+
+
+def are_under_way(submissions: list[Submission]) -> bool:
+    """Return whether one of them waits or runs."""
+    return any(one.launch.state not in ENDED for one in submissions)

@@ -1,0 +1,21 @@
+"""Launches that simulate a policy which a person has submitted to the scoreboard."""
+
+from typing import Final
+
+from lab.console.models import Launch
+
+COMMAND: Final = ["policy", "score", "--with-known"]
+
+
+def of_person(person: str) -> list[Launch]:
+    """Return this person's submissions, the newest first."""
+    found = Launch.objects.filter(by=person, arguments__0=COMMAND[0], arguments__1=COMMAND[1])
+    return list(found.order_by("-asked_at"))
+
+
+def author_of(result: str) -> str | None:
+    """Return the person whose submission made this result; None for another result."""
+    found = Launch.objects.filter(
+        result=result, arguments__0=COMMAND[0], arguments__1=COMMAND[1]
+    ).first()
+    return None if found is None else found.by
