@@ -37,6 +37,12 @@ _LIVE = Group(
             "Change what happens when a customer leaves",
             goes_inside=True,
         ),
+        Entry(
+            "fault",
+            "lab.cli.live:fault",
+            "Cause a fault for a time: a slow database",
+            goes_inside=True,
+        ),
     ),
 )
 _EXPERIMENTS = Section(

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 
 from shop import activity
 from shop.page_costs import page_work
+from shop.page_costs.slow_database import slow_database
 from shop.page_types import PAGE_TYPE_BY_URL_NAME
 
 _Handler = Callable[[HttpRequest], HttpResponse]
@@ -32,12 +33,13 @@ class PageWorkMiddleware:
         thread.requests += 1
         try:
             stopwatch = page_work.Stopwatch()
-            with stopwatch.counting_queries():
+            with stopwatch.counting_queries(), slow_database.felt() as is_slow:
                 response = self.get_response(request)
             match = request.resolver_match
             page = PAGE_TYPE_BY_URL_NAME.get(match.url_name) if match and match.url_name else None
             if page is not None and response.status_code in _STATUSES_WITH_WORK:
-                alone = alone and activity.busy_workers() == 1
+                # How long an idle page waits is not learnt from a slow database.
+                alone = alone and activity.busy_workers() == 1 and not is_slow
                 page_work.work.complete(page, stopwatch, thread.page(page.name), alone)
             return response
         finally:

@@ -5,6 +5,9 @@ from typing import Any
 
 from lab.titles import title_of
 
+FAULT_BEGINS = {"slow-database": "the database is slow"}
+FAULT_ENDS = {"slow-database": "the database is as usual"}
+
 
 def load_words(rho: float | None) -> str:
     """Return the load of a run as text; None stands for a closed loop, which offers no load."""
@@ -27,4 +30,8 @@ def event_words(event: Mapping[str, Any]) -> str:
         return f"{title_of(event['policy']['name'])}, {leaving_words(event['abandonment'])}"
     if event["event"] == "load changed":
         return factor_words(event["factor"])
+    if event["event"] == "fault":
+        return FAULT_BEGINS.get(event["name"], str(event["name"]))
+    if event["event"] == "fault over":
+        return FAULT_ENDS.get(event["name"], f"{event['name']} ends")
     return str(event["event"])

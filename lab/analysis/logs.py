@@ -193,6 +193,9 @@ def frames(asked: Asked) -> dict[str, Any]:
         if event["event"] == "switched":
             at_s = event["time_s"] - began_s
             marks.append({"x": at_s, "text": event_words(event), "kind": "policy"})
+        elif event["event"] in ("fault", "fault over"):
+            at_s = event["time_s"] - began_s
+            marks.append({"x": at_s, "text": event_words(event), "kind": "fault"})
         elif event["event"] == "load changed":
             marks.append({"x": event["time_s"], "text": event_words(event), "kind": "load"})
     return {

@@ -9,7 +9,7 @@ from lab.analysis.cells import Cell
 from lab.analysis.event_words import factor_words
 from lab.analysis.outcomes import Outcomes
 from lab.analysis.published import table5
-from lab.engines.live import outages
+from lab.engines.live import faults, outages
 from lab.files.run_summary import Fallback, RunSummary
 from lab.titles import title_of
 from loadgen.workload.sessions import CONFIRM_PAGE
@@ -56,6 +56,12 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         "Its numbers belong to no single policy or ρ."
         for cell, summary in runs
         if (changes := _changes(summary))
+    ]
+    lines += [
+        f"FAULT IN MID-RUN: {cell.place}, seed {summary.seed}: {faults.words(summary.faults)}. "
+        "A user caused it on purpose, so no leaderboard takes this result."
+        for cell, summary in runs
+        if summary.faults
     ]
     lines += [
         f"AWAY: {cell.place}, seed {summary.seed}: {outages.words(summary.outages)}. "

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
 from lab.cli.completion import beginning, complete_policy
 from lab.cli.faults import LabCommand
+from lab.engines.live import faults
 from lab.errors import SpecError
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.spec.experiment import explain
@@ -89,6 +90,23 @@ def abandonment(mode: Abandonment) -> None:
     The result of a run in progress keeps the change.
     """
     _change(lambda appliance: appliance.set_abandonment(mode))
+
+
+@click.command(cls=LabCommand)
+@click.argument("name", metavar="FAULT", type=click.Choice(faults.NAMES))
+@click.option(
+    "--for", "for_s", type=click.FloatRange(faults.FEWEST_S, faults.MOST_S), default=100,
+    show_default=True, help="Paper seconds; at most 300 real seconds.",
+)  # fmt: skip
+def fault(name: str, for_s: float) -> None:
+    """Cause a fault in the running shop for a time; it ends by itself, and with the run.
+
+    slow-database lets each query of a page wait one paper second longer. The result of a run in
+    progress keeps the fault, and no leaderboard takes it.
+    """
+    from lab.runner import under_way
+
+    click.echo(under_way.cause_fault(settings.load(), name, for_s))
 
 
 def _change(action: Callable[[Any], object]) -> None:

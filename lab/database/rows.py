@@ -144,8 +144,12 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
         else None,
         "late_ratio": schedule and schedule.late_share,
         "reconciles": summary.reconciles,
-        "switched": bool(summary.switched or summary.load_generator.load_changes),
+        "switched": bool(summary.switched or summary.load_generator.load_changes or summary.faults),
     }
+
+
+ON_CLOCK_OF_SAMPLES = ("switched", "fault", "fault over")
+"""Events with the times of samples, which begin with the run."""
 
 
 def _at(event: Mapping[str, Any]) -> datetime:
@@ -165,7 +169,7 @@ def _happened_at(
     since = timedelta(seconds=event["time_s"] / spec.time_scale)
     if event["event"] == "load changed" and began_at is not None:
         return datetime.fromtimestamp(began_at, UTC) + since
-    return _at(first) + since if event["event"] == "switched" else _at(event)
+    return _at(first) + since if event["event"] in ON_CLOCK_OF_SAMPLES else _at(event)
 
 
 def _words(event: Mapping[str, Any], planned: PlannedRun) -> str:

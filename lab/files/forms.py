@@ -107,6 +107,7 @@ class _Event(_Form):
     policy: Any = None
     abandonment: Any = None
     factor: Any = None
+    name: str | None = None
 
     @model_validator(mode="after")
     def _has_what_its_words_need(self) -> Self:
@@ -114,7 +115,10 @@ class _Event(_Form):
             _Chosen.model_validate(self.policy)
             if not isinstance(self.abandonment, str):
                 raise ValueError("abandonment must be text")
-        if self.event in ("switched", "load changed") and self.time_s is None:
+        is_fault = self.event in ("fault", "fault over")
+        if is_fault and self.name is None:
+            raise ValueError("name is missing")
+        if (is_fault or self.event in ("switched", "load changed")) and self.time_s is None:
             raise ValueError("time_s is missing")
         if self.event == "load changed" and not isinstance(self.factor, int | float):
             raise ValueError("factor must be a number")

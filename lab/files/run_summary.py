@@ -140,6 +140,8 @@ class RunSummary(_Part):
     outages: list[Mapping[str, Any]] = []
     """Times in which a service behind the shop was away."""
     fallen_back: Fallback | None = None
+    faults: list[Mapping[str, Any]] = []
+    """Faults that a user caused during the run."""
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None
     at_once: AtOnce | None = None

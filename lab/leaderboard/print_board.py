@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lab.analysis.cells import Cell
 from lab.analysis.warnings import honesty
-from lab.leaderboard import ablation, recovery
+from lab.leaderboard import BOARD_FILE, ablation, recovery
 from lab.leaderboard.board_study import board_of
 from lab.leaderboard.report import write_board
 from lab.report.figures import draw_figures
@@ -18,7 +18,8 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     write_tables(folder, cells)
     draw_figures(folder, cells)
     found = board_of(folder, cells)
-    page = write_board(found)
+    has_fault = any(summary.faults for cell in cells for summary in cell.summaries)
+    page = None if has_fault else write_board(found)
     efficiency, counted, *more = found.tables()
     for table in reversed([efficiency, *more]):
         show(table)
@@ -29,4 +30,8 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     for line in honesty(cells):
         console.print(line)
     console.print(f"{counted.title}, and all tables of a comparison: {folder.path / 'tables.md'}")
-    console.print(f"Report: {page}")
+    if page is None:
+        (folder.path / BOARD_FILE).unlink(missing_ok=True)
+        console.print("No board is kept, because a user caused a fault in mid-run.")
+    else:
+        console.print(f"Report: {page}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.waiting import wait_until
-from lab.engines.live import announcement
+from lab.engines.live import announcement, faults
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import policy_call
 from lab.errors import ExperimentError
@@ -17,6 +17,7 @@ from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime.settings import Settings
 
+FAULT_WITHOUT_RUN = "No run is in progress; the next run ends it when it begins."
 CHANGE_WITHOUT_RUN = "No run is in progress; the next run sets its own values."
 _TAKEN_OVER_WITHIN_S = 5.0
 """Real seconds; customers read the factor five times a second and report it once a second."""
@@ -104,6 +105,25 @@ def change(
     return words if has_run or not without_run else f"{words} {without_run}"
 
 
+def cause_fault(lab: Settings, name: str, for_s: float) -> str:
+    """Cause a fault of this name for these paper seconds; return the time.
+
+    Raises ExperimentError with the reason if it is not possible.
+    """
+    if name not in faults.NAMES:
+        raise ExperimentError(f"fault: {name!r:.40}; allowed: {', '.join(faults.NAMES)}")
+    if not faults.FEWEST_S <= for_s <= faults.MOST_S:
+        raise ExperimentError(
+            f"duration: {for_s:g}; allowed: {faults.FEWEST_S:g} to {faults.MOST_S:g} paper seconds"
+        )
+    return change(
+        lab,
+        lambda appliance: appliance.slow_database(for_s),
+        done="Begun",
+        without_run=FAULT_WITHOUT_RUN,
+    )
+
+
 def change_load(lab: Settings, factor: float) -> str:
     """Change the rate of arriving customers from now on, in all runs at the same time.
 
@@ -134,7 +154,7 @@ def change_load(lab: Settings, factor: float) -> str:
 
 
 def restore(lab: Settings) -> str:
-    """Restore policy, abandonment and load of the run in progress as it began; return the time.
+    """Restore policy, abandonment and load as the run began, and end faults; return the time.
 
     The shops of simultaneous runs keep their policies, so only their load is restored. Raises
     ExperimentError with the reason if nothing can be restored.
@@ -147,6 +167,7 @@ def restore(lab: Settings) -> str:
     def put_back(appliance: Appliance) -> None:
         appliance.gateway.call("PUT", "/policy", policy_call(choice))
         appliance.set_abandonment(spec.abandonment_of(choice))
+        appliance.end_faults()
 
     if not going.beside:
         change(lab, put_back)

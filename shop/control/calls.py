@@ -10,6 +10,7 @@ from common import http_api
 from common.http_api import Api, Body, Call, Reply
 from common.shared_settings import Books
 from shop.page_costs.page_work import Profile
+from shop.page_costs.slow_database import MOST_S
 from shop.sentry import Mode
 
 _TimeScale = Annotated[float, Field(ge=0.1, le=1000)]
@@ -40,6 +41,16 @@ class WantedCatalogue(Body):
     books: Books = Field(description="the first books of the [catalogue](shop.md#the-catalogue)")
 
 
+class WantedSlowness(Body):
+    """How long the database is slow from now on; a fault for lessons."""
+
+    for_s: float = Field(
+        ge=0,
+        le=MOST_S,
+        description="paper seconds, at most 300 real seconds; 0 ends the fault at once",
+    )
+
+
 class Health(Reply):
     """The shop serves."""
 
@@ -61,6 +72,13 @@ class LostTo(Reply):
 
     postgres: int
     redis: int
+
+
+class Slowness(Reply):
+    """The fault of a slow database: each query of a page waits one paper second longer."""
+
+    left_s: float = Field(description="paper seconds until it ends; 0 while there is none")
+    times: int = Field(description="times that it was begun since the shop started")
 
 
 class Page(Reply):
@@ -109,6 +127,7 @@ class Status(Reply):
         description="times that Redis did not answer or had lost its memory; the shop then reads "
         "sessions from PostgreSQL"
     )
+    slow_database: Slowness
     books: int = Field(description="in the catalogue")
     pages: dict[str, Page] = Field(description="page type → its pages")
     sentry: Sentry
@@ -140,6 +159,9 @@ STATUS: Final = Call("GET", "/status", "The shop's load", Status)
 CHANGE_SETTINGS: Final = Call(
     "PUT", "/settings", "Change page work, sentry, banners", Settings, WantedSettings
 )
+SLOW_DATABASE: Final = Call(
+    "PUT", "/slow-database", "Make the database slow for a time", Slowness, WantedSlowness
+)
 RESIZE_CATALOGUE: Final = Call(
     "PUT", "/catalogue", "Grow or shrink the catalogue", Catalogue, WantedCatalogue
 )
@@ -152,6 +174,7 @@ CALLS: Final = (
     HEALTH,
     STATUS,
     CHANGE_SETTINGS,
+    SLOW_DATABASE,
     RESIZE_CATALOGUE,
     RESET,
     ORDERS,

@@ -27,6 +27,7 @@ from common.page_types import PAGE_TYPES
 from shop import activity, banners, outages, sentry, sessions
 from shop.control import calls, metrics
 from shop.page_costs import page_work
+from shop.page_costs.slow_database import slow_database
 from shop.redis_memory import memory
 from shop.stock import returns, shelf_filling
 
@@ -78,6 +79,7 @@ def _status(body: bytes) -> Answer:
             "orders": activity.orders(),
             "lost_to": outages.counts(),
             "redis_away": memory.losses + sessions.absences(),
+            "slow_database": _slowness_json(),
             "books": shelf_filling.size(),
             "pages": {
                 name: {
@@ -142,6 +144,15 @@ def _put_settings(body: bytes) -> Answer:
 _OF_PAGE_WORK = {"profile", "time_scale", "seed"}
 
 
+def _slowness_json() -> dict[str, object]:
+    return {"left_s": slow_database.left_s, "times": slow_database.times}
+
+
+def _put_slow_database(body: bytes) -> Answer:
+    slow_database.begin(checked(calls.WantedSlowness, _read(body)).for_s)
+    return _json(_slowness_json())
+
+
 def _put_catalogue(body: bytes) -> Answer:
     wanted = checked(calls.WantedCatalogue, _read(body))
     shelf_filling.resize(wanted.books, _logger.info)
@@ -167,6 +178,7 @@ _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
         (calls.HEALTH, _health),
         (calls.STATUS, _status),
         (calls.CHANGE_SETTINGS, _put_settings),
+        (calls.SLOW_DATABASE, _put_slow_database),
         (calls.RESIZE_CATALOGUE, _put_catalogue),
         (calls.RESET, _reset),
         (calls.ORDERS, _orders),

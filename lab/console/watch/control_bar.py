@@ -5,6 +5,7 @@ from lab.console.site.settings import LAB
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
     AbandonmentForm,
+    FaultForm,
     LoadForm,
     PolicyForm,
     in_force,
@@ -28,6 +29,7 @@ def forms_in_force() -> dict[str, object]:
         "policy_form": PolicyForm(policy),
         "abandonment_form": AbandonmentForm({"abandonment": mode}),
         "load_form": LoadForm({"load_factor": f"{_load_factor():g}"}),
+        "fault_form": FaultForm(),
         "shadow_form": PolicyForm(PROPOSED_SHADOW, "shadow"),
         "pages": list(PAGES),
     }

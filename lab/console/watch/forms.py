@@ -1,4 +1,4 @@
-"""The forms that change a run in progress: its policy, shadows, abandonment and load."""
+"""The forms that change a run in progress: policy, shadows, abandonment, load and faults."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +11,7 @@ from gateway.policies.sheet import Parameter, Sheet
 from gateway.students import files, naming
 from lab.console.launches.forms import ABANDONMENTS
 from lab.console.site import own_policies
+from lab.engines.live import faults
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.titles import title_of
 
@@ -147,6 +148,20 @@ class LoadForm(forms.Form):
         help_text=f"0 to {HIGHEST_LOAD_FACTOR:g}; 1 is the load the run began with",
         widget=forms.NumberInput(attrs={"step": "any"}),
         error_messages=_number_errors(0, HIGHEST_LOAD_FACTOR),
+    )
+
+
+class FaultForm(forms.Form):
+    """A fault that ends by itself, and how long it lasts."""
+
+    for_s = forms.FloatField(
+        min_value=faults.FEWEST_S,
+        max_value=faults.MOST_S,
+        initial=100,
+        label="Duration (paper s)",
+        help_text=f"{faults.FEWEST_S:g} to {faults.MOST_S:g} paper seconds",
+        widget=forms.NumberInput(attrs={"step": "any"}),
+        error_messages=_number_errors(faults.FEWEST_S, faults.MOST_S),
     )
 
 

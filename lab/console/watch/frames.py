@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.policies import NO_ADMISSION, NO_CONNECTION_ADMISSION
 from gateway.policies.interface import FATES, PAGES
-from lab.analysis.event_words import leaving_words
+from lab.analysis.event_words import FAULT_BEGINS, FAULT_ENDS, leaving_words
 from lab.titles import title_of
 
 Frame = dict[str, Any]
@@ -20,7 +20,7 @@ DISAGREEMENTS = 12
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
-                  "shadows", "fallen_back", "moment", "waits_s")  # fmt: skip
+                  "shadows", "fallen_back", "moment", "waits_s", "slow_database")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
 
@@ -53,6 +53,7 @@ def frame_of(
         "discipline": inner.get("discipline", ""),
         "thresholds": [policy["parameters"].get(name) for name in THRESHOLDS],
         "abandonment": snapshot["abandonment"]["mode"],
+        "slow_database": (status.get("slow_database") or {}).get("left_s", 0) > 0,
         "waiting": snapshot["waiting"],
         "waiting_by_page": [snapshot["waiting_by_page"][page] for page in PAGES],
         "in_service": snapshot["in_service"],
@@ -157,6 +158,9 @@ def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Ma
         found.append({"kind": "policy", "text": words})
     if before["abandonment"] != now["abandonment"]:
         found.append({"kind": "abandonment", "text": leaving_words(now["abandonment"])})
+    if before["slow_database"] != now["slow_database"]:
+        words = FAULT_BEGINS if now["slow_database"] else FAULT_ENDS
+        found.append({"kind": "fault", "text": words["slow-database"]})
     if before["time_scale"] != now["time_scale"]:
         found.append({"kind": "time scale", "text": f"time scale {now['time_scale']:g}"})
     return found

@@ -13,6 +13,7 @@ urlpatterns = [
     path("watch/shadow/away", views.shadow_away, name="watch-shadow-away"),
     path("watch/abandonment", views.abandonment, name="watch-abandonment"),
     path("watch/load", views.load, name="watch-load"),
+    path("watch/fault", views.fault, name="watch-fault"),
     path("watch/as-it-began", views.as_it_began, name="watch-as-it-began"),
     path("watch/stream", views.stream, name="watch-stream"),
 ]

@@ -14,11 +14,13 @@ from lab.console.watch.control_bar import forms_in_force
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
     AbandonmentForm,
+    FaultForm,
     LoadForm,
     PolicyForm,
 )
 from lab.console.watch.owners import run_owners
 from lab.console.watch.shared import watch as broadcast
+from lab.engines.live import faults
 from lab.errors import ExperimentError
 from lab.runner import under_way
 
@@ -145,8 +147,24 @@ def load(request: HttpRequest) -> HttpResponse:
 
 @run_owners
 @require_POST
+def fault(request: HttpRequest) -> HttpResponse:
+    """Make the database slow for a time; the shop ends it by itself."""
+    form = FaultForm(request.POST)
+    context: dict[str, object] = {"fault_form": form, "fault_said": ""}
+    if form.is_valid():
+        try:
+            context["fault_said"] = under_way.cause_fault(
+                LAB, faults.SLOW_DATABASE, form.cleaned_data["for_s"]
+            )
+        except ExperimentError as reason:
+            form.add_error(None, str(reason))
+    return part_or_page(request, "console/watch_fault.html", context)
+
+
+@run_owners
+@require_POST
 def as_it_began(request: HttpRequest) -> HttpResponse:
-    """Put policy, load and abandonment of the run in progress back to what it began with."""
+    """Put policy, load and abandonment of the run back as it began, and end faults."""
     said: dict[str, object]
     try:
         said = {"began_said": under_way.restore(LAB)}

@@ -178,6 +178,7 @@ class Appliance:
         Pages have no banners.
         """
         self.set_shadows(())  # also those that a user has started on a page
+        self.end_faults()
         self.wait_idle()
         self.shop.call("POST", "/reset")
         self.shop.call(
@@ -224,6 +225,19 @@ class Appliance:
         """Set the effect of leaving in gateway and shop from now on. Raises ExperimentError."""
         self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
+
+    def slow_database(self, for_s: float) -> None:
+        """Make every query of a page wait longer for these paper seconds. Raises ExperimentError.
+
+        The shop ends it by itself.
+        """
+        self.shop.call("PUT", "/slow-database", {"for_s": for_s})
+
+    def end_faults(self) -> None:
+        """End the faults that a user has caused. Raises ExperimentError."""
+        slow = self.shop.call("GET", "/status").get("slow_database")
+        if slow and slow["left_s"] > 0:
+            self.slow_database(0)
 
     def give_back(self) -> None:
         """Restore the state of `make up` after runs, except for policy and catalogue."""

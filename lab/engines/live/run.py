@@ -1,5 +1,6 @@
 """One run on the appliance: one policy, one ρ, one seed."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -50,6 +51,7 @@ class LiveRun:
         """The counts at the beginning of the run."""
         self._on_event = on_event
         self._switched = self._loaded = self._away = 0  # number of changes in the log
+        self._faults = self._faults_over = 0
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
         self._told: live_runs.ToldRun | None = None
@@ -117,8 +119,15 @@ class LiveRun:
         self.sampler.start()
 
     def __exit__(self, *_: object) -> None:
+        self._end_faults()
         self._open.close()
         self.folder.load_factor_file.unlink(missing_ok=True)
+
+    def _end_faults(self) -> None:
+        """End what a user has begun; without an answer a fault ends by itself."""
+        if self.sampler.faults.found:
+            with contextlib.suppress(ExperimentError):
+                self.appliance.end_faults()
 
     def _keep_samples(self) -> None:
         """Write the samples; a baseline proxy's log completes them afterwards."""
@@ -170,15 +179,24 @@ class LiveRun:
             self.folder.log(
                 "load changed", time_s=load_change["at_s"], factor=load_change["factor"]
             )
+        begun = self.sampler.faults.found[self._faults :]
+        over = self.sampler.faults.ends[self._faults_over :]
+        for fault in begun:
+            self.folder.log("fault", name=fault.name, time_s=fault.from_s)
+        for fault in over:
+            self.folder.log("fault over", name=fault.name, time_s=fault.until_s)
+        self._faults += len(begun)
+        self._faults_over += len(over)
         self._switched += len(switched)
         self._loaded += len(loaded)
         self._away += len(away)
-        if switched or loaded or away:
+        if switched or loaded or away or begun or over:
             self._on_event()
 
     def customers_gone(self) -> None:
         """Finish after the load generator; requests still in the shop belong to this run."""
         self.folder.log("customers gone")
+        self._end_faults()
         patiently(self.appliance.wait_idle)  # orphan requests run to their end
         self.sampler.stop()
         self._check_lived()
@@ -222,6 +240,7 @@ class LiveRun:
             "switched": sampler.changes,
             "outages": sampler.outages.as_dicts(),
             "fallen_back": sampler.fallen_back,
+            "faults": sampler.faults.as_dicts(),
         }
         return RunRecord(self.before, self._after, facts)
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from gateway.policies.interface import PAGES
 from lab.engines.live.appliance import Appliance, Json
+from lab.engines.live.faults import Faults
 from lab.engines.live.outages import Outages
 from lab.engines.samples import SCHEMA, of_admission, write_samples
 from lab.errors import ExperimentError
@@ -44,6 +45,7 @@ class Sampler:
         self.fallen_back: dict[str, Any] | None = None
         """Time (`at_s`, paper seconds of the run) and reason of a student policy's replacement."""
         self.outages = Outages()
+        self.faults = Faults()
         self.began_at = 0.0
         """Unix time of time 0."""
 
@@ -87,6 +89,7 @@ class Sampler:
                     self.fallen_back = {"at_s": at_s, "reason": why["reason"]}
                 self.started_anew = self.started_anew or age.younger(snapshot)
                 self.outages.looked(elapsed_s, snapshot)
+                self.faults.looked(elapsed_s, snapshot)
             except ExperimentError:
                 self.missed += 1
             due_s = max(due_s + self._interval_real_s, time.monotonic())

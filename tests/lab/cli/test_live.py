@@ -105,3 +105,16 @@ def test_a_load_is_applied_once_the_customers_have_it(run):
     assert "All customers of this run have come" in said("load", "3", status=1)
     run.close()
     assert "No run is in progress" in said("load", "2", status=1)
+
+
+def test_a_fault_is_caused_for_a_time(asked, run):
+    """The shop receives how long it lasts; a longer time is refused before."""
+    assert said("fault", "slow-database", "--for", "50").startswith("Begun at ")
+    assert asked == [("PUT", "/slow-database", {"for_s": 50.0})]
+    assert "10.0<=x<=600.0" in said("fault", "slow-database", "--for", "601", status=2)
+    assert "slow-database" in said("fault", "disk", status=2)
+    assert len(asked) == 1
+
+
+def test_a_fault_without_a_run_says_how_it_ends(asked):
+    assert "the next run ends it when it begins" in said("fault", "slow-database")

@@ -44,6 +44,7 @@ class Rush(Scene):
         self.policy, self.admission, self.abandonment = "sq", "none", "ignore"
         self.waiting = 88
         self.orphaned = 1 / 3
+        self.slow_s = 0.0
 
     @property
     def real_s(self) -> float:
@@ -52,6 +53,8 @@ class Rush(Scene):
 
     def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Adopt what the console changes."""
+        if path == "/slow-database":
+            self.slow_s = body["for_s"]
         if path == "/policy":
             self.policy, self.admission = body["name"], body["admission"]["name"]
         self.abandonment = body.get("abandonment", self.abandonment)
@@ -59,6 +62,8 @@ class Rush(Scene):
 
     def answer(self, path: str) -> dict[str, Any]:
         """Return a snapshot, or the queue: the oldest has waited longer than most customers do."""
+        if path == "/status":
+            return {"slow_database": self._slow()}
         if path.startswith("/waiting"):
             first = int(self.real_s * 12)
             return {"requests": [self._request(first, nth) for nth in range(self.waiting)]}
@@ -82,10 +87,14 @@ class Rush(Scene):
                 "cpu_utilisation_ratio": ratio if self.waiting else 0.4,
                 "status": {
                     "cpu_s": 100 + self.real_s,
+                    "slow_database": self._slow(),
                     "sentry": {"wasted_cpu_s": 10 + self.real_s * self.orphaned},
                 },
             },
         )
+
+    def _slow(self) -> dict[str, float]:
+        return {"left_s": self.slow_s, "times": int(self.slow_s > 0)}
 
     def _request(self, first: int, nth: int) -> list[object]:
         waited_s = 17.0 * (1 - nth / (self.waiting + 1))

@@ -17,6 +17,8 @@ CALLS = [
     ("GET", "/status", None, 200),
     ("PUT", "/settings", {"time_scale": 20, "seed": 3}, 200),
     ("PUT", "/settings", {"time_scale": 0}, 400),
+    ("PUT", "/slow-database", {"for_s": 0}, 200),
+    ("PUT", "/slow-database", {"for_s": 601}, 400),
     ("PUT", "/catalogue", {"books": BOOKS}, 200),
     ("PUT", "/catalogue", {"books": 1}, 400),
     ("POST", "/reset", None, 200),

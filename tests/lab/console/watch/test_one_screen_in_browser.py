@@ -20,7 +20,8 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True}
 SENTENCE = "document.querySelector('.moment').textContent"
 TEXT = "document.querySelector('[data-show=\"{}\"]').textContent"
 ON_SCREEN = (
-    "[...document.querySelectorAll('.moment, #bar, #bar button, .strip, .queues, .now canvas')]"
+    "[...document.querySelectorAll('.moment, #bar, #bar summary, .strip, .queues, .now canvas,"
+    " #bar button:not(details:not([open]) *)')]"
     ".filter(one => one.getBoundingClientRect().bottom > innerHeight"
     " || !one.getBoundingClientRect().width).map(one => one.id || one.className || one.tagName)"
 )
@@ -144,6 +145,28 @@ def test_a_wrong_number_is_told_with_the_label_of_its_field(chromium, rushing, r
         page.wait_for_selector("#load-control .fault")
         said = page.inner_text("#load-control .fault")
         assert said == "Load factor: must be a number from 0 to 10"
+
+
+def test_a_fault_is_caused_by_keyboard_and_put_back(chromium, rushing, run):
+    """The note says what will happen; a line in the charts marks the begin and the end."""
+    with visiting(chromium, rushing.console) as visit:
+        page = visit("/watch/", **SCREEN)
+        when(page, f"{TEXT.format('policy')} === 'SQ'")
+        press(page, "#fault-control summary")
+        assert "ends by itself" in page.inner_text("#fault-control .help")
+        page.fill("#id_for_s", "5")
+        page.click("#cause-fault")
+        page.wait_for_selector("#fault-control .fault")
+        said = page.inner_text("#fault-control .fault")
+        assert said == "Duration (paper s): must be a number from 10 to 600"
+        page.fill("#id_for_s", "50")
+        press(page, "#cause-fault")
+        changes = "document.getElementById('changes').textContent.includes('{}')"
+        when(page, changes.format("the database is slow"))
+        assert rushing.scene.slow_s == 50
+        assert page.inner_text("#fault-control .said").startswith("Begun at ")
+        press(page, "#as-it-began")
+        when(page, changes.format("the database is as usual"))
 
 
 def test_without_javascript_the_page_says_what_is_needed(chromium, rushing):

@@ -1,0 +1,65 @@
+"""Faults of a run that a user has caused on purpose, read from the shop's status."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+SLOW_DATABASE: Final = "slow-database"
+NAMES: Final = (SLOW_DATABASE,)
+FEWEST_S: Final = 10.0
+MOST_S: Final = 600.0
+"""Paper seconds that a fault may last."""
+_WORDS: Final = {SLOW_DATABASE: "the database was slow"}
+
+
+@dataclass(slots=True)
+class Fault:
+    """A fault, from the sample before its first sight to the first sample without it."""
+
+    name: str
+    from_s: float
+    until_s: float | None = None
+    """None while it lasts."""
+
+    def words(self) -> str:
+        """Return the fault as text."""
+        until = "the end" if self.until_s is None else f"{self.until_s:.0f} s"
+        return f"{_WORDS.get(self.name, self.name)} from {self.from_s:.0f} s to {until}"
+
+
+class Faults:
+    """The faults in a series of the gateway's snapshots, in their order."""
+
+    def __init__(self) -> None:
+        self.found: list[Fault] = []
+        self.ends: list[Fault] = []
+        """The faults that are over, in the order of their ends."""
+        self._time_s = 0.0
+        self._times: int | None = None
+
+    def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
+        """Receive the snapshot of `time_s`, paper seconds of the run."""
+        status = (snapshot.get("load") or {}).get("status") or {}
+        if (slow := status.get("slow_database")) is not None:
+            before = slow["times"] if self._times is None else self._times
+            current = self._current()
+            if current is None and (slow["left_s"] > 0 or slow["times"] > before):
+                current = Fault(SLOW_DATABASE, self._time_s)
+                self.found.append(current)
+            if current is not None and slow["left_s"] <= 0:
+                current.until_s = time_s
+                self.ends.append(current)
+            self._times = slow["times"]
+        self._time_s = time_s
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Return the faults for run.json."""
+        return [asdict(one) for one in self.found]
+
+    def _current(self) -> Fault | None:
+        return self.found[-1] if self.found and self.found[-1].until_s is None else None
+
+
+def words(faults: list[Mapping[str, Any]]) -> str:
+    """Return the faults of a run.json as a line of text."""
+    return "; ".join(Fault(**one).words() for one in faults)

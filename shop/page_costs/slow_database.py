@@ -1,0 +1,63 @@
+"""A fault for lessons: for a bounded time every query of a page waits longer in PostgreSQL.
+
+The wait is a separate query (`pg_sleep`), so it holds the worker, the connection and the locks of
+the transaction, and the sentry can cancel it. The fault is in the memory of the shop's process:
+it ends by itself, and also with the shop.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from django.db import connection
+
+from shop.page_costs import page_work
+
+LONGER_S: Final = 1.0
+"""Paper seconds by which each query waits longer."""
+MOST_S: Final = 600.0
+"""Paper seconds that the fault may last."""
+MOST_REAL_S: Final = 300.0
+"""Real seconds that the fault may last, whatever the time scale is."""
+
+
+class SlowDatabase:
+    """Whether the database is slow now, and how often it was made slow since the shop started."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until_s = 0.0
+        self.times = 0
+
+    def begin(self, for_s: float) -> None:
+        """Make the database slow from now on for these paper seconds; 0 ends it."""
+        real_s = min(for_s / page_work.work.settings.time_scale, MOST_REAL_S)
+        self._until_s = self._clock() + real_s
+        self.times += for_s > 0
+
+    @property
+    def left_s(self) -> float:
+        """Paper seconds until it ends; 0 while the database is as usual."""
+        left_s = max(0.0, self._until_s - self._clock())
+        return left_s * page_work.work.settings.time_scale
+
+    @contextmanager
+    def felt(self) -> Iterator[bool]:
+        """Let the queries within the block feel it; yield whether the database is slow."""
+        if self._clock() >= self._until_s:
+            yield False
+            return
+        with connection.execute_wrapper(self._slowly):
+            yield True
+
+    def _slowly(self, execute: Callable[..., Any], *arguments: Any) -> Any:
+        wait_s = min(LONGER_S / page_work.work.settings.time_scale, self._until_s - self._clock())
+        if wait_s > 0 and connection.vendor == "postgresql":
+            # The driver's cursor: the page's own cursor keeps the page's query.
+            with connection.wrap_database_errors, connection.create_cursor() as cursor:
+                cursor.execute("SELECT pg_sleep(%s)", (wait_s,))
+        return execute(*arguments)
+
+
+slow_database = SlowDatabase()
