@@ -106,6 +106,11 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
+def is_warning(line: str) -> bool:
+    """Return whether a line of `honesty` begins with a warning in capitals."""
+    return line.split(":")[0].isupper()
+
+
 def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
     """Return warnings about confirms that the bound makes doubtful."""
     known = [cell for cell in cells if cell.rho is not None and cell.bound]

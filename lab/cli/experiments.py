@@ -1,16 +1,23 @@
 """The commands that run experiments: `compare`, `run` and `simulate`."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from lab.cli.completion import complete_spec
 from lab.cli.executor_options import FRESH, broker_of, spread
 from lab.cli.experiment_options import overridable, with_options
 from lab.cli.faults import TimedCommand
+from lab.cli.server import AS_JSON, QUIET, client_of, of_server, summary_of_launch
 from lab.errors import ExperimentError, SpecError
+from lab.files.documents import read_json
 from lab.machine.progress_file import progress_file
+from lab.report.drawing.table import Table
 from lab.results.comparison import ComparisonResult
 from lab.runner.stopwatch import LEAST_READ_REQUESTS, stopwatch
 from lab.spec.experiment import Spec, load_checked
@@ -22,28 +29,36 @@ if TYPE_CHECKING:
 SIMULATED = {"engine": "simulated"}
 """The option that `simulate` sets."""
 
+_CONSOLE = of_server(required=False)
+
+
+def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options for what it prints."""
+    return AS_JSON(QUIET(command))
+
 
 @click.command(cls=TimedCommand)
 @click.argument("spec_name", metavar="[SPEC]", required=False, shell_complete=complete_spec)
 @click.option("--full", is_flag=True, help="The acceptance run: three loads, three repetitions.")
 @click.option("--spec", "spec_option", metavar="SPEC", help="The same as SPEC.")
 @FRESH
+@_CONSOLE
+@_printing
 @overridable
-def compare(
-    spec_name: str | None, full: bool, spec_option: str | None, fresh: bool, **given: Any
-) -> None:
+def compare(spec_name: str | None, full: bool, spec_option: str | None, **given: Any) -> None:
     """Compare policies against the same rush of impatient customers.
 
     SPEC is a spec file, or the name of an included one; the default is LIFO-Pri, Tables 4 and 5.
     The command measures the capacity, runs the policies in random order, and writes a result
     folder. It prints tables, with published numbers next to the measured ones, and ends with a
-    conclusion. After an interruption, the same command resumes.
+    conclusion. After an interruption, the same command resumes. With --server, a console runs the
+    policies and keeps the result.
     """
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
     if len(named) > 1:
         raise click.UsageError("SPEC, --spec and --full each name a spec; give one of them")
     spec = load_checked(_name_of(spec_name or spec_option, full))
-    carry_out(with_options(spec, given), fresh=fresh)
+    _carry_out_as_told(with_options(spec, given), **given)
 
 
 def _name_of(given: str | None, full: bool = False) -> str:
@@ -54,10 +69,9 @@ def _name_of(given: str | None, full: bool = False) -> str:
 @click.argument("spec_name", metavar="SPEC", shell_complete=complete_spec)
 @FRESH
 @spread
+@_printing
 @overridable
-def run(
-    spec_name: str, fresh: bool, processes: int | None, celery: str | None, **given: Any
-) -> None:
+def run(spec_name: str, processes: int | None, celery: str | None, **given: Any) -> None:
     """Run the experiment of a spec file (or of an included one, by its name)."""
     spec = with_options(load_checked(spec_name), given)
     if spec.engine == "live" and (processes is not None or celery is not None):
@@ -65,7 +79,7 @@ def run(
         raise SpecError(
             f"{option}: live runs take turns on this machine; allowed: with simulated runs"
         )
-    carry_out(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
+    _carry_out_as_told(spec, processes=processes, celery=celery, **given)
 
 
 @click.command(cls=TimedCommand)
@@ -77,17 +91,17 @@ def run(
 )
 @FRESH
 @spread
+@_CONSOLE
+@_printing
 @overridable
-def simulate(
-    spec_name: str, fresh: bool, processes: int | None, celery: str | None, **given: Any
-) -> None:
+def simulate(spec_name: str, **given: Any) -> None:
     """Run an experiment in the simulator, whatever engine its spec names.
 
     The policies and customers are the same, the server is a model, and time is virtual: seconds
-    instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5.
+    instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5. With --server, a console
+    simulates and keeps the result.
     """
-    spec = with_options(load_checked(spec_name), given | SIMULATED)
-    carry_out(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
+    _carry_out_as_told(with_options(load_checked(spec_name), given | SIMULATED), **given)
 
 
 def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) -> Spec:
@@ -102,20 +116,65 @@ def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) ->
     return with_options(spec, given | (SIMULATED if command is simulate else {}))
 
 
+def _carry_out_as_told(
+    spec: Spec,
+    *,
+    fresh: bool,
+    as_json: bool,
+    quiet: bool,
+    server: str | None = None,
+    token_file: Path | None = None,
+    authority: Path | None = None,
+    processes: int | None = None,
+    celery: str | None = None,
+    **_: Any,
+) -> None:
+    """Carry out an experiment here or on a console, and print its result as the options say."""
+    from lab.report.terminal import output
+
+    with output(as_json=as_json, quiet=quiet):
+        if server is None:
+            found = carry_out(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
+        else:
+            for option, given in (
+                ("--fresh", fresh),
+                ("--processes", processes is not None),
+                ("--celery", celery is not None),
+            ):
+                if given:
+                    raise SpecError(
+                        f"{option}: cannot be sent to a console; allowed: without --server"
+                    )
+            with client_of(server, token_file, authority) as client:
+                found = summary_of_launch(client, server, spec)
+            _conclude(
+                [*found["warnings"], *found["checks"]],
+                [f"Result: {found['page']}"],
+                found["verdict"],
+                Table.of(found["tables"][0]),
+            )
+        if as_json:
+            click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+
+
 def carry_out(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
-) -> None:
-    """Carry out an experiment on the engine that it names, and report."""
+) -> Mapping[str, Any]:
+    """Carry out an experiment on the engine that it names, and report as `report` does."""
     from lab.runner.comparison import compare as make
 
     result = make(spec, fresh=fresh, processes=processes, broker=broker)
     progress_file.tell(now=True, done_ratio=1.0, words="reading the logs, drawing the results")
-    report(result)
+    found = report(result)
     stopwatch.end(settings.load())
+    return found
 
 
-def report(folder: ComparisonResult) -> None:
-    """Draw the tables and figures of a result, and print what they say."""
+def report(folder: ComparisonResult) -> Mapping[str, Any]:
+    """Draw the tables and figures of a result, and print what they say.
+
+    Return what a program reads, under the names of the console's API.
+    """
     # matplotlib takes a second to import: only drawing needs it.
     from lab.analysis.cells import read_cells
     from lab.runner.estimates import DRAWN
@@ -131,6 +190,24 @@ def report(folder: ComparisonResult) -> None:
     drawn = "draw leaderboard" if spec.leaderboard else "draw comparison"
     with stopwatch.measuring(drawn, DRAWN + len(cells)):
         _draw(folder, cells)
+    return _summary(folder, cells)
+
+
+def _summary(folder: ComparisonResult, cells: "Sequence[Cell]") -> Mapping[str, Any]:
+    from lab.analysis.verdict import verdict
+    from lab.analysis.warnings import honesty, is_warning
+
+    spec, lines = folder.spec(), honesty(cells)
+    return {
+        "name": folder.path.name,
+        "path": str(folder.path),
+        "title": spec.title,
+        "engine": spec.engine,
+        "verdict": verdict(spec, cells),
+        "warnings": [line for line in lines if is_warning(line)],
+        "checks": [line for line in lines if not is_warning(line)],
+        "tables": read_json(folder.path / "tables.json"),
+    }
 
 
 def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
@@ -138,7 +215,7 @@ def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
     from lab.analysis.warnings import honesty
     from lab.report.figures import draw_figures
     from lab.report.tables import of_terminal, write_tables
-    from lab.report.terminal import console, show
+    from lab.report.terminal import show
 
     if folder.spec().leaderboard:
         from lab.leaderboard.print_board import say_board
@@ -150,11 +227,27 @@ def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
     *others, headline = of_terminal(tables, cells)
     for table in others:
         show(table)
-    for line in honesty(cells):
-        console.print(line)
-    console.print(f"Tables: {folder.path / 'tables.md'}")
-    console.print(f"Figures: {len(figures)} in {folder.figures} (PNG and SVG)")
+    places = [
+        f"Tables: {folder.path / 'tables.md'}",
+        f"Figures: {len(figures)} in {folder.figures} (PNG and SVG)",
+    ]
+    _conclude(honesty(cells), places, verdict(folder.spec(), cells), headline)
+
+
+def _conclude(
+    lines: Sequence[str], places: Sequence[str], verdict: Sequence[str], headline: Table
+) -> None:
+    """Print the warnings and checks of a result, its places, its verdict and its headline table."""
+    from lab.analysis.warnings import is_warning
+    from lab.report.terminal import console, essential, show
+
+    for line in lines:
+        with essential() if is_warning(line) else nullcontext():
+            console.print(Text(line))
+    for place in places:
+        console.print(Text(place))
     console.print()
-    for sentence in verdict(folder.spec(), cells):
-        console.print(sentence, style="bold")
-    show(headline)
+    with essential():
+        for sentence in verdict:
+            console.print(Text(sentence, style="bold"))
+        show(headline)

@@ -1,10 +1,10 @@
-"""The commands that use a console on another machine: `launch`, `results export`, `import`."""
+"""Experiments and results on a console: `launch`, `results export`, `import`, and `--server`."""
 
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +24,9 @@ from lab.spec.experiment import Spec, load_checked
 TOKEN: Final = "DOORBUSTER_TOKEN"
 """The environment variable with the token."""
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+QUIET = click.option(
+    "--quiet", is_flag=True, help="Print warnings, the conclusion and errors, no progress."
+)
 _TIMEOUT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 2.0
 _DONE: Final = "done"
@@ -111,6 +114,7 @@ def _text_of(file: Path) -> str:
 )
 @click.option("--detach", is_flag=True, help="End after the launch; do not follow it.")
 @AS_JSON
+@QUIET
 @overridable
 def launch(
     spec_name: str,
@@ -119,6 +123,7 @@ def launch(
     authority: Path | None,
     detach: bool,
     as_json: bool,
+    quiet: bool,
     **given: Any,
 ) -> None:
     """Launch an experiment on a console, and follow it until it ends.
@@ -127,54 +132,84 @@ def launch(
     on at the console, and the last line has the address of its page. JSON has the launch as the
     console's API describes it.
     """
+    from lab.report.terminal import console, essential, output
+
     spec = with_options(load_checked(spec_name), given)
-    with client_of(server, token_file, authority) as client:
+    with output(as_json=as_json, quiet=quiet), client_of(server, token_file, authority) as client:
         made = _launched(client, server, spec)
-        address = _page_of(server, made)
-        if not as_json:
-            click.echo(f"Launched: {address}")
         if not detach:
-            made = _followed(client, server, made, shows=not as_json)
-    if as_json:
-        click.echo(json.dumps(made, indent=1, ensure_ascii=False))
-    elif made["result"]:
-        click.echo(f"Result: {server.rstrip('/')}/results/{made['result']}/")
-    _require_done(made, address, unless=_UNFINISHED)
+            made = _followed(client, server, made)
+        if as_json:
+            click.echo(json.dumps(made, indent=1, ensure_ascii=False))
+        elif made["result"]:
+            with essential():
+                console.print(f"Result: {_result_page(server, made['result'])}", soft_wrap=True)
+    if made["state"] not in _UNFINISHED:
+        _require_done(server, made)
+
+
+def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
+    """Launch a spec on a console, and follow it; return the summary of its result.
+
+    The summary has the form of the API, and `page`, its address. Raises ExperimentError if the
+    launch fails.
+    """
+    made = _followed(client, server, _launched(client, server, spec))
+    _require_done(server, made)
+    summary = client.call("GET", f"/api/results/{quote(made['result'])}")
+    if not summary["tables"]:
+        raise ExperimentError(f"{_result_page(server, made['result'])} has no tables")
+    return {**summary, "page": _result_page(server, made["result"])}
 
 
 def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
     """Launch a spec on a console; return the launch as the API describes it."""
+    from lab.report.terminal import console
+
     queue = f"{server.rstrip('/')}/launches/"
     with _ending_here(f"If the launch has reached {server}, it goes on; see or cancel it: {queue}"):
         made: Mapping[str, Any] = client.call("POST", "/api/launches", {"toml": spec.to_toml()})
+    console.print(f"Launched: {_launch_page(server, made)}", soft_wrap=True)
     return made
 
 
-def _followed(
-    client: JsonClient, server: str, made: Mapping[str, Any], *, shows: bool
-) -> Mapping[str, Any]:
-    """Return the launch when it has ended; show its progress."""
-    said = ""
-    address = _page_of(server, made)
-    with _ending_here(f"The launch goes on at {server}; see or cancel it: {address}"):
+def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the launch when it has ended; show its progress.
+
+    A terminal has one line that changes; a log gets a line for each step and each tenth.
+    """
+    from rich.text import Text
+
+    from lab.report.terminal import console
+
+    where = f"The launch goes on at {server}; see or cancel it: {_launch_page(server, made)}"
+    logged: object = None
+    with _ending_here(where), console.status("") as status:
         while made["state"] in _UNFINISHED:
-            if shows and (words := _progress(made)) != said:
-                click.echo(words)
-                said = words
+            words = Text(_progress(made))
+            status.update(words)
+            step = (made["state"], made["progress"], int(10 * made["done_ratio"]))
+            if not console.is_terminal and step != logged:
+                console.print(words)
+                logged = step
             time.sleep(_LOOK_EVERY_S)
             made = client.call("GET", f"/api/launches/{made['id']}")
     return made
 
 
-def _page_of(server: str, made: Mapping[str, Any]) -> str:
-    """Return the address of the page of a launch."""
+def _launch_page(server: str, made: Mapping[str, Any]) -> str:
     return f"{server.rstrip('/')}/launches/{made['id']}/"
 
 
-def _require_done(made: Mapping[str, Any], address: str, *, unless: Collection[str] = ()) -> None:
-    """Raise ExperimentError if a launch has not been done."""
-    if made["state"] not in (_DONE, *unless):
-        raise ExperimentError(f"The launch is {made['state']}: {made['reason'] or address}")
+def _result_page(server: str, name: str) -> str:
+    return f"{server.rstrip('/')}/results/{name}/"
+
+
+def _require_done(server: str, made: Mapping[str, Any]) -> None:
+    """Raise ExperimentError if the launch has failed, or was interrupted or cancelled."""
+    if made["state"] != _DONE:
+        why = made["reason"] or _launch_page(server, made)
+        raise ExperimentError(f"The launch is {made['state']}: {why}")
 
 
 @contextmanager
@@ -195,7 +230,9 @@ def _ending_here(where: str) -> Iterator[None]:
 def _progress(launch: Mapping[str, Any]) -> str:
     """Return the state of a launch that has not ended, in a few words."""
     if launch["state"] == "running":
-        return f"running, {launch['done_ratio']:.0%}: {launch['progress'] or 'it begins'}"
+        left_s = launch["left_s"]
+        left = "" if left_s is None else f", about {duration(left_s)} left"
+        return f"running, {launch['done_ratio']:.0%}: {launch['progress'] or 'it begins'}{left}"
     starts_in_s = launch["starts_in_s"]
     begins = "" if starts_in_s is None else f", begins in about {duration(starts_in_s)}"
     return f"waiting, place {launch['position'] or 1}{begins}"
@@ -239,7 +276,7 @@ def imported(file: Path, server: str, token_file: Path | None, authority: Path |
         kept = client.upload("/api/results", bundle, file.stat().st_size, "application/zip")
     for words in kept["warnings"]:
         click.echo(words, err=True)
-    click.echo(f"Imported: {server.rstrip('/')}/results/{kept['name']}/")
+    click.echo(f"Imported: {_result_page(server, kept['name'])}")
 
 
 def rows_of(client: JsonClient) -> Iterator[Mapping[str, Any]]:

@@ -1,6 +1,7 @@
 """Tables and progress in a terminal."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
@@ -15,6 +16,27 @@ from lab.report.drawing.table import Table
 console = Console(highlight=False)
 if not console.is_terminal:
     console.width = 140  # a file or a pipe has no width; the tables need this much
+
+
+@contextmanager
+def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
+    """Print to the error output while JSON has the standard one; print the essential if `quiet`."""
+    console.stderr, console.quiet = as_json, quiet
+    try:
+        yield
+    finally:
+        console.stderr = console.quiet = False
+
+
+@contextmanager
+def essential() -> Iterator[None]:
+    """Print what follows with `quiet`, too, unless JSON has it."""
+    was_quiet = console.quiet
+    console.quiet = was_quiet and console.stderr
+    try:
+        yield
+    finally:
+        console.quiet = was_quiet
 
 
 def show(table: Table) -> None:

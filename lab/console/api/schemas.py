@@ -210,7 +210,7 @@ class Summary(Result):
     verdict: list[str] = Field(description="the conclusion, a sentence for each load")
     warnings: list[str]
     checks: list[str]
-    tables: list[Table]
+    tables: list[Table] = Field(description="the headline table of a comparison comes first")
     claims: list[dict[str, str]] = Field(description="the claims of a reproduction")
     spec: str = Field(description="the spec as TOML; empty for a reproduction")
     machine: dict[str, Any]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lab.analysis.verdict import short_form
+from lab.analysis.warnings import is_warning
 from lab.console.results.file_names import is_name
 from lab.console.site.settings import LAB
 from lab.errors import ExperimentError
@@ -323,11 +324,11 @@ class ResultEntry:
 
     def warnings(self) -> list[str]:
         """Return the lines that begin with a warning in capitals."""
-        return [line for line in self.lines() if line.split(":")[0].isupper()]
+        return [line for line in self.lines() if is_warning(line)]
 
     def checks(self) -> list[str]:
         """Return the other lines."""
-        return [line for line in self.lines() if not line.split(":")[0].isupper()]
+        return [line for line in self.lines() if not is_warning(line)]
 
     def _marked(self, mark: str) -> list[str]:
         """Return the lines before the tables of tables.md that begin with `mark`, without it."""

@@ -226,6 +226,37 @@ def test_a_launch_is_followed_at_a_terminal(
     assert re.search(r"Result: https://\S+/results/\S+/", made.stdout)
 
 
+def test_a_comparison_on_a_console_ends_like_one_here(
+    people: tuple[Person, Person], done: dict[str, Any], tmp_path: Path
+) -> None:
+    """Verdict and headline table are those of the same command without `--server`."""
+    teacher, _ = people
+    spec = tmp_path / "small.toml"
+    spec.write_text(SMALL.replace("= 50", "= 80"))
+    there = teacher.doorbuster("simulate", str(spec))
+    assert there.returncode == 0, there.stderr
+    assert re.match(r"Launched: https://\S+/launches/\w+/\n(waiting|running)", there.stdout)
+    page, _, conclusion = there.stdout.partition("\n\n")
+    assert re.search(r"^Result: https://\S+/results/\S+/$", page, re.MULTILINE)
+    here = teacher.program("-m", "doorbuster", "simulate", str(spec), "--quiet", "--fresh")
+    assert here.returncode == 0, here.stderr
+    assert "Who sells" in conclusion
+    assert here.stdout.endswith(conclusion)
+    told = teacher.doorbuster("compare", str(spec), "--rho", "2", "--json")
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout)
+    assert (found["engine"], found["tables"][0]["title"]) == ("simulated", "Who sells")
+    assert "Launched: " in told.stderr
+    for words, status, error in (
+        (("--fresh",), 2, "--fresh: cannot be sent to a console"),
+        (("--processes", "2"), 2, "--processes: cannot be sent to a console"),
+        (("--policies", "own/none.py"), 2, "own/none.py"),
+    ):
+        refused = teacher.doorbuster("simulate", str(spec), *words)
+        assert (refused.returncode, refused.stderr.count("\n")) == (status, 1), refused.stderr
+        assert error in refused.stderr
+
+
 def test_a_launch_goes_on_after_ctrl_c(people: tuple[Person, Person], tmp_path: Path) -> None:
     """The last line has the page where the launch is seen and cancelled; the status is 130."""
     _, bert = people
