@@ -21,7 +21,8 @@ ORDINARY = {
     "launches waiting",
     "limit", "made", "made (utc)", "metric", "name", "name in the setting", "quiet machine",
     "result", "revoke", "role",
-    "samples", "sent at, s", "signs in with", "state", "submitted", "takes about", "text", "took", "value",
+    "samples", "sent at, s", "signs in with", "state", "submitted", "takes about", "text", "took",
+    "value",
     "version, machine", "when", "which came at, s", "why here", "you use now", "yours",
 }  # fmt: skip
 _HEADS = re.compile(r"<(th scope=\"col\"[^>]*|dt)>([^<{]+)</")

@@ -265,8 +265,8 @@ addEventListener("DOMContentLoaded", async () => {
       element.closest("figure").querySelector("figcaption"),
       () => plots.find(([, place]) => place === element)?.[0],
       () => {
-        const [parts, title, file] = choice();
-        return { title, note: [...parts, origins(), "95 % intervals where there are repetitions"].join(" · "), file: [experiments.join(" and ").slice(0, 60), ...file] };
+        const [notes, title, file] = choice();
+        return { title, note: [...notes, origins(), "95 % intervals where there are repetitions"].join(" · "), file: [experiments.join(" and ").slice(0, 60), ...file] };
       },
     );
   }

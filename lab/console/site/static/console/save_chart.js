@@ -63,7 +63,7 @@ const saveChart = (() => {
     const points = [];
     for (const [place, turned] of [[upper, false], [lower, true]]) {
       const own = plot.data[0].map((x, i) => [x, plot.data[place][i]]).filter(([, y]) => y !== null && y !== undefined).map(([x, y]) => at(x, y).join(" "));
-      points.push(...(turned ? own.reverse() : own));
+      points.push(...(turned ? own.toReversed() : own));
     }
     return points.length ? element("path", { d: `M${points.join("L")}Z`, fill: typeof fill === "function" ? fill(plot, 0) : fill }) : "";
   }
