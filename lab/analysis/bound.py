@@ -9,12 +9,13 @@ are multiples of the server time for serving all planned requests of all session
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
 
-Without the third line it is a Markov decision problem, whose corners are sets of pages: a page
-serves all sessions that come to it, or none. One more constraint mixes two such corners at most. So
-the optimum as a function of the server time is the upper concave hull of the points (time,
-confirms) of all sets of pages. The eight pages of a shop have 2⁷ such sets, and `Chain.visits`
-solves the linear system of each in fractions. That is exact and needs no solver. The tests compare
-it with the program's dual, which proves that a value is the best.
+Without the constraint on r the program is a Markov decision problem. Each corner of this problem is
+a set of pages: a page in the set serves all sessions that come to it, and any other page serves
+none. The constraint on r mixes at most two such corners. So the optimum, as a function of the
+server time, is the upper concave hull of the points (time, confirms) of all sets of pages. The
+eight pages of a shop have 2⁷ such sets. `Chain.visits` solves the linear system of each set in
+fractions, which is exact and needs no solver. The tests compare it with the program's dual, which
+proves that a value is the best.
 
 The r of a run is the work that the server can do from the first arrival to the last answer, divided
 by the work that its customers would have caused.
@@ -49,7 +50,8 @@ class Optimum:
     flow: Mapping[str, float]
     """Sessions served at each page, per session that arrives."""
     turned_away_ratio: Mapping[str, float]
-    """The rejected share of the sessions that come to each page; only pages to which sessions come.
+    """The share of its sessions that each page rejects; pages to which no session comes are left
+    out.
     """
     worth_per_time: float
     """The confirms (share of the planned) that a little more server time would bring.
@@ -59,10 +61,10 @@ class Optimum:
 
 
 class _Corner(NamedTuple):
-    """A set of pages that serve all sessions that come to them; numbers per arriving session."""
+    """A set of pages; each of them serves all its sessions. Numbers are per arriving session."""
 
     time: float
-    """Server time, in multiples of what the whole chain takes."""
+    """Server time, in multiples of the server time for the whole chain."""
     confirms: float
     flow: tuple[float, ...]
     arriving: tuple[float, ...]
@@ -85,8 +87,8 @@ class CapacityBound:
         """Return the share of the planned confirms that can be reached, 0 to 1.
 
         `planned`: requests by page, if every session were served to its end. `working_s`: the paper
-        seconds in which the server could work for them. For sessions that have only a length, where
-        no customer buys, return the share of the work.
+        seconds in which the server could work on these requests. If sessions have only a length, no
+        customer buys, and the function returns the share of the work.
         """
         cost_s = math.fsum(planned[page] * self.cost_s[page] for page in PAGES)
         asked = cost_s * self.slower_ratio
@@ -100,9 +102,10 @@ class CapacityBound:
     def as_json(self) -> dict[str, Any]:
         """Return the bound as numbers, for programs without this module.
 
-        `confirm_ratio` at each `room` are the corners of `reachable_ratio`: straight lines connect
-        them, and from a room of 1 on it is 1. The room is `work_per_s` times the working time, over
-        the sum of `cost_s` of all planned requests times `slower_ratio`.
+        Each `room` with its `confirm_ratio` is a corner of `reachable_ratio`. Straight lines
+        connect the corners, and the ratio is 1 for a room of 1 or more. The room is `work_per_s`
+        times the working time, over the sum of `cost_s` of all planned requests times
+        `slower_ratio`.
         """
         corners = [(0.0, 0.0), (1.0, 1.0)]
         if self.model.lengths is None:
@@ -122,8 +125,8 @@ def optimum(
 ) -> Optimum:
     """Return the solution of the linear program, exact except for rounding.
 
-    `room`: the server time available, divided by the time for serving all planned requests. It is 1
-    / ρ in an overload that lasts. `execution_s`: server time of each page, in any unit.
+    `room`: the server time available, divided by the time for serving all planned requests. `room`
+    is 1 / ρ in an overload that lasts. `execution_s`: server time of each page, in any unit.
     """
     hull = _hull_of(chain, execution_s)
     last = hull[-1]
@@ -170,8 +173,9 @@ def _hull(
 ) -> tuple[_Corner, ...]:
     """Return the corners on the upper concave hull, by increasing server time.
 
-    The first corner serves no session. The last one is the cheapest that has the most confirms.
-    Times are multiples of what the whole chain takes, confirms of what it brings.
+    The first corner serves no session. The last corner is the cheapest of those with the most
+    confirms. Times are multiples of the server time for the whole chain, and confirms are multiples
+    of its confirms.
     """
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)

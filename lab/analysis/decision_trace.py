@@ -34,8 +34,8 @@ PREFERRED_KEPT = 12
 Knew = Mapping[str, Any]
 """A policy's snapshot.
 
-At the dispatch it also has `place` in the queue (`oldest`, `newest`, `only` or `between`), `of`
-(the length of the queue) and `before_it` (the number of older requests).
+At the dispatch the snapshot also has `place` in the queue (`oldest`, `newest`, `only` or
+`between`), `of` (the length of the queue) and `before_it` (the number of older requests).
 """
 
 
@@ -80,13 +80,13 @@ class DecisionTrace:
     withdrawn_s: float | None = None
     ended_s: float | None = None
     outcome: str = ""
-    """The outcome of its work on the server's side; empty if it was not dispatched."""
+    """The outcome of the request on the server; empty if the request was not dispatched."""
     same_run: bool = True
     """Whether the attempts of both runs are the same."""
 
 
 class Watched(Recorded):
-    """A policy that behaves as the one it wraps, and records the decision trace of one attempt."""
+    """A wrapper that behaves as its policy does and records the decision trace of one attempt."""
 
     def __init__(self, policy: Policy, wanted: Wanted) -> None:
         super().__init__(policy)
@@ -118,7 +118,7 @@ class Watched(Recorded):
         return (
             self._id is None
             and time_s == wanted.started_s
-            # A customer without a cookie has another name in each attempt: `17.2`.
+            # A customer without a cookie has a new name in each attempt: `17.2`.
             and (request.session or "").split(".")[0] == str(wanted.session)
             and request.page == wanted.page
             and request.attempt == wanted.attempt
@@ -138,7 +138,7 @@ class Watched(Recorded):
     def _keep(
         self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
     ) -> Verdicts:
-        """Record an event if it concerns the one attempt; called after every event."""
+        """Record an event if it concerns the wanted attempt; called after every event."""
         trace = self.trace
         if name == "load_sample":
             self._load = told[0]

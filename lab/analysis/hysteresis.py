@@ -40,7 +40,7 @@ QUICK_AFTER_S = 300.0
 WINDOW_S = 10.0
 STAYS_S = 10
 FEWEST = 5
-"""The fewest attempts in a window with a known percentile."""
+"""The fewest attempts from which a window's percentile is calculated."""
 PERCENT = 95.0
 NORMAL_FACTOR = 2.0
 
@@ -120,9 +120,9 @@ def rolling(
     times_s: npt.NDArray[np.float64],
     grid: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """Return the 95th percentile of the times that ended in the WINDOW_S before each grid point.
+    """Return the 95th percentile of the response times in the WINDOW_S before each grid point.
 
-    It is nan where fewer than FEWEST ended.
+    The value is nan where fewer than FEWEST attempts ended.
     """
     order = np.argsort(ended_s, kind="stable")
     ended_s, times_s = ended_s[order], times_s[order]
@@ -139,9 +139,9 @@ def rolling(
 def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> float | None:
     """Return the seconds after the rush until the percentile stays normal; None if it never does.
 
-    `p95_s` has a value per second from the start: the first is at 1 s, the last is while customers
-    still arrive. None is an unknown value and is skipped, but at least half of STAYS_S must be
-    known. Without a normal percentile (None) there is no recovery.
+    `p95_s` has one value per second: the first at 1 s, the last while customers still arrive. None
+    marks an unknown value and is skipped, but at least half of the values in STAYS_S must be known.
+    Without a normal percentile the function returns None.
     """
     if normal_p95_s is None:
         return None
@@ -157,7 +157,7 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
-    """Return the median of the known calms of one policy's repetitions.
+    """Return the median of the known calm percentiles over one policy's repetitions.
 
     Return None if no calm is known or if the median is infinite.
     """

@@ -117,9 +117,9 @@ def attempts(asked: Asked) -> dict[str, Any]:
 
 
 def attempt(asked: Asked) -> dict[str, Any]:
-    """Return one attempt of a `run` by `session`, `step` and `attempt`, or None.
+    """Return the attempt of a `run` with this `session`, `step` and `attempt`, or None.
 
-    `others` are the attempts of its session.
+    The key `others` holds the attempts of the same session.
     """
     _, _, run = _run(asked)
     table = run.attempts()

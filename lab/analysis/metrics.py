@@ -1,7 +1,7 @@
-"""The metrics of a run: each is declared once, here.
+"""The metrics of a run; each metric is declared once, in this module.
 
 These declarations define tables, CSV files, curves, the results database (`results.runs`) and
-docs/run-metrics.md. The outcomes of one run give a metric's number.
+docs/run-metrics.md. A metric's number is calculated from the outcomes of one run.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ class Curve(NamedTuple):
     """A metric drawn against the offered load."""
 
     key: str
-    """Its name in addresses of the console."""
+    """The curve's name in addresses of the console."""
     words: str
-    """The text of its axis."""
+    """The text of the curve's axis."""
     place: int
     """The position on a page; a page offers the curves in this order and shows the first one."""
 
@@ -34,9 +34,9 @@ class Metric:
     """One number of a run: its name, unit, meaning and calculation."""
 
     name: str
-    """The column in the database. `_ratio` is 1 at 100 %, `_s` are paper seconds."""
+    """The column in the database. A `_ratio` is 1 at 100 %, and an `_s` is in paper seconds."""
     title: str
-    """The title of its column in tables."""
+    """The title of the metric's column in tables."""
     unit: Unit
     """The unit in tables: a ratio in `%` is printed times 100."""
     definition: str
@@ -48,11 +48,11 @@ class Metric:
     curve: Curve | None = None
     """The curve against the offered load; None if the metric is not drawn."""
     is_of_sessions: bool = False
-    """Whether a closed loop lacks the metric, because its sessions never end."""
+    """Whether a closed loop lacks the metric, because sessions in a closed loop never end."""
     tables: tuple[TableName, ...] = ()
-    """The tables of a comparison that print it."""
+    """The tables of a comparison that print the metric."""
     is_pooled: bool = False
-    """Whether tables print the sum over the repetitions instead of their mean."""
+    """Whether tables print the sum over the repetitions instead of the mean."""
 
     @property
     def is_whole(self) -> bool:
@@ -287,7 +287,7 @@ BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def curves() -> list[tuple[Curve, Metric]]:
-    """Return the metrics that are drawn against the offered load, in the order of their places."""
+    """Return the metrics that are drawn against the offered load, in the order on the page."""
     found = [(metric.curve, metric) for metric in METRICS if metric.curve is not None]
     return sorted(found, key=lambda one: one[0].place)
 

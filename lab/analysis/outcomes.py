@@ -23,7 +23,7 @@ GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
 
 @dataclass(frozen=True, slots=True)
 class SessionFates:
-    """The number of sessions of a run by how they ended.
+    """The number of sessions of a run for each fate.
 
     Every session that arrived has exactly one fate: rejected, never let in, lost or completed.
     """
@@ -44,22 +44,23 @@ class SessionFates:
 
     @property
     def lost(self) -> int:
-        """Sessions that got at least one page of the shop, but not all they planned."""
+        """Sessions that got at least one page of the shop, but not all their planned pages."""
         return self.arrived - self.rejected - self.never_let_in - self.completed
 
     @property
     def completed_of_let_in_ratio(self) -> float | None:
-        """Completed sessions over those that got at least one page; None when none did."""
+        """Completed sessions over sessions that got at least one page; None if no session got a
+        page."""
         let_in = self.completed + self.lost
         return self.completed / let_in if let_in else None
 
     @property
     def mean_completed_length(self) -> float | None:
-        """Mean requests of the completed sessions; None when none completed."""
+        """Mean requests of the completed sessions; None if no session completed."""
         return self.completed_requests / self.completed if self.completed else None
 
     def share(self, fate: str) -> float:
-        """Return the share of a fate of FATES in all sessions that arrived."""
+        """Return the share of all arrived sessions that had this fate, one of FATES."""
         number: int = getattr(self, fate)
         return number / self.arrived if self.arrived else 0.0
 
@@ -88,15 +89,15 @@ class Outcomes:
     rho: float | None
     """None in a closed loop."""
     attempts: Mapping[str, Mapping[str, int]]
-    """Page type (including `file`) and outcome: attempts; each retry is a separate attempt."""
+    """Attempts by page type (including `file`) and outcome; each retry is a separate attempt."""
     planned: Mapping[str, int]
-    """Requests by page type, if every session completed."""
+    """The requests by page type that would be made if every session completed."""
     fates: SessionFates
     confirms: int
     duration_s: float
     """The time from the first arrival to the end of the last session, paper seconds."""
     arrivals_s: float = 0.0
-    """The time from the first arrival to the last, paper seconds."""
+    """The time from the first arrival to the last arrival, paper seconds."""
     useful_in_arrivals: int = 0
     """Requests of completed sessions that were answered by the last arrival."""
     expected_confirm_ratio: float | None = None
@@ -110,9 +111,9 @@ class Outcomes:
     None if no capacity is known, as in a closed loop.
     """
     lasting_ratio: float | None = None
-    """The same share if the server stopped at the last arrival: in an overload that lasts."""
+    """The same share for an overload that lasts, as if the server stopped at the last arrival."""
     undisturbed_ratio: float = 1.0
-    """The share of the arrivals' time before the first attempt that failed."""
+    """The part of the time with arrivals that passed before the first failed attempt, 0 to 1."""
 
     @property
     def sessions(self) -> int:
@@ -130,37 +131,38 @@ class Outcomes:
 
     @property
     def completed_ratio(self) -> float:
-        """Completed requests over those that the sessions planned."""
+        """Completed requests over planned requests of all sessions."""
         return self.count(AttemptOutcome.COMPLETED) / sum(self.planned.values())
 
     @property
     def timed_out_ratio(self) -> float:
-        """Attempts that timed out over the requests that the sessions planned."""
+        """Timed-out attempts over planned requests of all sessions."""
         return self.count(AttemptOutcome.TIMED_OUT) / sum(self.planned.values())
 
     @property
     def turned_away_ratio(self) -> float:
-        """Rejected, dropped, refused or failed attempts over the requests that the sessions
-        planned."""
+        """Rejected, dropped, refused or failed attempts over planned requests of all sessions."""
         return self._turned_away() / sum(self.planned.values())
 
     @property
     def throughput_rps(self) -> float:
-        """Completed requests per paper second of the whole run, until its last session ends."""
+        """Completed requests per paper second from the start of the run to the end of its last
+        session."""
         return self.count(AttemptOutcome.COMPLETED) / self.duration_s if self.duration_s else 0.0
 
     @property
     def useful_rps(self) -> float:
         """Requests of completed sessions per paper second of arrivals (SBAC's useful work).
 
-        Later seconds do not count: after the last arrival the longest session sets the time, and
-        that session differs between policies.
+        Seconds after the last arrival do not count, because the longest session determines how many
+        there are, and that session differs between policies.
         """
         return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
 
     @property
     def useful_ratio(self) -> float | None:
-        """Share of completed sessions' requests in all answered requests; None without any."""
+        """Requests of completed sessions over all answered requests; None if no request was
+        answered."""
         answered = self.count(AttemptOutcome.COMPLETED)
         return self.fates.completed_requests / answered if answered else None
 
@@ -168,8 +170,8 @@ class Outcomes:
     def confirm_bound(self) -> float | None:
         """The most confirms that a policy can reach in this run without knowing who will buy.
 
-        It follows from the run's customers and server (docs/bound.md); None if no capacity is
-        known.
+        The number follows from the run's customers and server (docs/bound.md). It is None if no
+        capacity is known.
         """
         if self.reachable_ratio is None:
             return None
@@ -184,8 +186,9 @@ class Outcomes:
     def estimated_efficiency_ratio(self) -> float | None:
         """Expected confirms over the capacity bound; None when no session plans to buy.
 
-        It has the same mean as confirms / bound if no policy can know who will buy. It scatters far
-        less: each served page counts, not only the 2.7 % of sessions that buy.
+        The ratio has the same mean as confirms / bound if no policy can know who will buy. It
+        scatters far less, because every served page counts. For confirms / bound only the 2.7 % of
+        sessions that buy count.
         """
         if self.expected_confirm_ratio is None or self.reachable_ratio is None:
             return None
@@ -209,13 +212,14 @@ class Outcomes:
     def table5(self) -> dict[str, float]:
         """Return the percentages of Table 5.
 
-        In overload the paper divides by the browsing requests of the full sessions (54,480 of its
-        57,528); its 100 % at ρ = 0.85 is only possible over all requests.
+        In overload the paper divides by the browsing requests of the full sessions, which are
+        54,480 of all 57,528 requests. At ρ = 0.85 the paper states 100 %, which is only possible if
+        it divides by all requests.
 
-        `not_generated` is what remains of 100, as in the paper. Retries count but were not planned,
-        so it is smaller than `never_asked_for` and may be negative. `never_asked_for` is the share
-        of those requests that customers never sent. `dropped` includes all rejected, refused and
-        failed attempts.
+        `not_generated` is the remainder to 100, as in the paper. Retries count as attempts although
+        no session planned them. So `not_generated` is smaller than `never_asked_for` and may be
+        negative. `never_asked_for` is the share of the planned requests that customers never sent.
+        `dropped` includes all rejected, refused and failed attempts.
         """
         counted = [page for page in self.planned if (self.rho or 0.0) <= 1 or page.startswith("Br")]
         whole = sum(self.planned[page] for page in counted)
@@ -247,7 +251,7 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
     """Return the attempts of all sessions that arrived after `warm_up_s` paper seconds."""
     if warm_up_s == 0:
         return attempts
-    # The first attempt of the first page counts: a retry comes later than its session.
+    # The first attempt for the first page marks the arrival; a retry comes later.
     is_arrival = pc.and_(
         pc.equal(attempts.column("step"), 0), pc.equal(attempts.column("attempt"), 1)
     )
@@ -259,7 +263,7 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
 def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
     """Return the attempts that began after `warm_up_s` paper seconds.
 
-    This is for a closed loop, whose sessions never end.
+    The function is for a closed loop, in which sessions never end.
     """
     return attempts.filter(pc.greater_equal(attempts.column("started_s"), warm_up_s))
 
@@ -313,12 +317,13 @@ def _undisturbed_ratio(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) 
 
 
 def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
-    """Return expected confirms over those planned; the expectation follows from the served shares.
+    """Return expected confirms over planned confirms; the expectation follows from the served
+    shares.
 
-    s_p is the share of sessions that page p served, among those that came to it. P(p → q) is how
-    often page q follows p in the planned sessions. The sessions that come to the pages, per
-    session, are a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is that no policy knows
-    which customer will go on.
+    Let s_p be the share that page p served of the sessions that came to page p. Let P(p → q) be how
+    often page q follows page p in the planned sessions. The number of sessions that come to page q,
+    per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is that no
+    policy knows which customer will go on.
     """
     of_session, _, completed = _lengths(attempts)
     is_planned = attempts.column("attempt").to_numpy() <= 1
@@ -404,7 +409,7 @@ def completed_by(attempts: pa.Table, time_s: float) -> int:
 
 
 def _first_attempts(attempts: pa.Table) -> pa.Table:
-    """Return a row per planned request: its first attempt, or that it was never sent."""
+    """Return a row per planned request: its first attempt, or a mark that it was never sent."""
     return attempts.filter(pc.less_equal(attempts.column("attempt"), 1))
 
 
@@ -424,8 +429,8 @@ def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bo
 def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:
     """Return response times of attempts, infinite for those that never completed.
 
-    They are unconditional, as in LIFO-Pri's footnote 1: a timed-out or dropped request counts as
-    infinite.
+    The response times cover all attempts, as in LIFO-Pri's footnote 1: a timed-out or dropped
+    request has an infinite response time.
     """
     table = attempts.filter(pc.not_equal(attempts.column("attempt"), 0))
     if page is not None:

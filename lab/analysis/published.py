@@ -9,7 +9,7 @@ GROUPS = ("Browsing", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
 """The columns of Table 4; `Browsing` is Br-1 to Br-4 together."""
 
 PUBLISHED_SESSIONS = 24_000
-"""Sessions behind Table 4: a file of 1000, cycled 24 times (section 3.2.1)."""
+"""The number of sessions in Table 4: a file of 1000 sessions, used 24 times (section 3.2.1)."""
 
 PAPERS = {
     "lifo-pri": "LIFO-Pri (Singhmar et al., 2004)",
@@ -32,8 +32,8 @@ def published() -> dict[str, Any]:
 def table4(rho: float | None, policy: str) -> dict[str, Row]:
     """Return the rows generated, completed, timed_out and dropped of Table 4, by column of GROUPS.
 
-    A number is None if the paper omits it (SQ has totals only, in the first column). The result is
-    empty for a ρ or a policy that Table 4 does not have.
+    A number is None if the paper omits it: for SQ the paper has only totals, in the first column.
+    The function returns an empty mapping for a ρ or a policy that Table 4 does not have.
     """
     tables = published()["lifo_pri"]["table4"]
     key = policy.replace("-", "_")

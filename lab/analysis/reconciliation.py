@@ -1,6 +1,6 @@
 """The comparison of three counts of one run: those of the client, the gateway and the shop.
 
-It states which counts must agree, and by how much they may differ.
+The module states which counts must agree, and by how much they may differ.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ _CONNECTING_S = 1.0
 def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
     """Write run.json, which completes the run, and return its content.
 
-    It has the counts of client, gateway and shop, and whether they agree.
+    The file has the counts of client, gateway and shop, and states whether they agree.
     """
     attempts = folder.attempts()
     outcomes = outcomes_of(attempts, run.offered_rho)
@@ -59,7 +59,8 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
 
 
 def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
-    """Return by page the attempts that ended so soon that the gateway may not have read them."""
+    """Count by page the attempts that ended too soon for the gateway to have read them for
+    certain."""
     hasty = attempts.filter(
         pc.and_(
             pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),
@@ -79,13 +80,14 @@ def reconcile(
     """Return all checks of a run. `before` and `after` are `Appliance.counts()`.
 
     A customer may leave at the moment of an answer. Then the customer counts a timeout, and the
-    gateway counts an answer, a drop or a rejection. So timed-out attempts are the slack of every
-    client bound. `hasty`: page → attempts that ended so soon that they may not have reached the
-    gateway.
+    gateway counts an answer, a drop or a rejection. So every check against the client's counts may
+    be off by the number of timed-out attempts. `hasty` counts by page the attempts that ended so
+    soon that they may not have reached the gateway.
 
-    The shop has not served requests that the gateway stopped, unless the shop was `overdue`: then
-    the gateway stopped waiting and cannot know. Requests that the shop answered with an error are
-    not served either (`lost_to`), for instance while its database is away.
+    The shop has not served the requests that the gateway stopped. An `overdue` request is an
+    exception: the gateway stopped waiting for the shop, so the shop may have served it. Requests
+    that the shop answered with an error are not served either (`lost_to`), for instance while its
+    database is away.
     """
     overdue = _overdue(after) - _overdue(before)
     lost = _lost(after) - _lost(before)
@@ -155,8 +157,8 @@ def _of_orders(
 ) -> list[Check]:
     """Return the checks of orders: each Tr-4 that passes its commit point makes an order.
 
-    If the customer gave up, Tr-4 may still have finished: then there is an order without a confirm.
-    The same holds for a Tr-4 with an error, if the database went away after the commit.
+    Tr-4 may finish after the customer has given up; the result is an order without a confirm. A
+    Tr-4 with an error also makes such an order if the database went away after the commit.
     """
     orders = after["shop"]["orders"] - before["shop"]["orders"]
     fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])

@@ -1,7 +1,7 @@
 """The conclusion of a comparison: a sentence for each load, with its certainty.
 
-The sentence says which policy did best and by how much. Compared runs met the same customers, so
-its certainty comes from the paired differences by seed (`lab.intervals.paired`).
+The sentence says which policy did best and by how much. Compared runs have the same customers. So
+the certainty of the sentence comes from the paired differences by seed (`lab.intervals.paired`).
 """
 
 import re
@@ -15,11 +15,11 @@ from lab.intervals import paired
 from lab.spec.experiment import Spec
 
 _TIMES_FROM_RATIO: Final = 1.5
-"""From this ratio on, the sentence states a lead as a factor (for example twice as many)."""
+"""The smallest ratio that the sentence states as a factor, for example “twice as much”."""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""The smallest share of the bound at which equal policies “sold nearly all”."""
+"""The smallest share of the bound that the sentence calls “nearly all”."""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
 
 
@@ -30,7 +30,7 @@ class _Aim:
     of: Callable[[Cell], float]
     """The number that orders the policies: a sum or a mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The number for the differences by seed; it may scatter less than `of`."""
+    """The number that is compared seed by seed; it may scatter less than `of`."""
     best: str
     """`{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -75,7 +75,7 @@ _USEFUL_WORK: Final = _Aim(
 def verdict(spec: Spec, cells: Sequence[Cell]) -> list[str]:
     """Return a sentence for each load, or none where no two policies can be compared.
 
-    Clients in a closed loop have no verdict: what matters there depends on the question.
+    A closed loop has no verdict, because the number that matters depends on the question.
     """
     if spec.clients:
         return []
@@ -134,7 +134,7 @@ def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
 
 
 def _limit(first: Cell) -> str:
-    """Return the bound in words; by chance, sales may exceed it a little."""
+    """Return the bound in words. Sales may exceed the bound a little by chance."""
     if not first.bound:
         return ""
     if first.confirms > first.bound:
@@ -163,7 +163,7 @@ _ALIKE: Final = re.compile(
 )
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
 _MOST_READ: Final = 1000
-"""The most characters of a sentence that are read: it may come from another machine."""
+"""The most characters that are read of a sentence, because it may come from another machine."""
 _MOST_NAMES: Final = 40
 """The most characters of several policies' names in a short form."""
 
@@ -171,8 +171,8 @@ _MOST_NAMES: Final = 40
 def short_form(sentences: Sequence[str]) -> str:
     """Return the winner of each load for lists: `DOOR-LIFO`, or `ρ = 1: SQ; ρ = 2: DOOR-LIFO`.
 
-    Results keep the sentences of `verdict`, so they are what this function reads. It returns an
-    empty text for other sentences.
+    The function reads the sentences of `verdict`, because results keep them. It returns an empty
+    text for other sentences.
     """
     found = [(load, winner) for one in sentences for load, winner in [_short(one)] if winner]
     if len({winner for _, winner in found}) == 1:
@@ -181,7 +181,8 @@ def short_form(sentences: Sequence[str]) -> str:
 
 
 def _short(sentence: str) -> tuple[str, str]:
-    """Return load and winner of one sentence; the winner is empty if it names none."""
+    """Return load and winner of one sentence; the winner is empty if the sentence names no
+    winner."""
     parts = _LOAD.match(sentence[:_MOST_READ])
     if parts is None:
         return "", ""

@@ -23,18 +23,20 @@ WHY_IT_DIFFERS = (
 LATE_SHARE_LIMIT = 0.01
 """The largest share of late attempts in a run without a warning."""
 APART_LIMIT_S = 0.1
-"""The largest gap between customers' starts in runs at once without a warning, real seconds."""
+"""The largest gap without a warning between the starts of simultaneous runs, real seconds."""
 FEW_SALES = 30
-"""The bound below which chance moves confirms / bound by a third and more."""
+"""Chance moves confirms / bound by a third or more if the bound is below this number."""
 UNDISTURBED_LIMIT = 0.5
-"""The undisturbed share of the arrivals' time from which an overload has not taken hold."""
+"""If the undisturbed share of the time with arrivals is above this limit, overload has not taken
+hold."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""The largest difference between shops at once without a warning, as a share of their median."""
+"""The largest difference between simultaneous shops without a warning, as a share of their
+median."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
-    """Return the warnings, then the checks that hold; a line each."""
+    """Return the warnings, then the checks that hold, one line for each."""
     runs = [(cell, summary) for cell in cells for summary in cell.summaries]
     lines = _of_the_bound(cells)
     broken = [(cell, summary) for cell, summary in runs if not summary.reconciles]
@@ -112,7 +114,7 @@ def is_warning(line: str) -> bool:
 
 
 def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
-    """Return warnings about confirms that the bound makes doubtful."""
+    """Return warnings about confirms that are doubtful because of the bound."""
     known = [cell for cell in cells if cell.rho is not None and cell.bound]
     lines = []
     for cell in known:
@@ -144,12 +146,13 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
 
 
 def _lasting(run: Outcomes) -> float:
-    """Return the bound of a run whose server stops at the last arrival."""
+    """Return the bound of a run as if its server stopped at the last arrival."""
     return run.planned[CONFIRM_PAGE] * (run.lasting_ratio or 0.0)
 
 
 def fell_back(place: str, seed: int | None, why: Fallback) -> str:
-    """Return the warning that a student's policy failed; `why` is from its stand-in's snapshot."""
+    """Return the warning that a student's policy failed; `why` is from the snapshot of its
+    replacement."""
     return (
         f"FELL BACK TO FIFO: {place}, seed {seed}, at {why.at_s:.0f} s: {why.reason}. "
         "From then on its numbers are those of FIFO."
@@ -157,7 +160,8 @@ def fell_back(place: str, seed: int | None, why: Fallback) -> str:
 
 
 def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return which baseline proxies replaced the gateway; nothing if none did."""
+    """Return a line about baseline proxies that replaced the gateway; nothing if there were
+    none."""
     found = dict.fromkeys(
         f"{title_of(proxy.name)} {proxy.version}"
         for summary in summaries
@@ -172,7 +176,7 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
 
 
 def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return where runs at the same time ran, with warnings; nothing for consecutive runs."""
+    """Return where simultaneous runs ran, with warnings; nothing for consecutive runs."""
     found = [summary.at_once for summary in summaries if summary.at_once is not None]
     if not found:
         return []

@@ -1,9 +1,9 @@
 """The leaderboard: every policy with the same customers, compared with the capacity bound."""
 
 SIMULATED_PARTS = ("robustness", "hysteresis", "bound")
-"""Parts that are only simulated; each has a separate report."""
+"""The parts that exist only as simulations; each has a separate report."""
 TUNING_PART = "tuning"
-"""Simulated; not a part of `all`, because its result changes only with the policies."""
+"""A simulated part that `all` leaves out, because its result changes only with the policies."""
 PARTS = ("board", *SIMULATED_PARTS, TUNING_PART, "fairness", "all")
 """The parts of `doorbuster leaderboard`."""
 

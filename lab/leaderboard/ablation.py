@@ -1,4 +1,4 @@
-"""The ablation of DOOR: from 8Q-LIFO-Pri one rule at a time, with the gain of each rule."""
+"""The ablation of DOOR: it starts at 8Q-LIFO-Pri, adds one rule at a time, and shows each gain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("Fresh door", "fresh door"),
     ("door-lifo", "hang-ups removed"),
 )
-"""Key of the policy in the spec, and the rule that its step adds; the first adds none."""
+"""The key of each policy in the spec, and the rule that it adds; the first policy adds no rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The gain of one rule: estimated efficiency with it minus that without it."""
+    """The gain of one rule: estimated efficiency with the rule minus that without the rule."""
 
     words: str
     policy: str
@@ -40,7 +40,7 @@ class Step:
 
     @property
     def falls(self) -> bool:
-        """Whether that interval is below 0, or the step falls at any load."""
+        """Whether the interval over all loads is below 0, or the step falls at any load."""
         return self.gain.is_below_zero or bool(self.falls_at)
 
 
@@ -60,7 +60,7 @@ def ranked(spec: Spec) -> list[str]:
 
 
 def steps_of(cells: Sequence[Cell]) -> list[Step]:
-    """Return the steps whose both sides have runs, in their order."""
+    """Return the steps that have runs with and without their rule, in order."""
     by_policy: dict[str, dict[float, Cell]] = {}
     for cell in cells:
         if cell.rho is not None:
@@ -99,7 +99,7 @@ def table(steps: Sequence[Step]) -> Table:
 
 
 def words(steps: Sequence[Step]) -> str:
-    """Return which steps carry the gain, in one or two sentences."""
+    """Return one or two sentences that name the steps with a certain gain."""
     whole = sum(step.gain.mean for step in steps)
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:

@@ -29,11 +29,11 @@ class Row:
     rank: int | None
     """The rank from 1 by `overall`; None for a step of the ablation, which is not for use."""
     overall: Estimate
-    """Mean over the loads of the estimated efficiency."""
+    """The estimated efficiency, as the mean over the loads."""
     estimated: Mapping[float, Estimate]
     """Revenue efficiency at each load, by the expected value of failed sessions."""
     counted: Mapping[float, Estimate]
-    """Confirms / bound at each load, which scatters more."""
+    """Confirms / bound at each load; this number scatters more than `estimated`."""
     confirms: Mapping[float, int]
     """Confirms at each load, of all repetitions together."""
     expected: Mapping[float, float]
@@ -73,7 +73,7 @@ def _promised(run: Outcomes) -> float:
 
 
 def loads_of(rows: Sequence[Row]) -> list[float]:
-    """Return the columns: every ρ of any row, the lightest first."""
+    """Return the columns: every ρ that any row has, the lightest load first."""
     return sorted({rho for row in rows for rho in row.estimated})
 
 

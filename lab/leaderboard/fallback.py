@@ -18,7 +18,8 @@ def mark(runs: Iterable[Metrics]) -> str:
 def words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
     """Return the text below a table of (policy, scenario, simulations).
 
-    It is empty without replacements. It gives the details of the first one of several simulations.
+    The text is empty without replacements. If FIFO replaced the policy in several simulations, the
+    text has the details of the first.
     """
     told = []
     for policy, scenario, runs in places:

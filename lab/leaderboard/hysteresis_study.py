@@ -1,4 +1,4 @@
-"""The report on hysteresis: collapses that last, policy by policy."""
+"""The report on hysteresis: the lasting collapses under each policy."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
 """A policy that never rejects and waits without end."""
 CEILING_S = 30.0
-"""Response times above it are drawn at the top."""
+"""The highest response time that is drawn to scale; longer ones are drawn at the top."""
 AT_THE_END_S = 60
 _SHOWN_FROM_S = 120.0
 """Paper seconds of the calm before the rush that figures show."""
@@ -133,7 +133,7 @@ def _calm_words(calms: Sequence[float | None]) -> str:
 
 
 def _at_the_end(run: Metrics) -> float:
-    """Return the mean over the last AT_THE_END_S of the arrivals, without later seconds."""
+    """Return the mean over the last AT_THE_END_S with arrivals; later seconds do not count."""
     known = [value for value in run["answered_ratio"][: _end_s(run)] if value is not None]
     return _mean(known[-AT_THE_END_S:]) if known else 0.0
 

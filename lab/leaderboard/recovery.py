@@ -1,7 +1,7 @@
 """Seconds to recover after a one-minute rush, for each row of a board.
 
-The runs that measure it are simulated, or live as a second comparison. The file recovery.json in
-the board's folder keeps them.
+Simulated runs measure the recovery of a simulated board. A second live comparison measures that of
+a live board. The file recovery.json in the board's folder keeps the recoveries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Recovery:
     engine: str
     """`live` or `simulated`: the engine of the rush."""
     seconds: tuple[float | None, ...]
-    """Paper seconds per repetition; None if it did not recover in the observed time."""
+    """Paper seconds per repetition; None if the shop did not recover in the observed time."""
     was_normal: bool = True
     """False if customers left even before the rush: there is no normal state to return to."""
 
@@ -94,7 +94,7 @@ class Recovery:
 
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
-    """Return the seconds to recovery for each repetition of one policy; None if it has not.
+    """Return one policy's seconds to recovery in each repetition; None where it did not recover.
 
     Seconds after the last arrival do not count: without arrivals every queue ends by itself.
     """
@@ -128,7 +128,8 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 def rush_of(board: Spec) -> Spec:
     """Return the live comparison that measures recovery: a board's rows and seeds, one rush.
 
-    The rush takes a minute. The time after it is the shorter one (`hysteresis.QUICK_AFTER_S`).
+    The rush takes a minute. The time after the rush is the shorter choice,
+    `hysteresis.QUICK_AFTER_S`.
     """
     return changed(
         board,
@@ -144,7 +145,7 @@ def rush_of(board: Spec) -> Spec:
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
     """Return the recovery of each policy: measured on this machine, or kept in the board's folder.
 
-    Measured ones are then kept in the folder, so that a later report on another machine has them.
+    Measured recoveries are kept in the folder, so that a later report on another machine has them.
     """
     spec = folder.spec()
     try:
@@ -164,7 +165,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
     """Return the recoveries that this version measured here, on the engine of the board.
 
-    The newest result with all rows counts; without one, the result with most rows.
+    The newest result with all rows counts. If no result has all rows, the one with the most rows
+    counts.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)

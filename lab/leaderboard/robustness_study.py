@@ -24,9 +24,9 @@ DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
 """The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
-"""DOOR-FIFO whose limit follows the patience it sees.
+"""DOOR-FIFO with a limit that follows the observed patience.
 
-It is a row, but no part of a claim: claims are about defaults.
+The table has a row for it. No claim includes it, because claims are about defaults.
 """
 
 
@@ -43,7 +43,8 @@ class _Grid:
         return results.estimate(self.cases[policy][scenario], value)
 
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
-        """Return by seed the lead of a policy's estimated efficiency over another's."""
+        """Return by seed how far one policy's estimated efficiency is above that of another
+        policy."""
         return differences(
             *(
                 {

@@ -1,6 +1,6 @@
-"""The scenarios of robustness: customers, load or server differ from a policy's settings.
+"""The scenarios of robustness: customers, load or server differ from those of the board.
 
-Each is a change to a board's spec. Durations are paper seconds.
+Each scenario is a change to a board's spec. Durations are paper seconds.
 """
 
 from collections.abc import Mapping, Sequence

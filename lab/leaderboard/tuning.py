@@ -1,10 +1,10 @@
-"""The search for good settings: the same number of settings on the same customers for every row.
+"""The search for good settings: every row tries the same number of settings on the same customers.
 
-The first setting of a row is its default. The others are a Latin hypercube: each number is its
-default times 2 to the power of u, with u spread evenly over −3 to 3 (an eighth to eight times the
-default), cut to the allowed range. Whole numbers are rounded; a switch is on or off. These stay as
-they are: parameters whose default is 0 (off, or measured), tables of page types, and parameters
-that cannot change sales.
+The first setting of a row is its default. The other settings are a Latin hypercube. Each number is
+its default times 2 to the power of u, and u is spread evenly from −3 to 3. So a number is between
+an eighth and eight times its default; it is then cut to the allowed range. Whole numbers are
+rounded, and a switch is on or off. The search does not change parameters with the default 0 (off,
+or measured), tables of page types, and parameters that cannot change sales.
 """
 
 import random
@@ -164,7 +164,8 @@ def settings_of(row: Row, number: int) -> list[Setting]:
 def _hypercube(
     searched: Sequence[tuple[str, Parameter]], number: int, rng: random.Random
 ) -> list[list[float]]:
-    """Return points in the unit cube; each dimension has one in each of `number` equal parts."""
+    """Return `number` points in the unit cube: one in each of `number` equal parts of every
+    dimension."""
     columns = []
     for _ in searched:
         order = list(range(number))
@@ -181,7 +182,8 @@ def _setting(row: Row, point: Sequence[float]) -> Setting:
 
 
 def value_at(parameter: Parameter, place: float) -> int | float:
-    """Return the value of a parameter at a place from 0 to 1 of its range."""
+    """Return the value of a parameter at a place in its range; the place is a number from 0 to
+    1."""
     default = parameter.default
     assert not isinstance(default, Mapping)
     if parameter.unit in _SWITCHES:
