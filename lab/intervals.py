@@ -52,8 +52,8 @@ def half_width(deviation: float, repetitions: int) -> float:
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
     """Return mean and interval of one of `looks` estimates (Bonferroni).
 
-    All their intervals hold their values at the same time with 95 %, which is for the question
-    whether any estimate differs.
+    With 95 % probability all `looks` intervals contain their true values at the same time. Such
+    intervals answer the question whether any estimate differs.
     """
     found = estimate(values)
     if found.half_width is None:
@@ -65,7 +65,7 @@ def simultaneous(values: Sequence[float], looks: int) -> Estimate:
 
 @lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: int) -> float:
-    """Return Student's t below which a share of `probability` (0.5 to 1) is, by bisection."""
+    """Return the quantile of Student's t for `probability` (0.5 to 1), by bisection."""
     low, high = 0.0, 1.0
     while _t_below(high, freedom) < probability:
         low, high = high, 2 * high
@@ -91,7 +91,8 @@ def _t_below(t: float, freedom: int) -> float:
 
 
 def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
-    """Return by seed `these` minus `those`, for common seeds, which have the same customers."""
+    """Return `these` minus `those` for each common seed; both sides of a seed had the same
+    customers."""
     return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
 
 
@@ -100,8 +101,8 @@ def paired(
 ) -> Estimate | None:
     """Return the mean paired difference, `these` minus `those`, over corresponding parts (loads).
 
-    Every part maps a seed to a value. Both sides of a seed had the same customers, so the
-    customers' chance cancels out. None if the two sides share no seed.
+    Every part maps a seed to a value. Both sides of a seed had the same customers, so chance in the
+    customers cancels out. The function returns None if the two sides share no seed.
     """
     parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
     return over_parts(parts) if any(parts) else None
@@ -110,8 +111,8 @@ def paired(
 def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
     """Return the mean over several parts (loads), each with its values by seed.
 
-    A repetition is a seed that every part has. Without any, the result is the mean of the parts'
-    means, without an interval. Raises ValueError when all parts are empty.
+    A repetition is a seed that every part has. If there is no repetition, the result is the mean of
+    the parts' means, without an interval. Raises ValueError when all parts are empty.
     """
     there = [part for part in parts if part]
     if whole := set.intersection(*(set(part) for part in there)) if there else set():

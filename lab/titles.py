@@ -14,7 +14,7 @@ TITLES = {
     "drop-queued": "drop queued",
     "cancel": "cancel",
 }
-"""Titles of other names; policies have theirs in their data sheets."""
+"""Titles of names that are not policies; the title of a policy is in its data sheet."""
 
 
 def title_of(key: str) -> str:

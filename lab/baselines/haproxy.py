@@ -59,7 +59,7 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
         "  option dontlognull",
         "  option http-buffer-request",  # a slow upload takes no worker of the shop
         "  option http-restrict-req-hdr-names delete",  # a_b and a-b are equal for a WSGI server
-        # In `defaults`: it has no effect in a backend alone (haproxy/haproxy#2344).
+        # This is in `defaults` because it has no effect in a backend alone (haproxy/haproxy#2344).
         *(["  option abortonclose"] if place.abandonment == "cancel" else []),
         f"  timeout connect {CONNECT_S}s",
         f"  timeout client {IDLE_S}s",
@@ -176,7 +176,8 @@ def read_stats(text: str) -> Queue:
 
 
 def _forwarding() -> list[str]:
-    """Return the lines that forward a customer's data as the gateway does, without forged ones."""
+    """Return the lines that forward a customer's data and remove forged data, as the gateway
+    does."""
     return [
         *(f"  http-request del-header {name}" for name in ("Forwarded", "X-Real-IP", "Proxy")),
         "  http-request del-header X-Forwarded- -m beg",

@@ -3,9 +3,9 @@
 They are pure policies and serve the search for good settings. Published rows come from the real
 programs.
 
-The shop has a separate first-come, first-served queue. A request that a proxy has sent there waits
-in it while all workers are busy. Both models have abandonment `ignore`: a customer who leaves
-changes nothing.
+The shop has a separate first-come, first-served queue. A request that a proxy has sent to the shop
+waits in this queue while all workers are busy. Both models have abandonment `ignore`: a customer
+who leaves changes nothing.
 """
 
 from collections import OrderedDict
@@ -62,7 +62,8 @@ class _Proxy(IgnoringPolicy):
 
 
 class HaproxyModel(_Proxy):
-    """HAProxy: `maxconn` requests at the shop; the others queue by class and age for `queue_s`."""
+    """HAProxy: at most `maxconn` requests are at the shop; the others wait `queue_s` by class and
+    age."""
 
     name = "haproxy-model"
 

@@ -143,7 +143,8 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return requests per real minute, because nginx's whole numbers are too coarse per second."""
+    """Return requests per real minute: nginx takes whole numbers, which are too coarse per
+    second."""
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
     )
@@ -214,6 +215,6 @@ def _page(rule: Rule) -> str:
 def _escaped(text: str) -> str:
     """Return the text escaped for double quotes.
 
-    In them a backslash is special only before another backslash or a quote.
+    Between double quotes a backslash is special only before another backslash or a quote.
     """
     return text.replace("\\", "\\\\").replace('"', '\\"')

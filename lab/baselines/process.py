@@ -49,7 +49,8 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""Another process may take a free port before the baseline proxy has it."""
+"""The number of attempts to start: another process may take a free port before the baseline
+proxy."""
 _LAST_CHARACTERS: Final = 500
 _VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
@@ -69,7 +70,7 @@ def program(proxy: Proxy) -> str:
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
     """Raise ExperimentError unless these proxies can run here, in front of this machine's shop.
 
-    None stands for the gateway, which always can.
+    None stands for the gateway, which can always run.
     """
     for name in wanted:
         if name is None:

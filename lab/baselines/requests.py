@@ -7,23 +7,24 @@ from typing import Final, Literal
 from gateway.policies import Abandonment
 
 CUSTOMERS: Final = 8192
-"""Connections at a time, as the gateway's `max_connections`."""
+"""Connections at a time, equal to `max_connections` of the gateway."""
 BACKLOG: Final = 4096
-"""Connections that the kernel keeps until they are accepted, as the gateway's."""
+"""Connections that the kernel keeps until they are accepted, as for the gateway."""
 IDLE_S: Final = 60
-"""Real seconds, as the gateway's: limit for a connection without a request and a silent shop."""
+"""Limit for a connection without a request and for a silent shop, real seconds, as in the
+gateway."""
 SHOP_IDLE_S: Final = 30
 """Real seconds; shorter than the shop's own keep-alive limit."""
 CONNECT_S: Final = 5
-"""Real seconds to connect to the shop, as the gateway's."""
+"""Limit for a connection to the shop to open, real seconds, as in the gateway."""
 HEAD_S: Final = 10
-"""Real seconds in which a whole request must arrive, as the gateway's."""
+"""Real seconds in which a whole request must arrive, as in the gateway."""
 BODY_BYTES: Final = 8_388_608
-"""Limit of a request's body, as the gateway's."""
+"""Limit for the body of a request, as in the gateway."""
 OTHER_LIMIT: Final = 4
-"""Concurrency limit for other requests than the eight pages, as the gateway's."""
+"""Concurrency limit for requests outside the eight pages, as in the gateway."""
 OTHER: Final = "other"
-"""The gateway's name for other requests than the eight pages."""
+"""The gateway's name for requests outside the eight pages."""
 
 BUSY: Final = "<h1>The shop is very busy right now.</h1><p>Please try again in a moment.</p>"
 """The page for rejected customers."""
@@ -52,7 +53,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A request that has ended, from the baseline proxy's log. Unix times, real seconds."""
+    """A request that has ended, from the baseline proxy's log. Times are Unix times in real
+    seconds."""
 
     page: str
     fate: Fate

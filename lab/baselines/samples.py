@@ -16,7 +16,7 @@ def completed(
 
     It sets `arrived_total`, `dispatched_total`, the waiting requests by page and, where the proxy
     did not report it, `waiting`. `began_at`: Unix time of the rows' time 0. The log has a
-    resolution of a millisecond, so a shorter wait is not counted as queueing.
+    resolution of a millisecond, so a wait of less than a millisecond is not counted as queueing.
     """
     of_pages = [one for one in ended if one.page in PAGES]
     arrivals = sorted(one.arrived_s for one in of_pages)

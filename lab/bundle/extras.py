@@ -36,10 +36,10 @@ def schemas() -> dict[str, bytes]:
 
 
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
-    """Return by name the content of the files that a bundle of `folder` has in addition.
+    """Return the content of the additional files in a bundle of `folder`, by file name.
 
-    `sizes`: path → bytes of each file that the bundle has otherwise. Damaged files of the result
-    are left out of the description, because a bundle brings a damaged result elsewhere, too.
+    `sizes` has the bytes of every other file of the bundle, by path. The description leaves out
+    damaged files of the result, because a damaged result can be bundled, too.
     """
     is_comparison = (folder / "plan.json").is_file()
     kind: Kind = "comparison" if is_comparison else "reproduction"

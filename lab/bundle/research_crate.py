@@ -66,7 +66,7 @@ _DESCRIPTIONS = {
     "time.json": "The predicted and the actual time of the experiment.",
     "versions.json": "The versions of Doorbuster and of its libraries.",
 }
-"""File name → its description. `_described` has those that depend on the folder."""
+"""Descriptions by file name. `_described` has the descriptions that depend on the folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,14 @@ def beginning(names: Iterable[str], begun: str) -> list[CompletionItem]:
 
 
 def complete_spec(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the included specs that begin so, then files."""
+    """Return the included specs that begin with the typed letters, then files."""
     names = (path.stem for path in sorted(SPECS.glob("*.toml")))
     return [*beginning(names, incomplete), CompletionItem(incomplete, type="file")]
 
 
 def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the policies that begin so: the included ones, and files in the folder of your own."""
+    """Return the policies that begin with the typed letters: included policies, and files in
+    own/."""
     return beginning(_policies(), incomplete)
 
 
@@ -38,7 +39,7 @@ def complete_policies(
 
 
 def completing_lists(names: Iterable[str]) -> Complete:
-    """Return a completion of a list with commas, whose words are among these names."""
+    """Return a completion for a list of these names, separated by commas."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return _continued(names, incomplete)

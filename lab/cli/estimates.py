@@ -45,7 +45,7 @@ class Entry:
     arguments: tuple[str, ...]
     spec: Spec | None
     what: str
-    """A text that is equal for the same experiment, as in `time.json`."""
+    """A text that identifies the experiment, as in `time.json`."""
 
     @property
     def engine(self) -> str:
@@ -215,7 +215,7 @@ def estimates_command(names: tuple[str, ...], markdown: bool) -> None:
 
 
 def _run(one: Entry) -> str:
-    """Run it as the command line does; return why it failed, or nothing."""
+    """Run the entry as the command line does; return the reason if it failed, otherwise nothing."""
     program = [sys.executable, "-m", "doorbuster", *one.arguments, "--fresh"]
     ended: Any = subprocess.run(program, capture_output=True, text=True, check=False)
     if ended.returncode == 0:

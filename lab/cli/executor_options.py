@@ -14,7 +14,8 @@ FRESH = click.option(
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options for where simulations run: processes, celery."""
+    """Give a command the options `processes` and `celery`, which determine where simulations
+    run."""
     for option in (
         click.option(
             "--celery",
@@ -33,7 +34,7 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def broker_of(celery: str | None) -> str | None:
-    """Return the broker that `--celery` names, or that of the settings; None without the option."""
+    """Return the broker that `--celery` or the settings name; None without the option."""
     if celery is None:
         return None
     return broker.checked(celery or settings.load().simulations_broker, "--celery")

@@ -124,10 +124,11 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
 def _standing(
     spec: Spec, names: Sequence[str] | None, gateways: Sequence[str] | None
 ) -> list[PolicyChoice]:
-    """Return policies behind the gateway, and baseline proxies in its place.
+    """Return the chosen policies behind the gateway, and the baseline proxies that replace the
+    gateway.
 
-    A proxy is alone unless policies are named. Its parameters are those of the spec if the spec has
-    it.
+    If no policies are named, only proxies run. A proxy that the spec contains has the parameters of
+    the spec.
     """
     if gateways is None:
         return _chosen(spec, names)
@@ -146,8 +147,8 @@ def _standing(
 
 
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
-    """Return the spec's choices of these names with their parameters; others with their
-    defaults."""
+    """Return the choices with these names. A choice that the spec contains has the spec's
+    parameters; any other has its defaults."""
     if names is None:
         return list(spec.policy)
     chosen: list[PolicyChoice] = []
@@ -187,9 +188,10 @@ def _choice(**fields: Any) -> PolicyChoice:
 def _behind(
     spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Return each queueing policy behind each of these; the spec's version if it has both.
+    """Return each queueing policy behind each admission policy.
 
-    A baseline proxy has no admission in front of it: it runs once.
+    If the spec has such a combination, the function returns the spec's choice. A baseline proxy has
+    no admission policy in front of it, so it runs once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
@@ -214,9 +216,9 @@ def _behind(
 def _when_left(
     choices: Sequence[PolicyChoice], abandonments: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Return each choice with each abandonment; choices that differ only in theirs become one.
+    """Return each choice with each abandonment; choices that are then equal become one.
 
-    A label stays if nothing more distinguishes two choices: `mine+cancel`.
+    A label stays if the choices would otherwise have the same key: `mine+cancel`.
     """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:

@@ -171,9 +171,9 @@ def carry_out(
 
 
 def report(folder: ComparisonResult) -> Mapping[str, Any]:
-    """Draw the tables and figures of a result, and print what they say.
+    """Draw the tables and figures of a result, and print its conclusion.
 
-    Return what a program reads, under the names of the console's API.
+    Return the facts for programs, under the names of the console's API.
     """
     # matplotlib takes a second to import: only drawing needs it.
     from lab.analysis.cells import read_cells

@@ -1,4 +1,4 @@
-"""The classes of the lab's commands: a fault prints one line, never a traceback.
+"""The classes of the lab's commands. A command with a fault prints one line, never a traceback.
 
 Exit statuses: 0 done, 1 a run failed, 2 the request is invalid, 130 interrupted.
 """
@@ -43,7 +43,7 @@ class LabCommand(OneLineCommand):
 
 
 class TimedCommand(LabCommand):
-    """A command whose duration is measured, for the estimates of later ones."""
+    """A command whose duration is measured, for the estimates of later commands."""
 
     def invoke(self, ctx: click.Context) -> Any:
         from lab.runner.stopwatch import stopwatch

@@ -136,7 +136,8 @@ def costs_table(costs: ConnectionCosts) -> Table:
 
 
 def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
-    """Return the handshake's share of a session by key size, with a mark at the recommended one."""
+    """Return the handshake's share of a session by key size, with a mark at the recommended
+    size."""
     best = recommended(found)
     table = Table(
         title="Keys of the server certificate",

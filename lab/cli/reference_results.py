@@ -1,8 +1,8 @@
 """The production of the reference results: one command per part, whose result is then kept.
 
-Each part runs in a separate folder under the state folder. So its command resumes there,
-independent of this lab's `results/`. Only the small race keeps its raw logs: curves and tables are
-computed before the other logs are deleted.
+Each part runs in a separate folder under the state folder. So a part resumes there, independent of
+this lab's `results/`. Only the small race keeps its raw logs. For the other parts curves and tables
+are computed before the logs are deleted.
 """
 
 import json
@@ -37,7 +37,7 @@ from runtime import settings
 RACE_SPEC = "lab/cli/reference_race.toml"
 SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
-"""A port without a database: dashboards show this lab's results, not the references."""
+"""A port without a database, because dashboards show this lab's results and not the references."""
 _END_WITHIN_S = 60.0
 
 
@@ -50,17 +50,19 @@ class Part:
     """The title of a report; a comparison has the title of its spec."""
     command: tuple[str, ...]
     quick: tuple[str, ...] = ("--quick",)
-    """Options for a smaller part; empty if it is small anyway."""
+    """Options that make the part smaller; empty if the part is small anyway."""
     text: str = ""
     keeps_logs: bool = False
     keeps_pages: bool = False
-    """Whether its curves are also kept by page type, not only for all pages together."""
+    """Whether the curves of the part are also kept by page type, not only for all pages
+    together."""
     is_live: bool = False
-    """Whether it is measured live, so that it depends on the shop and the gateway's sockets."""
+    """Whether the part is measured live, so that it depends on the shop and the gateway's
+    sockets."""
 
     @property
     def folder(self) -> Path:
-        """The folder in which it is kept."""
+        """The folder in which the part is kept."""
         return reference.FOLDER / f"reference-{self.name}"
 
     def words(self, *, quick: bool) -> list[str]:
@@ -120,7 +122,7 @@ Say = Callable[[str], None]
 
 
 def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> None:
-    """Run and keep these parts, all if none is named; print the duration of each.
+    """Run and keep these parts, by default all; print the duration of each part.
 
     A part that this code has already produced at this scale stays, unless `fresh`. After an
     interruption the same call resumes. Raises ExperimentError after the last part if a part failed.
@@ -296,7 +298,7 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves with three digits; without page types also without intervals.
+    """Return the curves with three digits. Curves without page types also lose their intervals.
 
     Intervals of figures against the load stay.
     """

@@ -1,4 +1,4 @@
-"""The commands `doorbuster results …`: what was made here, and what is included."""
+"""The commands `doorbuster results …`: the results of this machine, and the included results."""
 
 import json
 from pathlib import Path

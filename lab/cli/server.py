@@ -60,7 +60,8 @@ def of_server(*, required: bool) -> Callable[[Callable[..., Any]], Callable[...,
 
 @contextmanager
 def client_of(server: str, token_file: Path | None, authority: Path | None) -> Iterator[JsonClient]:
-    """Yield a client of the console; its faults are ExperimentError, or SpecError if refused."""
+    """Yield a client of the console. It raises SpecError if the console refuses, otherwise
+    ExperimentError."""
     token = _token(token_file)
     try:
         parts = urlsplit(server)
@@ -176,7 +177,8 @@ def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
 def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the launch when it has ended; show its progress.
 
-    A terminal has one line that changes; a log gets a line for each step and each tenth.
+    A terminal has one line that changes. A log gets a line for each step and for each tenth of the
+    progress.
     """
     from rich.text import Text
 
@@ -214,7 +216,7 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
-    """End this program in one line after Ctrl-C: what the console does now, and where to see it.
+    """End this program after Ctrl-C with one line: what the console does now, and where you see it.
 
     The error says the same if the console does not answer any more.
     """

@@ -102,7 +102,8 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the row of a run and its events in their present state. Raises as `experiment`."""
+        """Write the row of a run and its events in their present state. Raises the errors of
+        `experiment`."""
         row = results_rows.experiment_row(folder)
         with faults(self._lab), self._connection.transaction():
             self._put("experiments", ("experiment",), row)

@@ -1,7 +1,7 @@
 """The publication of experiments in progress, and of results that are imported or deleted.
 
-A missing database causes only a warning. Without the driver of PostgreSQL, where only the simulator
-is installed, nothing is published: so the driver is imported only by functions.
+A missing database causes only a warning. If only the simulator is installed, there is no PostgreSQL
+driver, and nothing is published. So only functions import the driver.
 """
 
 import importlib.util

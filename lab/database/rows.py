@@ -22,7 +22,7 @@ from lab.titles import title_of
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
-"""Table → its rows."""
+"""The rows by table."""
 
 
 def rows_of(path: str) -> Rows:
@@ -76,7 +76,8 @@ def experiment_row(folder: ComparisonResult) -> Row:
 
 
 def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
-    """Return the row of `results.runs`, with metrics once the run is whole; ExperimentError."""
+    """Return the row of `results.runs`, with metrics if the run is whole; raises
+    ExperimentError."""
     choice = spec.choice(planned.policy)
     run = folder.run(planned)
     events = run.events()
@@ -149,7 +150,7 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
 
 
 ON_CLOCK_OF_SAMPLES = ("switched", "fault", "fault over")
-"""Events with the times of samples, which begin with the run."""
+"""The events that have times on the clock of the samples, which begins with the run."""
 
 
 def _at(event: Mapping[str, Any]) -> datetime:
@@ -159,7 +160,7 @@ def _at(event: Mapping[str, Any]) -> datetime:
 def _happened_at(
     event: Mapping[str, Any], first: Mapping[str, Any], summary: RunSummary, spec: Spec
 ) -> datetime:
-    """Return the time of an event by the wall clock; some are logged only after the run.
+    """Return the time of an event by the wall clock; some events are logged only after the run.
 
     Simulated events have only virtual time.
     """

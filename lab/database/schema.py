@@ -64,8 +64,8 @@ def faults(
 ) -> Iterator[None]:
     """Convert faults of PostgreSQL.
 
-    Raises ExperimentError for values that it cannot store, an error of this `kind` for every other
-    fault.
+    Raises ExperimentError for values that PostgreSQL cannot store, and an error of this `kind` for
+    every other fault.
     """
     try:
         yield
@@ -141,7 +141,7 @@ def _let_log_in(connection: psycopg.Connection, lab: Settings) -> None:
     there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER])
     if there.fetchone() is None:
         connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
-    # As a digest, because the server's log may show statements.
+    # The password is sent as a digest, because the server's log may show statements.
     digest = connection.pgconn.encrypt_password(
         lab.results_password.encode(), READER.encode(), b"scram-sha-256"
     ).decode()

@@ -1,8 +1,9 @@
 """The Celery executor: tasks on workers on this machine, or on machines with other disks.
 
-Messages and results are only JSON. A task names a function that simulates; a worker calls no other.
-Broker and results are one Redis. Any client that can write to it can start work, so it belongs on a
-private network, with a password (docs/experiments.md, *More than one machine*).
+Messages and results are only JSON. A task names a function that simulates, and a worker calls no
+other functions. One Redis is the broker and keeps the results. Any client that can write to this
+Redis can start work, so it belongs on a private network, with a password (docs/experiments.md,
+*More than one machine*).
 """
 
 import json
@@ -81,7 +82,7 @@ def application(broker: str) -> Celery:
         result_serializer="json",
         task_default_queue=QUEUE,
         task_track_started=True,
-        # A worker takes a task when it can begin it, so that none waits where it can be lost.
+        # A worker takes a task when it can begin it, so that no task waits where it can be lost.
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=True,
         result_expires=24 * 3600,
@@ -120,7 +121,7 @@ def serve(broker: str, processes: int | None) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """End this process of the pool at once when its worker is killed, not after its task."""
+    """End this process of the pool as soon as its worker is killed, even during a task."""
     processes.end_with_parent(signal.SIGKILL)
 
 
@@ -164,7 +165,7 @@ def _version() -> str:
 def run_on_workers(
     tasks: Sequence[str], worker: str, broker: str, on_done: OnDone, on_progress: OnProgress
 ) -> list[Failure]:
-    """Run tasks as `executor.run_tasks`, with tasks as JSON; return those that failed."""
+    """Run tasks, given as JSON, as `executor.run_tasks` does; return the failed ones."""
     app = application(broker)
     with redis.Redis.from_url(broker) as queue:
         distribution = _Distribution(
@@ -184,7 +185,7 @@ def run_on_workers(
 
 @dataclass(slots=True)
 class _UnderWay:
-    """A task that was sent, and when it last waited or was with a worker."""
+    """A task that was sent, and the last time at which it waited or a worker had it."""
 
     index: int
     seen_s: float
@@ -217,7 +218,8 @@ class _Distribution:
         self._find_workers()
         answered_s = asked_s = time.monotonic()
         while self._waiting or self._under_way:
-            # One running and one waiting task per process: no process idles, and few are revoked.
+            # One running and one waiting task per process: no process idles, and few tasks are
+            # revoked.
             while self._waiting and len(self._under_way) < 2 * self._slots:
                 self._send(self._waiting.popleft())
             for id, sent in list(self._under_way.items()):
@@ -294,7 +296,7 @@ class _Distribution:
         self._app.backend.forget(id)
 
     def _ask(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the replies of the workers by name; raises ExperimentError for other code."""
+        """Return the replies by worker name; raises ExperimentError if a worker has other code."""
         replies = (
             self._app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
         )

@@ -1,7 +1,7 @@
 """The executor: it runs a pure function for many tasks, on local cores or on Celery workers.
 
-Tasks and results are JSON on both, so both give the same. The caller keeps each result at once; the
-next call omits the tasks whose results exist.
+Tasks and results are JSON in both places, so both give the same results. The caller keeps each
+result at once. The next call omits the tasks whose results exist.
 """
 
 import json
@@ -66,7 +66,8 @@ def run_tasks(
 
 
 class _Texts(Sequence[str]):
-    """The tasks as JSON, each written when it is needed: all at once would fill the memory."""
+    """The tasks as JSON. Each text is made when it is needed, because all texts would fill the
+    memory."""
 
     def __init__(self, tasks: Sequence[Json]) -> None:
         self._tasks = tasks

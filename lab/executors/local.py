@@ -1,7 +1,7 @@
 """The local executor: tasks in processes on the cores of this machine.
 
-Processes are spawned, not forked: the calling one has threads (the progress bar's, Arrow's), and a
-copy of a process keeps their locks but not the threads that would release them.
+Processes are spawned, not forked. The calling process has threads, for the progress bar and for
+Arrow. A forked copy would keep the locks of these threads but not the threads that release them.
 """
 
 import contextlib
@@ -32,8 +32,9 @@ class _Core:
         self.process: SpawnProcess = context.Process(
             target=_work, args=(theirs, worker, temporary), daemon=True, name="doorbuster tasks"
         )
-        # Ctrl-C is for the parent alone, which then ends this process; blocked from its first
-        # moment on. The tracker is started before, because it unblocks what it finds blocked.
+        # Ctrl-C is for the parent alone, which then ends this process. So the signal is blocked
+        # from the first moment of this process. The tracker starts earlier, because it unblocks
+        # blocked signals.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

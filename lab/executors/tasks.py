@@ -17,7 +17,7 @@ OnProgress = Callable[[int, Json], None]
 OnCost = Callable[[int, float], None]
 
 TRIES = 2
-"""Tries of a task whose worker was lost; then it is reported."""
+"""Tries of a task whose worker was lost; after the last try the task is reported."""
 
 _tell: Callable[[Json], None] = lambda progress: None  # noqa: E731 - replaced within a worker
 

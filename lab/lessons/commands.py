@@ -8,7 +8,7 @@ _TARGET = re.compile(r"(compare|simulate|leaderboard)|(reproduce)-(.+)")
 
 
 def words_of(line: str) -> tuple[str, ...]:
-    """Return the words after `doorbuster` that a line stands for; empty for another program."""
+    """Return the words after `doorbuster` in a line; empty if the line calls another program."""
     program, *rest = shlex.split(line)
     if program.endswith("/doorbuster"):
         return tuple(rest)

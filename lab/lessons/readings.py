@@ -23,7 +23,7 @@ _PRINTED = re.compile(r"printed after \*(?P<name>[^*]+)\*")
 
 
 class UnreadableError(Exception):
-    """A value that is not where the sheet says."""
+    """A value is missing at the place that the sheet names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ def place_of(where: str) -> Place:
 
 
 def read(place: Place, folder: Path | None, printed: str) -> float | str:
-    """Return the value; `folder` is the step's result. Raises UnreadableError: what there is."""
+    """Return the value; `folder` is the step's result. UnreadableError names what is there
+    instead."""
     if place.kind == "printed":
         return _printed(place.name, printed)
     if folder is None:

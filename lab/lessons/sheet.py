@@ -37,7 +37,7 @@ class Command:
     text: str
     """The text in the sheet."""
     quick: str
-    """The command that the test runs instead; the same where the sheet has no quick form."""
+    """The command that the test runs; equal to `text` where the sheet has no quick form."""
     file: str | None
     """The path of a file to write, from the repository's folder."""
 
@@ -85,7 +85,8 @@ class Step:
 
     @property
     def before_answer(self) -> list[Part]:
-        """Return the parts up to the prediction and the last command; all without a prediction."""
+        """Return the parts up to the prediction and the last command; all parts if there is no
+        prediction."""
         return self.parts[: self._answer_begins]
 
     @property

@@ -78,7 +78,7 @@ def code_digest() -> str:
 
 @cache
 def parts_digest() -> str:
-    """Return a digest of the parts that a live run uses. As `code_digest`."""
+    """Return a digest of the parts that a live run uses, computed once as in `code_digest`."""
     return _digest("gateway", "shop", "hosting")
 
 
@@ -123,9 +123,9 @@ def _libraries() -> dict[str, str]:
 
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
-"""An environment variable of a live run that ends once another run needs the machine."""
+"""The environment variable with which a live run gives way when another run needs the machine."""
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
-"""An environment variable of a live run that waits for the machine."""
+"""The environment variable with which a live run waits for the machine."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
 """The environment variable with the name of the lock, by default `live-run`.
 
@@ -139,8 +139,8 @@ _ASK_EVERY_S = 0.1
 def live_run_lock() -> Iterator[None]:
     """Hold the machine for one live run; raises ExperimentError while another run holds it.
 
-    A run of the same user that gives way is interrupted and waited for. A run whose environment
-    has WAITS waits for every other run.
+    If the holder is a run of the same user that gives way, it is interrupted, and the new run waits
+    for its end. A run with WAITS in its environment waits for every other run.
     """
     with _taken(os.environ.get(LOCK) or "live-run"):
         yield
@@ -199,7 +199,7 @@ def commit() -> str:
         if not (ROOT / ".git").exists():
             raise FileNotFoundError  # an installed package, perhaps below another repository
         described = _git("describe", "--always", "--abbrev=12")
-        # Reference results are no code: those made later are of the same commit.
+        # Reference results are not code: results that were made later belong to the same commit.
         edited = _git("status", "--porcelain", "--untracked-files=no", "--", ".", _NOT_CODE)
     except (OSError, subprocess.SubprocessError):  # a copy without history, or without git
         return f"{metadata.version('doorbuster')}, commit unknown"

@@ -10,8 +10,8 @@ from common import cpus
 class Neighbours:
     """The CPU time of other processes between two samples.
 
-    This process and its children do not count as others. But a child that ends between two samples
-    does: take samples while it lives.
+    This process and its children do not count as others. A child that ends between two samples does
+    count, so take samples while children run.
     """
 
     def __init__(self) -> None:

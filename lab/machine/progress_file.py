@@ -25,11 +25,12 @@ class ProgressFile:
         self._written_s = float("-inf")
 
     def stage(self, from_ratio: float, to_ratio: float) -> None:
-        """Map a `done_ratio` from now on to this part of the whole."""
+        """Map every later `done_ratio` to this part of the whole."""
         self._stage = (from_ratio, to_ratio)
 
     def tell(self, *, now: bool = False, **facts: object) -> None:
-        """Add facts to the file; it is written at most every EVERY_S, or `now`."""
+        """Add facts to the file. The file is written at most once every EVERY_S, or at once with
+        `now`."""
         if isinstance(done := facts.get("done_ratio"), int | float):
             begin, end = self._stage
             facts["done_ratio"] = begin + (end - begin) * done

@@ -1,10 +1,10 @@
 """The CPU seconds that parts of the work cost on this machine.
 
 Costs are CPU seconds, because these are about the same on an idle machine and on a busy one. Each
-belongs to a kind of work (`run shared-cpus sq`, `draw comparison`) and to one unit of its size.
-Every command adds its measurements to `speeds.json` in the state folder. A kind without a
-measurement here costs as much as on the reference machine, times the slowness of this machine. A
-calibration of less than a second determines that factor (`estimates.calibrated`).
+cost is for one unit of a kind of work (`run shared-cpus sq`, `draw comparison`). Every command adds
+its measurements to `speeds.json` in the state folder. A kind without a measurement here costs as
+much as on the reference machine, times the slowness of this machine. A calibration of less than a
+second determines that factor (`estimates.calibrated`).
 """
 
 import contextlib
@@ -32,7 +32,7 @@ KEPT = 5
 FURTHEST = 4.0
 """The largest factor between a cost and its expectation from the reference machine.
 
-So a wrong measurement cannot make a launch look 5 times smaller than it is: the limits of students
+So a wrong measurement cannot make a launch look 5 times smaller than it is. The limits of students
 depend on these costs (`lab.console.site.allowances`).
 """
 FURTHEST_FACTOR = 10.0
@@ -129,9 +129,11 @@ def _parsed(text: str, lab: Settings) -> Speeds:
 
 
 def _machine(lab: Settings) -> str:
-    """Return a text that changes when costs are no longer valid: with machine and Python.
+    """Return a text that changes when the machine or Python changes, because costs are then
+    invalid.
 
-    A change of the code changes costs little, and the newest measurements count.
+    A change of the code does not change the text: it changes costs little, and the newest
+    measurements count.
     """
     facts = {**describe_machine(lab), "python": platform.python_version()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,7 +1,7 @@
-"""One experiment of the playground, as plain values: what a visitor chose in, what happened out.
+"""One experiment of the playground: it receives a visitor's choice and returns plain values.
 
-It runs in a visitor's browser (Pyodide) as well as here, so it and all that it imports need the
-standard library alone. Times are paper seconds.
+The module runs in a visitor's browser (Pyodide) as well as here. So this module and all its imports
+need only the standard library. Times are paper seconds.
 """
 
 import math
@@ -65,7 +65,7 @@ _CURVE_POINTS_S: Final = tuple(range(41))
 
 
 class ChoiceError(ValueError):
-    """A choice of the visitor is invalid; the message names the field and what it may be."""
+    """A choice of the visitor is invalid; the message names the field and its allowed values."""
 
 
 def choices() -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _described(sheet: Any) -> dict[str, str]:
 
 
 def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
-    """Simulate one policy for the choice of a visitor, or the visitor's `own`.
+    """Simulate the policy that a visitor chose, or the visitor's `own` policy.
 
     Returns JSON-ready values: `metrics`, `samples` (columns, one value per second), `unanswered`
     (share of attempts not answered within 0 to 40 s). Raises ChoiceError.
@@ -102,7 +102,7 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
 def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenario:
     """Return the simulation that a visitor chose. Raises ChoiceError.
 
-    The policy is `own` if there is one, otherwise the policy and the admission that were chosen.
+    The simulation has the policy `own` if there is one, otherwise the chosen policy and admission.
     """
     values = {slider.name: _number(choice, slider) for slider in SLIDERS}
     shape = choice.get("shape", "steady")
@@ -203,7 +203,8 @@ def _samples(simulated: Simulated) -> dict[str, list[Any]]:
 
 
 def _unanswered(attempts: list[Attempt]) -> list[float]:
-    """Return the share of attempts not answered within 0, 1, … 40 s; those that fail never are."""
+    """Return the share of attempts not answered within 0, 1, … 40 s; failed attempts always
+    count."""
     times_s = sorted(_response_times_s(attempts))
     return [1 - bisect_right(times_s, time_s) / len(times_s) for time_s in _CURVE_POINTS_S]
 

@@ -30,7 +30,7 @@ def compare(
     """Carry out the missing runs of a comparison, on the engine that the spec names.
 
     Simulations run on `processes` cores (all by default) or, with a `broker`, on the Celery workers
-    that listen there; live runs need neither. Raises ExperimentError.
+    that use this broker. Live runs need neither. Raises ExperimentError.
     """
     module, _, name = _ENGINES[spec.engine].partition(":")
     engine: type[Comparison] = getattr(import_module(module), name)
@@ -41,7 +41,7 @@ class Comparison(Experiment[ComparisonResult]):
     """A comparison on one engine."""
 
     same_machine: ClassVar[bool]
-    """Whether all its runs need the same machine, with the same settings."""
+    """Whether all runs of the comparison need the same machine, with the same settings."""
 
     def __init__(self, spec: Spec, *, processes: int | None, broker: str | None) -> None:
         super().__init__()
@@ -107,8 +107,8 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
     The order within a repetition is random (from the spec's seed), so a machine that slows down
     affects all policies equally. A repetition is finished before the next begins, so an interrupted
-    comparison has complete ones. Runs at once follow each other; which policy is the first, and has
-    the first shop, is random, too.
+    comparison has complete repetitions. Simultaneous runs follow each other in the plan. The policy
+    that is first and has the first shop is random, too.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
@@ -123,7 +123,8 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
 
 def missing_groups(result: ComparisonResult, spec: Spec) -> list[list[PlannedRun]]:
-    """Return the missing runs in groups: one run each, or all runs at once if the spec has that.
+    """Return the missing runs in groups: single runs, or all simultaneous runs if the spec has
+    them.
 
     If one run is missing, all runs of its group run again, because they must be simultaneous.
     """

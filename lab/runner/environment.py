@@ -15,9 +15,9 @@ from runtime.native import postgres_cpus
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     """Prepare catalogue and database for `spec`; the caller holds the machine's lock.
 
-    The catalogue stays as it is, because the next comparison sets it again and growing it takes a
-    minute. The database gets its CPUs back, and the shop is open to people again, however the block
-    ends. Raises ExperimentError.
+    After the block the catalogue stays as it is, because the next comparison sets it again, and
+    growing it takes a minute. However the block ends, the database gets its CPUs back and the shop
+    is open to people again. Raises ExperimentError.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"

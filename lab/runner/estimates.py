@@ -22,15 +22,15 @@ from lab.spec.sections import PolicyChoice
 from runtime.settings import Settings
 
 RUN_CPU_S = 0.02
-"""CPU seconds of a simulated run for its files, without requests, on the reference machine."""
+"""CPU seconds for the files of a simulated run without requests, on the reference machine."""
 DRAWN = 8.0
-"""The cost of drawing a comparison without any cell, in cells."""
+"""The fixed cost of drawing a comparison, as a number of cells that cost the same."""
 USUAL_CAPACITY_RPS = 5.6
 """LIFO-Pri's capacity in requests per paper second, used until this machine's is measured."""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
-"""The fastest counts, because other programs only make a calibration slower."""
+"""The number of calibrations. The fastest counts, because other programs only make one slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Estimate:
     """The parts of a launch's expected duration."""
 
     live_s: float = 0.0
-    """Real seconds with customers and of the capacity measurement."""
+    """Real seconds with customers, plus the real seconds of the capacity measurement."""
     serial_s: float = 0.0
     """CPU seconds of work on one processor only: the start, reading results, drawing."""
     parallel_s: float = 0.0
@@ -87,8 +87,8 @@ def of_spec(
 ) -> Estimate:
     """Return the duration of a spec, or of its remaining part.
 
-    `capacity_rps` is the capacity at ρ = 1 (None in a closed loop), `processes` the processors for
-    simulations, `left_ratio` the share of the missing runs.
+    `capacity_rps` is the capacity at ρ = 1 (None in a closed loop). `processes` is the number of
+    processors for simulations. `left_ratio` is the share of the runs that are missing.
     """
     expected = Expectation(spec, capacity_rps)
     first_s = _cost(known, "start")
@@ -158,9 +158,10 @@ def live_run_s(known: Speeds) -> float:
 def of_work(
     work: Mapping[str, float], report: str, known: Speeds, *, processes: int
 ) -> Estimate | None:
-    """Return the duration of a study: `work` has its requests by kind of case.
+    """Return the duration of a study; `work` has the requests by kind of case.
 
-    `report` names its report. None when the cost of a kind is unknown.
+    `report` is the name of the study's report. The function returns None when the cost of a kind is
+    unknown.
     """
     costs = {kind: known.cost(case_kind(kind)) for kind in work}
     first_s = _cost(known, "start study")
@@ -218,7 +219,7 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return CPU seconds with the start of each process and the wait for the last run."""
+    """Return CPU seconds, including the start of each process and the wait for the last run."""
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 
@@ -233,7 +234,7 @@ def _cost(known: Speeds, *kinds: str) -> float:
 
 
 def calibrated(lab: Settings) -> Speeds:
-    """Return the costs of work on this machine; measure its speed first if that is unknown."""
+    """Return the costs of work on this machine; measure an unknown speed of the machine first."""
     found = speeds.load(lab)
     if found.is_calibrated:
         return found
@@ -242,7 +243,7 @@ def calibrated(lab: Settings) -> Speeds:
 
 
 def calibrate(clock: Callable[[], float] = time.process_time) -> float:
-    """Return the CPU seconds of a small simulation on this machine, the least of three."""
+    """Return the CPU seconds of a small simulation on this machine, the smallest of three."""
     from lab.engines.simulated.run import scenario_of
     from simulator.simulation import simulate  # only for simulations, because the import takes time
 

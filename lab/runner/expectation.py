@@ -6,14 +6,14 @@ from lab.files.run_folder import PlannedRun
 from lab.spec.experiment import Spec
 
 _LAST_ANSWERS_S = 60.0
-"""Paper seconds until the last customers have their answers, or have left."""
+"""Paper seconds until the last customers have got their answers or have left."""
 
 
 class Expectation:
     """The expected duration of the runs of a spec.
 
-    It is calculated once per ρ and then multiplied. So its cost does not depend on repetitions or
-    policies, and a spec's size is known before any run is planned.
+    The duration is calculated once per ρ and then multiplied. So the cost of this calculation does
+    not depend on repetitions or policies. The size of a spec is known before any run is planned.
     """
 
     def __init__(self, spec: Spec, capacity_rps: float | None) -> None:
@@ -25,13 +25,14 @@ class Expectation:
             self._sessions[rho], self._paper_s[rho] = _expected(spec, rho, capacity_rps)
 
     def sessions(self, run: PlannedRun) -> float:
-        """Return the approximate sessions of a run; a client of a closed loop is one."""
+        """Return the approximate sessions of a run; a client of a closed loop counts as one
+        session."""
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
         """Return the approximate real seconds of these runs live: arrivals, last sessions, orphans.
 
-        Runs at once take the time of one.
+        Simultaneous runs take as long as one run.
         """
         return self._real_s(sum(self._paper_s[run.rho] for run in runs))
 

@@ -68,7 +68,8 @@ class LiveComparison(Comparison):
                 stack.enter_context(surroundings(appliance, spec))
                 self._shops = [appliance]
             stack.enter_context(stopwatch.live())
-            # Before the capacity is measured, which is in it.
+            # This comes before the capacity is measured, because the estimate includes the
+            # measurement.
             self._estimate = estimates.of_launch(spec, lab, processes=estimates.cpus_here())
             yield
 

@@ -1,7 +1,8 @@
 """The runner: it resumes or begins an experiment, and carries out the missing runs.
 
-An `Experiment` is a plug-in: a comparison or a study on one engine. It defines how its result is
-found, begun and filled; `carry_out` is the order of these steps, which is the same for all.
+An `Experiment` is a plug-in: a comparison or a study on one engine. The experiment defines how its
+result is found, begun and filled. `carry_out` defines the order of these steps, which is the same
+for all experiments.
 """
 
 import contextlib
@@ -43,7 +44,7 @@ class Experiment(ABC, Generic[R]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """A text that is equal for the same experiment; this machine's costs are kept by it."""
+        """A text that identifies the experiment; this machine's costs are kept under this text."""
 
     @abstractmethod
     def estimate(self, result: R) -> Estimate | None:

@@ -31,9 +31,9 @@ NAME = "race"
 def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]]:
     """Run a shop for each policy of `spec` until the block ends; all serve from the start.
 
-    The appliance's processes give up CPUs for them during the block. The caller holds the machine's
-    lock. Raises ExperimentError; if the block fails because a shop has died, the error names the
-    shop.
+    The appliance's processes give up CPUs for these shops during the block. The caller holds the
+    machine's lock. Raises ExperimentError; if the block fails because a shop has died, the error
+    names the shop.
     """
     with ExitStack() as stack:
         stack.enter_context(confined(lab, cpus.rest))
@@ -75,8 +75,8 @@ def make_runs(
 ) -> list[RunSummary]:
     """Run several runs at the same time, each on a separate shop.
 
-    Their customers start at the same moment. `shops_rps` is the capacity of each shop for run.json.
-    Otherwise it is `live.make_run` for several runs.
+    The customers of all runs start at the same moment. `shops_rps` is the capacity of each shop for
+    run.json. Otherwise the function does for several runs what `live.make_run` does for one.
     """
     with ExitStack() as stack:
         live = [

@@ -30,7 +30,8 @@ from lab.spec.runs import ShopRun, run_of
 
 
 class SimulatedComparison(Comparison):
-    """A comparison whose runs are simulated; a run that Ctrl-C cuts runs again another time."""
+    """A comparison whose runs are simulated; a run that Ctrl-C interrupts runs again on
+    resuming."""
 
     same_machine = False
     start_kind = "start"
@@ -42,7 +43,8 @@ class SimulatedComparison(Comparison):
         yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine, even if others simulate: their results are the same."""
+        """Describe this machine, even if other machines simulate, because their results are the
+        same."""
         return describe_machine(self.lab)
 
     def capacity(self) -> Capacity:
@@ -122,12 +124,13 @@ class SimulatedComparison(Comparison):
 def make_simulated_run(
     run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress
 ) -> RunSummary:
-    """Simulate one run and fill its folder; return the content of run.json. As `simulate_run`."""
+    """Simulate one run and fill its folder, as `simulate_run` does; return the content of
+    run.json."""
     return summarise(run, seed, folder, simulate_run(run, seed, folder, on_progress))
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate a run on any machine: the run as JSON in, its files out.
+    """Simulate a run on any machine: receive the run as JSON, and return its files.
 
     `task`: `run` (`ShopRun.as_json`), `seed`, `own` (the texts of students' policies, which this
     machine may lack).

@@ -31,7 +31,8 @@ LEAST_READ_REQUESTS = 100_000
 
 
 class Stopwatch:
-    """A timer of one command at a time; a command within another belongs to the outer one."""
+    """A timer of one command at a time; a command within another command belongs to the outer
+    command."""
 
     def __init__(self) -> None:
         self._began_s, self._own_s, self._children_s = time.monotonic(), 0.0, 0.0
@@ -52,7 +53,7 @@ class Stopwatch:
     def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
         """Note the prediction for a command before it begins its work.
 
-        `what` is equal for the same experiment; `start` is the kind of work before it.
+        `what` identifies the experiment; `start` is the kind of work before the experiment.
         """
         if self._what:
             return
@@ -92,7 +93,8 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def live(self) -> Iterator[None]:
-        """Note that the real time within the block passes for customers, not for processors."""
+        """Note that within the block real time passes because of customers, not because of
+        processors."""
         if self._is_live:
             yield
             return
@@ -104,7 +106,7 @@ class Stopwatch:
         self._own_s += time.process_time() - own_s  # the real time already includes it
 
     def waited(self, real_s: float) -> None:
-        """Subtract the time in which the command only waited for another one."""
+        """Subtract the time in which the command only waited for another command."""
         self._waited_s += real_s
 
     @property

@@ -113,7 +113,8 @@ class Options:
     """The options of a simulated study; only seed and repetitions change its numbers."""
 
     simulate: Worker
-    """A function that runs one simulation: a task of `StudyResult.task` in, its metrics out."""
+    """A function that runs one simulation: it receives a task of `StudyResult.task` and returns
+    metrics."""
     quick: bool = False
     seed: int = 1
     repetitions: int = 1
@@ -163,7 +164,7 @@ class SimulatedStudy(StudyRun):
 
     @property
     def folder_name(self) -> str:
-        """Return the study's name and whether it is a quick one."""
+        """Return the study's name and whether the study is quick."""
         return f"{self._study.name}{self.options.suffix}"
 
     @property
@@ -234,7 +235,7 @@ def simulate_missing(
     options: Options,
     on_done: Callable[[int], None] = lambda position: None,
 ) -> None:
-    """Simulate these and keep each result at once; `on_done` gets the position in `missing`.
+    """Run these simulations and keep each result at once; `on_done` gets the position in `missing`.
 
     Raises TasksError.
     """

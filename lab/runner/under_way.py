@@ -20,7 +20,8 @@ from runtime.settings import Settings
 FAULT_WITHOUT_RUN = "No run is in progress; the next run ends it when it begins."
 CHANGE_WITHOUT_RUN = "No run is in progress; the next run sets its own values."
 _TAKEN_OVER_WITHIN_S = 5.0
-"""Real seconds; customers read the factor five times a second and report it once a second."""
+"""Limit in real seconds: customers read the factor five times a second and report it once a
+second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class RunsUnderWay:
     """A live experiment in progress, and its runs whose customers arrive now."""
 
     experiment: str
-    """The name of its result folder."""
+    """The name of the experiment's result folder."""
     title: str = ""
     """Empty if its result folder is not in this results folder."""
     planned: PlannedRun | None = None
@@ -36,7 +37,7 @@ class RunsUnderWay:
     of: int = 0
     """The number of planned runs."""
     beside: tuple[tuple[PlannedRun, RunFolder], ...] = ()
-    """The runs at the same time as `run`, including it; otherwise empty."""
+    """All simultaneous runs, including `run`; empty if `run` runs alone."""
     customers: Mapping[str, Any] = field(default_factory=dict)
     """The counts of the customers of `run` so far (`loadgen.tally`); empty at first."""
     spec: Spec | None = None
@@ -154,7 +155,8 @@ def change_load(lab: Settings, factor: float) -> str:
 
 
 def restore(lab: Settings) -> str:
-    """Restore policy, abandonment and load as the run began, and end faults; return the time.
+    """Restore the policy, abandonment and load from the start of the run, end faults, and return
+    the time.
 
     The shops of simultaneous runs keep their policies, so only their load is restored. Raises
     ExperimentError with the reason if nothing can be restored.
