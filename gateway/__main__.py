@@ -74,7 +74,8 @@ async def _serve(settings: Settings) -> bool:
 
 
 def complain(about: Any) -> None:
-    """Report an unraisable exception as Python does, except for a name that is not ASCII.
+    """Report an unraisable exception as Python does; leave out the one about a non-ASCII server
+    name.
 
     A client may send a server name in its ClientHello that is not ASCII. The client gets an alert;
     Python would also write a traceback into the log for each such connection.

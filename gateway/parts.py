@@ -33,7 +33,7 @@ from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import Register
 
 _K_APL_S: Final = 2.0
-"""Paper seconds between two requests to the CPU manager if the admission policy has no interval.
+"""Paper seconds between two requests to the CPU manager, if the admission policy sets no interval.
 
 (edragon.txt, section 3.2.)
 """
@@ -216,7 +216,7 @@ def _signed_cookie(settings: Settings) -> SessionCookie:
 
 
 def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
-    """Return the authority by which customers reach the gateway, by scheme."""
+    """Return, for each scheme, the authority by which customers reach the gateway."""
     return {
         b"http": hosts.authority(settings.host, settings.port).encode(),
         b"https": hosts.authority(settings.host, settings.tls_port or 0).encode(),
@@ -232,12 +232,12 @@ def admin_names(settings: Settings) -> frozenset[str]:
 
 
 def sent_token(settings: Settings) -> bytes | None:
-    """Return the token that the gateway sends to the shop's controller; None if it has none."""
+    """Return the token that the gateway sends to the shop's controller; None without a token."""
     return settings.inner_token.encode() or None
 
 
 def expected_token(settings: Settings) -> bytes | None:
-    """Return the token that callers of the admin API must send; None if they need none."""
+    """Return the token that callers of the admin API must send; None if calls need no token."""
     return sent_token(settings) if settings.inner_token_required else None
 
 

@@ -1,8 +1,9 @@
-"""JSON from outside the gateway, with a bound on the work before any of it is decoded.
+"""A reader of JSON from outside the gateway, which limits the work before it decodes anything.
 
 Decoding blocks the event loop. A thread does not help, because Python's decoder keeps the
-interpreter's lock. The time depends on the number of values, not of bytes: 4 MiB of empty lists
-take twenty times as long as a text of 4 MiB. A few searches of the bytes count the values.
+interpreter's lock. The time depends on the number of values, not on the number of bytes: 4 MiB of
+empty lists take twenty times as long as a text of 4 MiB. So a few quick searches count the values
+first.
 """
 
 import gc
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple, NoReturn
 
 _MARKS: Final = (b"[", b"{", b",", b":")
 _SMALL_BYTES: Final = 1024
-"""Bytes of a content that has too few values to be counted."""
+"""Size in bytes up to which a content is so small that its values need not be counted."""
 
 
 class Most(NamedTuple):
@@ -19,7 +20,7 @@ class Most(NamedTuple):
 
     size_bytes: int
     values: int
-    """Values as `has_over` counts them."""
+    """The limit on values, counted as in `has_over`."""
 
 
 class PlainJsonError(ValueError):
@@ -46,7 +47,7 @@ def has_over(content: bytes, most_values: int) -> bool:
 def decoded(content: bytes, most_values: int) -> object:
     """Return the value in the content.
 
-    Raises PlainJsonError; for too many values it does so before decoding.
+    Raises PlainJsonError. Too many values raise it before decoding.
     """
     is_large = len(content) > _SMALL_BYTES
     if is_large and has_over(content, most_values):

@@ -64,11 +64,11 @@ class Controlled(Protocol):
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """Switch to a student's file; reading it and starting its process take a while.
 
-        Raises PolicyError, FullError, and OvertakenError if a later call was faster.
+        Raises PolicyError and FullError. Raises OvertakenError if a later call finished first.
         """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
-        """Return a policy that can become a shadow; raises PolicyError."""
+        """Return a policy for use as a shadow; raises PolicyError."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
         """Run these shadows from now on. Their labels must differ, and shadows that already run
@@ -76,13 +76,15 @@ class Controlled(Protocol):
         """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
-        """Run one more shadow from now on; for an invalid one raise ShadowsError and change
-        nothing.
+        """Run one more shadow from now on.
+
+        If the shadow is invalid, raise ShadowsError and change nothing.
         """
 
     def take_shadow_away(self, name: str) -> None:
-        """Remove the shadow of this name; for an unknown name raise ShadowsError and change
-        nothing.
+        """Remove the shadow of this name.
+
+        If the name is unknown, raise ShadowsError and change nothing.
         """
 
     def shadows(self) -> Mapping[str, object]:
@@ -91,8 +93,9 @@ class Controlled(Protocol):
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the policy and return the one in force; for an invalid choice raise PolicyError
-        and change nothing.
+        """Switch the policy and return the one in force.
+
+        If the choice is invalid, raise PolicyError and change nothing.
         """
 
     def change(
@@ -110,7 +113,7 @@ def _json(status: int, value: object) -> Answer:
 
 
 def failed(fault: BaseException) -> Answer:
-    """Return the answer for a fault of the gateway, in one line."""
+    """Return the answer to a call that failed because of a fault in the gateway: one line."""
     text = " ".join(f"{type(fault).__name__}: {fault}".split())
     return _json(500, {"error": f"the gateway could not do it: {text:.300}"})
 
@@ -180,7 +183,10 @@ class AdminApi:
         }
 
     def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
-        """Return the answer to a call, or an awaitable of it; no input of a caller raises."""
+        """Return the answer to a call, or an awaitable of it.
+
+        It never raises an error for a caller's input.
+        """
         try:
             self._check_caller(head)
             path, _, given = head.target.partition(b"?")

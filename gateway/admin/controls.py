@@ -54,7 +54,7 @@ class Controls:
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """Switch to a student's file; customers are served while its process starts.
 
-        Raises PolicyError, FullError, and OvertakenError if a later call was faster.
+        Raises PolicyError and FullError. Raises OvertakenError if a later call finished first.
         """
         turn = self._turns.ask()
 

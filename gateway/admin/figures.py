@@ -138,7 +138,9 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Return meaning and value of each single number by name; None: not known.
+        """Return the meaning and the value of each single number by name.
+
+        A value of None is not known.
 
         A number whose name ends in _total only grows.
         """

@@ -3,9 +3,10 @@
 Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers;
 this module reads them for each scrape, so that a request costs next to nothing here.
 
-The number of series is bounded, whatever names students give their policies and queues. The counts
-of a policy that is no longer in force are exported once more and then removed. A policy may name
-its queues itself: the first few names are labels, and the others become `other`.
+The number of series is bounded, whatever names students give their policies and queues. When
+another policy takes over, the counts of the earlier policy are exported once more and then
+removed. A policy may choose the names of its queues. The first few names become labels, and all
+later ones become `other`.
 """
 
 import hashlib
@@ -73,7 +74,9 @@ class Figures(Protocol):
 
 
 CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
-"""The choices of an experiment, each shown by its name; `none` where there is none."""
+"""The choices of an experiment, each shown by its name; `none` if the experiment has no such
+choice.
+"""
 
 _FATES: Final = (
     ("arrived", "arrivals", "Requests that came in"),
@@ -128,7 +131,7 @@ class ResponseTimes:
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 
     def switched(self, policy: str) -> None:
-        """Count for this policy from now on; the counts of the last one are exported once more."""
+        """Count for this policy from now on; export the counts of the previous policy once more."""
         gone = self._policy if policy != self._policy else None
         self._forget_all_but(policy, gone)
         self._policy = policy
@@ -157,8 +160,8 @@ class ResponseTimes:
     def text(self) -> str:
         """Return `family` in the exposition format.
 
-        The library takes 20 times as long for it. It writes thousands of lines each second in the
-        event loop, so requests have to wait for it.
+        The library's function takes 20 times as long. Each second the gateway writes thousands of
+        lines in the event loop, and requests wait until they are written.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():
@@ -174,7 +177,9 @@ class ResponseTimes:
 
 
 class _Names:
-    """The names that a policy gives, as values of a label: the first few, then `other`."""
+    """The values of a label: the first few names that a policy gives, and `other` for all later
+    ones.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -189,12 +194,12 @@ class _Names:
         return _short(name)
 
     def forget(self) -> None:
-        """Forget the names, as another policy is in force."""
+        """Forget the names, because another policy is now in force."""
         self._known.clear()
 
 
 def _short(name: str) -> str:
-    """Return the name, or its beginning and a digest, so that long names stay different."""
+    """Return a short name as it is, and a long name as its beginning with a digest."""
     if len(name) <= LONGEST_LABEL:
         return name
     digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
@@ -204,7 +209,8 @@ def _short(name: str) -> str:
 class GatewayMetrics(Collector):
     """A separate registry of metrics, read through `text`.
 
-    Every metric is always there, some without a value, so the set does not depend on the policy.
+    It always has every metric, so the set of metrics does not depend on the policy. Some have no
+    value.
     """
 
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:

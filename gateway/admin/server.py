@@ -28,16 +28,17 @@ log = logging.getLogger("gateway.admin")
 class AdminPlaces:
     """The open connections, at most MOST_CONNECTIONS.
 
-    When all places are taken, a new connection gets the place of the oldest one on which no call
-    has been accepted. So connections that only wait cannot keep callers out.
+    If all places are taken, a new connection replaces the oldest connection that has had no
+    accepted call. So connections that only wait cannot keep callers out.
     """
 
     def __init__(self) -> None:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Return whether this connection gets a place; it gets none if all others have calls in
-        progress.
+        """Return whether this connection gets a place.
+
+        It gets no place if all others have calls in progress.
         """
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
@@ -71,11 +72,13 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether the connection has sent a call that only the lab makes (one that needs the
-        token).
+        """Whether the connection has sent a call that needs the token; only the lab sends such
+        calls.
         """
         self._awaited: asyncio.Future[Answer] | None = None
-        """The answer to a call that takes a while; further calls on this connection wait meanwhile.
+        """The answer to a call that takes a while.
+
+        Further calls on this connection wait until it is sent.
         """
         self._transport = cast(asyncio.Transport, None)
         self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S

@@ -1,4 +1,4 @@
-"""The registry of customers' connections, and their highest number."""
+"""The registry of customers' connections, and the limit on their number."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from gateway.http.deadlines import Deadlines, Watched
 
 
 class Member(Watched, Protocol):
-    """A connection that counts, such as one whose TLS handshake is under way."""
+    """A connection that the registry counts, for example during its TLS handshake."""
 
     def abort(self) -> None:
         """Close at once."""
@@ -23,12 +23,15 @@ class Connections:
     """The customers' connections of all ports, handshakes under way included."""
 
     def __init__(self, deadlines: Deadlines, *, most: int) -> None:
-        """Begin without connections; `most` is the number above which a new one is cut off."""
+        """Begin without connections.
+
+        Above `most` connections, the registry cuts off each new connection.
+        """
         self.is_draining = False
-        """Whether every answer is the last on its connection."""
+        """Whether every connection closes after its next answer."""
         self.customers: set[CustomerMember] = set()
         self.newcomers: set[Member] = set()
-        """Connections that are not a customer's yet: their handshakes are under way."""
+        """Connections whose TLS handshakes are still under way."""
         self.turned_away = 0
         """Connections that were cut off because there were too many."""
         self._deadlines = deadlines
@@ -58,12 +61,18 @@ class Connections:
             self._cut_off_beyond_limit(newcomer)
 
     def handshake_over(self, newcomer: Member) -> None:
-        """Remove a connection whose handshake is over; a successful one is `opened` next."""
+        """Remove a connection whose handshake is over.
+
+        After a successful handshake, `opened` follows.
+        """
         self.newcomers.discard(newcomer)
         self._deadlines.watched.discard(newcomer)
 
     def drain(self) -> None:
-        """Close idle connections; from now on every answer is the last on its connection."""
+        """Close idle connections.
+
+        From now on, every other connection closes after its next answer.
+        """
         self.is_draining = True
         for newcomer in list(self.newcomers):
             newcomer.abort()

@@ -1,4 +1,4 @@
-"""A customer's Cookie fields: finding one cookie in them, leaving one out.
+"""Functions that find a cookie in a customer's Cookie fields, or remove it.
 
 A field is read as servers do (RFC 6265, section 5.4): every semicolon ends a cookie.
 """

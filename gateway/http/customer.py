@@ -1,4 +1,4 @@
-"""One customer's connection: requests are taken one at a time and answered in order.
+"""One customer's connection, which takes requests one at a time and answers them in order.
 
 It handles keep-alive, pipelining (later requests wait as bytes, up to a bound), the time limits,
 back-pressure towards the customer, and the end of the connection.
@@ -109,10 +109,11 @@ class Customer(asyncio.Protocol):
             self._update_reading()
 
     def eof_received(self) -> bool:
-        """Handle the end of the customer's stream: the customer has left, or has only finished
-        sending.
+        """Handle the end of the customer's stream.
 
-        True keeps the gateway's side open.
+        The customer has left, or has only finished sending.
+
+        Returning True keeps the gateway's side open.
         """
         self.has_sent_eof = True
         if self._is_closing:
@@ -164,7 +165,7 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def deadline_passed(self) -> None:
-        """End the connection, because the event that it waited for took too long."""
+        """End the connection, because an expected event did not come in time."""
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
         if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
@@ -210,11 +211,11 @@ class Customer(asyncio.Protocol):
             self._transport.close()
 
     def resume_upload(self) -> None:
-        """Go on with the body of the current request, which can be taken again."""
+        """Continue to read the body of the current request, because the shop can take more."""
         self._loop.call_soon(self._go_on_with_body)
 
     def came_without_tls(self) -> None:
-        """Refuse plain HTTP on the port for HTTPS; its first bytes are read already."""
+        """Refuse plain HTTP on the port for HTTPS, whose first bytes have been read."""
         self._refuse(RefusedError(400, "this port speaks HTTPS only; the address is https://…"))
 
     def retire(self) -> None:

@@ -1,4 +1,4 @@
-"""Deadlines of many connections, kept by one timer, to within `INTERVAL_S`.
+"""One timer for the deadlines of many connections, accurate to `INTERVAL_S`.
 
 A timer per connection and state would cost more than the requests themselves. A watched connection
 only sets its `deadline_s`, which costs nothing.

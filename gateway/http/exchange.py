@@ -1,8 +1,8 @@
 """One request on its way through one worker, and its response on the way back.
 
 `TRANSITIONS` lists the states of a request and the events that may happen in each. A request in
-service is over when the shop has finished it, even if its customer has left: only then is its
-worker free.
+service ends only when the shop has finished it, even if its customer has left. Its worker is free
+only after that.
 
 Three sides call an exchange: the customer's connection, the queue in which the request waits, and
 the connection to the shop.
@@ -36,7 +36,7 @@ class CustomerSide(Protocol):
         """Close early, so that the customer sees that the response is incomplete."""
 
     def resume_upload(self) -> None:
-        """Go on with the body of the current request, which can be taken again."""
+        """Continue to read the body of the current request, because the shop can take more."""
 
 
 class ShopSide(Protocol):
@@ -73,7 +73,7 @@ class RequestQueue(Protocol):
     def left(self, exchange: "Exchange") -> None:
         """Treat a waiting or started request whose customer has left.
 
-        `withdrawn`, `cancel` or nothing follows, as the queue's abandonment demands.
+        The queue's abandonment setting decides what follows: `withdrawn`, `cancel` or nothing.
         """
 
 
@@ -154,11 +154,13 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
 
 
 class IllegalMoveError(RuntimeError):
-    """The error for an event that may not happen in the present state: a fault of the gateway."""
+    """The error for an event that must not happen in the present state; it shows a fault in the
+    gateway.
+    """
 
 
 class ResponseFraming(Enum):
-    """The way in which the customer finds the end of the response."""
+    """How the customer recognises the end of the response."""
 
     LENGTH = "its length is known"
     CHUNKED = "the last chunk"
@@ -168,8 +170,8 @@ class ResponseFraming(Enum):
 class Exchange:
     """One request and its response.
 
-    `customer` is None once its connection is gone or it has been answered; `has_left` is whether it
-    left without an answer.
+    `customer` is None after the customer has been answered or its connection has ended. `has_left`
+    is whether the customer left without an answer.
     """
 
     __slots__ = (
@@ -239,7 +241,9 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the shop must stop working on the request; the shop may not know this yet."""
+        """Whether the shop must stop its work on the request; the signal may not have reached the
+        shop yet.
+        """
         return self._state is State.STOPPING
 
     @property
@@ -281,7 +285,7 @@ class Exchange:
                 self.connection.send_body(b"0\r\n\r\n")
 
     def customer_gone(self) -> None:
-        """Treat this request, whose customer's connection no longer exists.
+        """Handle the end of the customer's connection.
 
         The gateway ends its stream to the shop for every abandonment. The shop's sentry then
         decides whether it stops the work, or only counts the waste. A complete request may go on
@@ -300,7 +304,9 @@ class Exchange:
             self.connection.resume_response()
 
     def refused(self) -> None:
-        """End the request after the gateway's answer: the rest of the body cannot be taken."""
+        """End the request after the gateway's answer, because the gateway reads no more of its
+        body.
+        """
         self.customer = None
         self.give_up()
 
@@ -324,7 +330,10 @@ class Exchange:
     # ---- calls of the queue --------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Begin the service with a free worker; return False if there is nothing to serve."""
+        """Begin the service with a free worker.
+
+        Return False if the request no longer needs service.
+        """
         before = self._move(Event.STARTED)
         if self.has_left:
             self._context.count_left_in_service()
@@ -370,7 +379,7 @@ class Exchange:
     # ---- calls of the connection to the shop ---------------------------------------------------
 
     def request_bytes(self) -> bytes:
-        """Return the head and the available part of the body, as the shop gets it."""
+        """Return the head and the available part of the body in the form that the shop gets."""
         is_streamed = self.is_streamed
         self.is_sent = not is_streamed
         head = forwarding.request_head(
@@ -393,19 +402,19 @@ class Exchange:
         return head + body
 
     def hold_upload(self) -> None:
-        """Hold the upload, as the shop takes the request's body too slowly."""
+        """Pause the upload, because the shop reads the request's body too slowly."""
         if not self.body_is_complete:
             self.upload_is_held = True
 
     def resume_upload(self) -> None:
-        """Resume the upload, as the shop can take more of the request's body."""
+        """Resume the upload, because the shop can read more of the request's body."""
         if not self.body_is_complete:
             self.upload_is_held = False
             if self.customer is not None:
                 self.customer.resume_upload()
 
     def may_repeat(self) -> bool:
-        """Return True, once, if sending the request a second time cannot do harm."""
+        """Return whether the request may safely be sent a second time; return True at most once."""
         is_wanted = not (self._is_repeated or self._state is State.STOPPING)
         if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
             return False
@@ -413,7 +422,10 @@ class Exchange:
         return True
 
     def begin(self, head: ResponseHead) -> bytes:
-        """Return the response's head as the customer gets it; the caller writes it with `write`."""
+        """Return the response's head in the form that the customer gets.
+
+        The caller sends it with `write`.
+        """
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
         if has_unknown_length:
@@ -438,7 +450,7 @@ class Exchange:
         )
 
     def encode(self, piece: bytes, out: list[bytes]) -> None:
-        """Add a piece of the response's body to `out` as the customer gets it."""
+        """Add a piece of the response's body to `out`, in the form that the customer gets."""
         if self._framing is ResponseFraming.CHUNKED:
             out.append(b"%x\r\n" % len(piece))
             out.append(piece)
@@ -447,7 +459,7 @@ class Exchange:
             out.append(piece)
 
     def write(self, out: list[bytes]) -> None:
-        """Pass parts of the response to the customer's connection, if there still is one."""
+        """Pass parts of the response to the customer's connection, if it still exists."""
         self.has_begun = True
         if self.customer is not None:
             self.customer.write(b"".join(out) if len(out) > 1 else out[0])
@@ -471,7 +483,7 @@ class Exchange:
     def shop_failed(self, status: int, reason: str) -> None:
         """End the exchange, because the shop gave no complete response.
 
-        `status` is for a customer that has not seen a part of the response yet.
+        A customer that has received no part of the response yet gets `status`.
         """
         if not self._is_served:
             self._move(Event.FAILED)
@@ -532,7 +544,7 @@ class Exchange:
         self.queue.finished(self, outcome)
 
     def _move(self, event: Event) -> State:
-        """Go to the state that follows, and return the one before; raises IllegalMoveError."""
+        """Change to the next state and return the previous one; raises IllegalMoveError."""
         before = self._state
         following = TRANSITIONS[before].get(event)
         if following is None:

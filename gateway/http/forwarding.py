@@ -1,7 +1,7 @@
-"""The form of a message on the other side of the gateway (RFC 9110, 7.6).
+"""The form in which the gateway passes a message on (RFC 9110, 7.6).
 
-Some header fields stop here: hop-by-hop and forged ones, the gateway's fields, its cookie. Others
-are added: Via, X-Forwarded-*, X-Request-Id. The readers have checked that messages are well formed.
+The gateway removes hop-by-hop fields, forged fields, its own fields and its cookie. It adds Via,
+X-Forwarded-* and X-Request-Id. The readers have already checked that messages are well formed.
 """
 
 import re
@@ -53,11 +53,11 @@ def request_head(
     request_id: bytes,
     buffered_length_bytes: int | None,
 ) -> bytes:
-    """Return the head as the shop gets it, always HTTP/1.1, without `own_cookie`.
+    """Return the head in the form that the shop gets: always HTTP/1.1, without `own_cookie`.
 
     `peer` is the customer's address, and `scheme` its scheme (http, https). `own_host` replaces a
     missing Host (HTTP/1.0). `buffered_length_bytes` is the length of a body that has been read in
-    full, None for a body that is still streaming in.
+    full. It is None while the body is still arriving.
     """
     host = head.host if head.host is not None else own_host
     lines = [b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (head.method, head.target, host)]
@@ -100,7 +100,7 @@ def response_head(
     to_http_1_0: bool,
     set_cookie: bytes | None = None,
 ) -> bytes:
-    """Return the head as the customer gets it.
+    """Return the head in the form that the customer gets.
 
     `date` is added if the shop gave none (RFC 9110, 6.6.1). `set_cookie` is the gateway's
     Set-Cookie; it is added to the shop's, which may set every cookie except `own_cookie`.

@@ -25,7 +25,7 @@ class TooLongError(FramingError):
 
 
 class End:
-    """The type of END, which follows the last piece of a body."""
+    """The type of END, the marker after the last piece of a body."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ END: Final = End()
 def content_length(values: list[bytes]) -> int | None:
     """Return the length in bytes that the Content-Length fields state; None without a field.
 
-    Two fields are refused even if they agree: the next hop may keep the other one.
+    Two fields are refused even if they agree, because the next hop may use the other field.
     """
     if not values:
         return None
@@ -93,8 +93,8 @@ class EndlessBody:
 class ChunkedBody:
     """A decoder of a chunked body; extensions and trailers are checked, bounded and left out.
 
-    It is strict where lenient readers allow smuggling: lines end in CRLF only, a size is 1–12
-    hexadecimal digits with no sign or space, data is followed by CRLF.
+    It is strict, because lenient readers allow request smuggling. A line must end in CRLF. A size
+    must be 1–12 hexadecimal digits without a sign or a space. CRLF must follow the data.
     """
 
     __slots__ = ("_extension_bytes", "_left", "_limits", "_pending", "_size_bytes", "_state")
@@ -154,7 +154,10 @@ class ChunkedBody:
         return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b"", False
 
     def _line_end(self, data: bytes, at: int) -> int:
-        """Return the index of the CRLF that ends the line at `at`, or -1; refuse other ends."""
+        """Return the index of the CRLF that ends the line at `at`, or -1.
+
+        Refuse any other line end.
+        """
         if self._state == self._SIZE:
             allowed = self._limits.chunk_extension_bytes + _SIZE_LINE_SLACK_BYTES
         else:

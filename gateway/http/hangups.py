@@ -1,4 +1,4 @@
-"""Two functions that asyncio lacks: noticing the end of a connection that is not read, and a reset.
+"""Two functions that asyncio lacks: one sends a reset, one notices the end of an unread connection.
 
 The event loop does not listen to a transport whose reading is paused, or whose stream has ended.
 The kernel still reports its end (EPOLLRDHUP, EPOLLHUP).
@@ -23,7 +23,10 @@ class Unread(Protocol):
     """A connection that the gateway does not read at the moment."""
 
     def ended_unread(self) -> None:
-        """Handle the end of the other side's stream; bytes before the end are not read yet."""
+        """Handle the end of the other side's stream.
+
+        Bytes before the end may still wait to be read.
+        """
 
     def hung_up(self) -> None:
         """Handle a connection that was reset, or is closed in both directions."""

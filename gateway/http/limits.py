@@ -26,7 +26,7 @@ class BodyLimits:
 
 
 HalfClose = Literal["probe", "wait", "leave"]
-"""The reading of a customer that ends its stream after a request: docs/gateway.md."""
+"""How the gateway understands a customer that ends its stream after a request (docs/gateway.md)."""
 
 
 @dataclass(frozen=True, slots=True)

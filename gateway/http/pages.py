@@ -1,4 +1,4 @@
-"""The page type of a request, by the rules file."""
+"""The page type of a request, as the rules file defines it."""
 
 import re
 import tomllib
@@ -22,7 +22,9 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: a request with one of `methods`, whose whole path matches `path`, is `page`."""
+    """A rule: a request has type `page` if its method is in `methods` and its whole path matches
+    `path`.
+    """
 
     page: Page
     methods: frozenset[bytes]

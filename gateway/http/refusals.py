@@ -4,7 +4,7 @@ from html import escape
 
 
 class RefusedError(Exception):
-    """The error for a message that must not be passed on; the customer gets `status`.
+    """The error for a message that the gateway must not pass on; the customer gets `status`.
 
     `reason` is one plain sentence for the page; `headers` go with the answer. After a refusal the
     rest of the connection cannot be trusted, so it is closed.
@@ -46,10 +46,10 @@ ADVICE: dict[int, str] = {
     503: "The shop is very busy right now. Please try again in a moment.",
     504: "The shop took too long to answer. Please try again in a moment.",
 }
-"""The first sentence for people, by status, where the reason alone does not advise them."""
+"""The first sentence of the page, by status, if the reason alone gives visitors no advice."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
-"""The headers of the answer while the shop is away: its processes start again within seconds."""
+"""The headers of the answer while the shop is unavailable; its processes restart within seconds."""
 
 _FRAME = """<!doctype html>
 <html lang="en">

@@ -1,7 +1,7 @@
 """The page for a visitor that admission control rejects: the reason, and when to come back.
 
 SBAC, section 8: an explicit rejection keeps the visitor from trying again at once. The page does
-not reload itself: that would be a retry without a decision of the visitor.
+not reload itself, because that would be a retry that the visitor did not choose.
 """
 
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ in which you would lose a place, so you can close this page.</p>"""
 
 
 def page(reason: str, wait_s: int, now_s: float) -> bytes:
-    """Return the page at `now_s` (seconds since 1970) for a visitor that may return after `wait_s`.
+    """Return the page for a visitor who may return `wait_s` after `now_s` (seconds since 1970).
 
     The displayed time is rounded up, so that a visitor who follows it is not early.
     """

@@ -1,7 +1,10 @@
-"""The reader of a customer's connection: bytes in, request heads and body pieces out; no I/O.
+"""The reader of a customer's connection.
 
-It decides which requests are well formed and what their framing is (RFC 9112). A head is accepted
-only if this module's strict grammar and llhttp (httptools) both accept it and agree on its content.
+It turns bytes into request heads and body pieces, without I/O.
+
+It decides which requests are well formed and what their framing is (RFC 9112). It accepts a head
+only if this module's strict grammar and llhttp (httptools) both accept it and agree on its
+content.
 """
 
 import re
@@ -62,9 +65,10 @@ Field = tuple[bytes, bytes, bytes]
 class RequestHead:
     """The head of a well-formed request.
 
-    `target` is in origin form, or `*`. `host` is its authority, None only for HTTP/1.0 without one.
-    `connection` holds the lower-case names listed in Connection. `fields` leaves out Host,
-    Content-Length, Transfer-Encoding, Connection and Expect, which are read here.
+    `target` is in origin form, or `*`. `host` is its authority; it is None only for an HTTP/1.0
+    request without a Host field. `connection` holds the lower-case names listed in Connection.
+    `fields` leaves out Host, Content-Length, Transfer-Encoding, Connection and Expect, which are
+    read here.
     """
 
     method: bytes
@@ -204,10 +208,11 @@ class RequestReader:
         return self._buffer
 
     def _refuse_hopeless(self, buffer: bytes) -> None:
-        """Refuse the unfinished (or too long) head in `buffer` if it can never become valid.
+        """Refuse the head in `buffer`, unfinished or too long, if it can never become valid.
 
-        The search goes from front to back, so that the answer does not depend on how the bytes were
-        cut into pieces. Bytes that were searched before are skipped: a head may come byte by byte.
+        The search goes from front to back, so that the answer does not depend on how the bytes
+        were cut into pieces. It skips bytes that it has searched before, because a head may come
+        byte by byte.
         """
         limits = self._head_limits
         window_bytes = min(len(buffer), limits.head_bytes)
@@ -346,7 +351,7 @@ class RequestReader:
 
 
 def _one_forward_less(value: bytes) -> bytes:
-    """Return Max-Forwards for the next hop; at 0 the request ends here (RFC 9110, 7.6.2)."""
+    """Return Max-Forwards for the next hop. A request with 0 ends here (RFC 9110, 7.6.2)."""
     if not _FORWARDS.fullmatch(value):
         raise RefusedError(400, "Max-Forwards must be a whole number")
     if int(value) == 0:
@@ -356,6 +361,9 @@ def _one_forward_less(value: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def listed(value: bytes) -> frozenset[bytes]:
-    """Return the lower-case members of a comma-separated list; frequent lists are cached."""
+    """Return the members of a comma-separated list in lower case.
+
+    The results for frequent lists are cached.
+    """
     members = (member.strip(b" \t").lower() for member in value.split(b","))
     return frozenset(member for member in members if member)

@@ -23,8 +23,8 @@ class ResponseContext:
     ) -> None:
         """Begin without counts.
 
-        `own_hosts` is the authority by which customers reach the gateway, by scheme. `is_draining`
-        is whether every answer is the last on its connection.
+        `own_hosts` has, for each scheme, the authority by which customers reach the gateway.
+        `is_draining` is whether every connection closes after its next answer.
         """
         self.sessions = sessions
         self.own_hosts = own_hosts
@@ -33,7 +33,7 @@ class ResponseContext:
         self.refusals: Counter[int] = Counter()
         """The gateway's answers by status."""
         self.left_in_service = 0
-        """Requests that were in service when their customers left, or given to a worker later."""
+        """Requests whose customers left while they were in service, or before a worker got them."""
         self._ids = itertools.count(1)
         self._id_prefix = os.urandom(4).hex().encode()
         self._date_s = 0
@@ -44,7 +44,7 @@ class ResponseContext:
         return b"%b-%x" % (self._id_prefix, next(self._ids))
 
     def date(self) -> bytes:
-        """Return the present time in the form of RFC 9110, 5.6.7."""
+        """Return the present time as an HTTP date (RFC 9110, 5.6.7)."""
         now_s = int(self.wall_s())
         if now_s != self._date_s:
             self._date_s = now_s

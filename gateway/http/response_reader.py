@@ -1,4 +1,6 @@
-"""The reader of a connection to the shop: bytes in, response heads and body pieces out; no I/O.
+"""The reader of a connection to the shop.
+
+It turns bytes into response heads and body pieces, without I/O.
 
 It decides which responses are usable and what their framing is (RFC 9112, section 6.3). As with
 requests, this module's strict grammar and llhttp must agree.
@@ -39,8 +41,8 @@ class ResponseHead:
     """The head of a usable final response; interim ones are dropped.
 
     `fields` leaves out Content-Length, Transfer-Encoding and Connection, which are read here.
-    `length_bytes` is the Content-Length (for HEAD and 304 a length without a body); `has_body` is
-    whether a body follows.
+    `length_bytes` is the Content-Length, which HEAD and 304 responses may have without a body.
+    `has_body` is whether a body follows.
     """
 
     status: int

@@ -1,8 +1,8 @@
 """The signed cookie by which the gateway recognises a session.
 
 The value is `1.<session>.<expiry>.<signature>`: version, 16 random bytes, seconds since 1970, and
-the HMAC-SHA256 of everything before it together with the cookie's name. Both byte strings are in
-base64url. The value contains nothing about the customer's identity.
+the HMAC-SHA256 of everything before it together with the cookie's name. The random bytes and the
+HMAC are in base64url. The value does not identify the customer.
 """
 
 import hmac
@@ -34,7 +34,7 @@ class Known(NamedTuple):
 class SessionCookie:
     """The cookie of one gateway: it makes values and recognises genuine ones.
 
-    Every gateway with the same key and name can do both.
+    All gateways with the same key and cookie name accept each other's cookies.
     """
 
     __slots__ = ("_key", "_pairs", "_remembered", "mark", "name")
@@ -49,7 +49,7 @@ class SessionCookie:
 
     @property
     def remembered(self) -> int:
-        """The number of values whose content is remembered."""
+        """How many values are remembered with their content."""
         return self._remembered.cache_info().currsize
 
     def value(self, session: str, expires_s: int) -> bytes:
@@ -58,14 +58,19 @@ class SessionCookie:
         return said + b"." + self._signature(said)
 
     def read(self, value: bytes, now_s: float) -> Known | None:
-        """Return the content of `value`; None if it is malformed, expired or not of this key."""
+        """Return the content of `value`; None if it is malformed, expired or signed with another
+        key.
+        """
         if len(value) > _LONGEST_BYTES:
             return None
         known = self._remembered(value)
         return known if known is not None and now_s < known.expires_s else None
 
     def session_of(self, secret: bytes) -> str:
-        """Return the id of a session, calculated from `secret`, which it does not reveal."""
+        """Return the id of a session, calculated from `secret`.
+
+        The id does not reveal the secret.
+        """
         # Never the beginning of a signature: customers choose `secret`, and see the id.
         return session_id(hmac.digest(self._key, b"session of " + secret, "sha256")[:SESSION_BYTES])
 

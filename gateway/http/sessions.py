@@ -1,6 +1,6 @@
 """The session of each request, and the moment at which a customer gets the gateway's cookie.
 
-The rule for the sessions that a policy sees is in docs/decisions/0006.
+Decision record 0006 (docs/decisions) defines the sessions that a policy sees.
 """
 
 import os
@@ -40,7 +40,7 @@ class Sessions:
     """The sessions of requests.
 
     Without admission control the shop's cookie identifies a session, and answers stay as they are.
-    With admission control, or a policy that uses sessions, it is the gateway's signed cookie.
+    Under admission control, or with a policy that uses sessions, the gateway's signed cookie does.
     `timeout_s` is T in paper seconds.
     """
 
@@ -54,7 +54,9 @@ class Sessions:
         is_guarded: bool,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Begin; `wall_s` gives seconds since 1970, as a cookie outlives its process."""
+        """Begin; `wall_s` returns seconds since 1970, because a cookie lives longer than this
+        process.
+        """
         self.cookie = cookie
         self._clock = clock
         self._timeout_s = timeout_s
@@ -66,8 +68,8 @@ class Sessions:
     def guard(self, is_guarded: bool) -> None:
         """Begin or end the protection of sessions by signed cookies.
 
-        When it begins during a run, the present customers have no signed cookie yet. For T from now
-        on the shop's cookie, which cannot be checked, counts as well.
+        If it begins during a run, the present customers have no signed cookie yet. So for the next
+        T the gateway also accepts the shop's cookie, which it cannot check.
         """
         if is_guarded and not self._is_guarded:
             self._trust_ends_s = self._clock() + self._timeout_s
@@ -90,7 +92,9 @@ class Sessions:
         return Session(session_cookie.session_id(random), True, 0)
 
     def set_cookie(self, session: Session) -> bytes | None:
-        """Return the Set-Cookie value for the answer to a request of `session`, or None."""
+        """Return the Set-Cookie value for the answer to a request of `session`; None if it needs
+        no cookie.
+        """
         if not self._is_guarded or session.id is None or session.expires_s is None:
             return None
         now_s = self._wall_s()

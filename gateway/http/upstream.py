@@ -1,4 +1,4 @@
-"""Connections to the shop: opened when needed, kept for the next request, watched.
+"""Connections to the shop, which are opened when needed, watched, and kept for the next request.
 
 A connection serves one request at a time. It enforces the connect, response and idle limits.
 """
@@ -20,8 +20,8 @@ from gateway.http.response_reader import BadResponseError, ResponseReader
 class ShopAddress:
     """The address of the shop, and the time limits of connections to it; real seconds.
 
-    `idle_s` must be shorter than the shop's keep-alive limit, so that a request is not sent on a
-    connection which the shop is just closing.
+    `idle_s` must be shorter than the shop's keep-alive limit. Otherwise the gateway may send a
+    request while the shop closes the connection.
     """
 
     host: str
@@ -52,7 +52,7 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """Requests that the shop did not end in time after their customers had left."""
+        """Requests whose customers had left, and which the shop then did not end in time."""
 
     @property
     def open_connections(self) -> int:
@@ -61,11 +61,11 @@ class Pool:
 
     @property
     def in_service(self) -> int:
-        """Requests that the shop serves, or that are on their way to it."""
+        """Requests in service in the shop, or on their way to it."""
         return len(self._connecting) + len(self._open) - len(self._idle)
 
     def serve(self, exchange: Exchange) -> None:
-        """Send the request of `exchange` to the shop, on the connection used last or a new one."""
+        """Send the request of `exchange` to the shop, on the last used connection or a new one."""
         now_s = self.loop.time()
         while self._idle:
             connection = self._idle.pop()
@@ -190,15 +190,15 @@ class ShopConnection(asyncio.Protocol):
     def end_requests(self) -> None:
         """End the gateway's stream (SHUT_WR), so that the shop sees that the customer has left.
 
-        The gateway still reads the response: its end, or that of the shop's stream, shows that the
-        shop is done. The connection then serves no other request.
+        The gateway still reads the response. The shop is done when the response or the shop's
+        stream ends. The connection then serves no other request.
         """
         if not self._has_ended and self.is_usable:
             self._has_ended = True
             self._transport.write_eof()
 
     def stop(self) -> None:
-        """Give the shop `cancel_s` to notice that the response is not wanted, and to end."""
+        """Give the shop `cancel_s` to stop, because the response is no longer wanted."""
         self.end_requests()
         self.resume_response()
         self._allow_time()
@@ -300,7 +300,7 @@ class ShopConnection(asyncio.Protocol):
             self._fail(504, "the shop did not answer in time")
 
     def _allow_time(self) -> None:
-        """Give the shop its time limit again: to send (more of) an answer, or to end."""
+        """Restart the shop's time limit for the next part of an answer, or for its end."""
         address = self._pool.address
         is_stopped = self._exchange is not None and self._exchange.is_stopped
         wait_s = address.cancel_s if is_stopped else address.response_s
@@ -309,8 +309,8 @@ class ShopConnection(asyncio.Protocol):
     def _fail(self, status: int, reason: str, *, may_be_stale: bool = True) -> None:
         """Give up this connection; then fail the exchange, or repeat the request once.
 
-        A kept connection may have been closed by the shop just before the request reached it. An
-        idempotent request without any answer is then sent again (RFC 9110, 9.2.2).
+        The shop may have closed a kept connection just before the request reached it. The gateway
+        then repeats an idempotent request that got no answer (RFC 9110, 9.2.2).
         """
         exchange = self._exchange
         assert exchange is not None

@@ -1,8 +1,8 @@
 """The names of all policies: queueing, admission of sessions, admission of connections.
 
 A new policy is one module of this package and one line here. `registry` reads data sheets and
-creates policies; it imports a policy's module only then. Policies are pure decisions: the modules
-of this package import only the standard library and each other.
+creates policies. It imports a policy's module when it first needs it. Policies are pure decisions:
+the modules of this package import only the standard library and each other.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
 """The driver's action when a customer leaves, for every policy.
 
-The driver serves the orphan request in full (LIFO-Pri), takes it out of its queue, or also stops it
-in service (Connection Sentry).
+The driver has three choices. It serves the orphan request in full (LIFO-Pri). It takes the request
+out of its queue. It also stops a request in service (Connection Sentry).
 """
 
 
@@ -51,7 +51,7 @@ POLICIES: Final[dict[str, Entry]] = {
 }
 
 NO_ADMISSION: Final = "none"
-"""The name of the choice without an admission policy: the driver drives the queueing policy alone.
+"""The name for no admission policy; the driver then drives the queueing policy alone.
 """
 ADMISSIONS: Final[dict[str, Entry]] = {
     NO_ADMISSION: Entry("admission", "NONE", "no_admission"),

@@ -1,7 +1,7 @@
 """Session admission: the decision, before any queue, whether a session may begin.
 
-Admission and queueing are two independent choices; `combination` puts one of each together. The
-policy `none` admits every session.
+Admission and queueing are two independent choices. `combination` joins one policy of each kind.
+The policy `none` admits every session.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ class Admission(Protocol):
     name: str
 
     def arrival(self, time_s: float, request: Request) -> Reject | None:
-        """Decide on a new request: return a rejection, or None to pass it on to the queues."""
+        """Return a rejection of a new request, or None to pass the request on to the queues."""
         ...
 
     def dropped(self, time_s: float, id: int) -> None:
-        """Count an admitted request that a queue refused (a refused connection, in SBAC)."""
+        """Count an admitted request that a queue refused; SBAC calls it a refused connection."""
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
@@ -55,4 +55,4 @@ NONE = Sheet(
 
 
 def no_admission() -> None:
-    """Return no policy to put before the queueing policy."""
+    """Return None, so that the queueing policy works without an admission policy."""

@@ -1,4 +1,4 @@
-"""The common parts of most policies: empty answers to events, and one bounded queue."""
+"""The common parts of most policies: default answers to events, and a bounded queue."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Ve
 class Line:
     """Waiting requests in order of arrival, taken from either end; all steps are O(1).
 
-    `capacity` is in requests. `append` is only legal while `is_full` is False, except when requests
-    are adopted from another policy.
+    `capacity` is in requests. `append` is allowed only while `is_full` is False. Requests adopted
+    from another policy are an exception.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -47,8 +47,8 @@ class Line:
 class IgnoringPolicy:
     """A policy that ignores all events that a queue discipline does not need.
 
-    It also ignores abandonment: in LIFO-Pri orphan requests keep their place and are executed in
-    full (see design: skipping them would double the number that SQ completes).
+    It also ignores abandonment. In LIFO-Pri, orphan requests keep their places and are executed in
+    full. If SQ skipped them, it would complete twice as many requests.
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
@@ -68,7 +68,9 @@ class IgnoringPolicy:
 
 
 def oldest_first(lines: Sequence[Line]) -> list[Request]:
-    """Return the requests of all lines by arrival; ids break ties because they count up."""
+    """Return the requests of all queues in order of arrival. Ids break ties, because they count
+    up.
+    """
     return sorted(
         (request for line in lines for request in line),
         key=lambda request: (request.arrived_s, request.id),

@@ -1,4 +1,4 @@
-"""An admission policy in front of a queueing policy, as one policy that any driver can drive."""
+"""An admission policy and the queueing policy behind it, combined into one policy."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from gateway.policies.interface import (
 
 
 class Combination:
-    """A policy that passes the arrivals admitted by `admission` on to `queueing`.
+    """A policy in which `queueing` gets the arrivals that `admission` admits.
 
     Both receive the later events of admitted requests, the admission policy first.
     """

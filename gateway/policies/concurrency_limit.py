@@ -1,6 +1,7 @@
-"""Limits on requests in the system, as in Netflix' concurrency-limits; requests above are refused.
+"""Policies that limit the number of requests in the system, as in Netflix' concurrency-limits.
 
-The limits are fixed, additive-increase or gradient; one FIFO queue is behind each.
+They refuse requests above the limit. A limit is fixed, additive-increase or gradient. Each limit
+has one FIFO queue behind it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ class Limit(Protocol):
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         """Handle a request that ended `response_s` after its arrival as the `in_flight`-th request.
 
-        It is lost if its customer did not get an answer, or not a valid one.
+        The request is lost if its customer did not get a valid answer.
         """
         ...
 
@@ -36,7 +37,7 @@ class Limit(Protocol):
 
 
 class Inside(NamedTuple):
-    """A request in the system: its time of arrival, and the number in the system with it."""
+    """A request in the system: its time of arrival, and the number in the system at that time."""
 
     arrived_s: float
     in_flight: int
@@ -111,7 +112,9 @@ class FixedLimit:
 
 
 class AimdLimit:
-    """A limit that grows by one while it is used without loss; each loss takes a share of it."""
+    """A limit that grows by one while it is in full use without loss; each loss reduces it by a
+    share.
+    """
 
     def __init__(
         self,
@@ -144,7 +147,7 @@ class Gradient2Limit:
     """
 
     WARM_UP = 10
-    """The first samples of this number have a plain mean."""
+    """How many of the first samples are averaged with equal weights."""
 
     def __init__(
         self,

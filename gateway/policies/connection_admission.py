@@ -1,7 +1,7 @@
-"""Connection admission: which TLS connections are accepted, decided before the expensive handshake.
+"""Connection admission: which TLS connections to accept, decided before the expensive handshake.
 
-It is independent of session admission and queues, which still handle the requests of an accepted
-connection. The policy `none` accepts all connections.
+It is independent of session admission and of the queues. They still handle the requests of an
+accepted connection. The policy `none` accepts all connections.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,13 @@ class ConnectionAdmission(Protocol):
 
     name: str
     asks_for_processors: bool
-    """False: it never requests processors from the CPU manager, and `requested` stays None."""
+    """If False, the policy never requests processors from the CPU manager, and `requested` stays
+    None.
+    """
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
-        """Return whether to accept a connection that really resumes a session, or begins a new one.
+        """Return whether to accept a connection, which resumes a session (checked) or begins a new
+        one.
 
         The driver calls it once per connection. A False refuses the connection before the expensive
         part of the handshake.
@@ -26,9 +29,7 @@ class ConnectionAdmission(Protocol):
         ...
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """Take A_i, the application's processors from now on: a whole number, or a whole number and
-        a half.
-        """
+        """Set A_i, the application's processors from now on. A_i is a multiple of one half."""
         ...
 
     def timer_due(self, time_s: float) -> None:
@@ -59,7 +60,7 @@ NONE = Sheet(
 
 
 class AcceptAll:
-    """The original server: no differentiation, no request for processors."""
+    """The original server, which treats all connections alike and requests no processors."""
 
     name = NONE.name
     asks_for_processors = False

@@ -1,4 +1,4 @@
-"""Controlled delay with adaptive LIFO, as in Facebook's services."""
+"""The policy controlled delay with adaptive LIFO, as in Facebook's services."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,9 +13,9 @@ _UNBOUNDED = 1 << 62
 class ControlledDelay(IgnoringPolicy):
     """A queue whose requests expire, with adaptive LIFO.
 
-    A request may wait `interval_s`. Once the queue has not been empty for `interval_s`, it may wait
-    `target_s`, and the newest request is served first. Expired requests are dropped from the old
-    end at an arrival, and from both ends when workers are free.
+    A request may wait `interval_s`. Once the queue has not been empty for `interval_s`, it may
+    wait `target_s`, and the newest request is served first. An arrival makes the policy drop
+    expired requests from the old end. When workers are free, it drops them from both ends.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:

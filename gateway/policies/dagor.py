@@ -1,6 +1,6 @@
 """DAGOR: admission by business and user priority, as in WeChat's services.
 
-A level moves through the histogram of arrivals by priority.
+It admits priorities down to a level, which it moves with a histogram of arrivals by priority.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from gateway.policies.sheet import Parameter, Sheet
 USERS = 128
 """User priorities of each business priority (section 4.2.3)."""
 REHASH_S = 3_600.0
-"""Paper seconds after which users get new priorities."""
+"""After this many paper seconds, users get new priorities."""
 _RANK = {page: rank for rank, page in enumerate(reversed(PAGES))}
 """Business priority, 0 the highest: the later page."""
 _LEVELS = len(PAGES) * USERS
@@ -23,9 +23,10 @@ class Dagor(LimitedLine):
     """A policy that admits priorities down to a level, which follows the queueing time.
 
     It checks once per window (Algorithm 1). The server is overloaded if the mean queueing time of
-    the window is above the threshold, or the oldest request's if none was served. Then the level
-    falls until a share α fewer of the window's requests would have been admitted. Otherwise it
-    rises until a share β of all of them more would have been admitted.
+    the window is above the threshold. If no request was served in the window, the queueing time of
+    the oldest request counts. Under overload, the level falls until the policy would have admitted
+    a share α less of the window's requests. Otherwise it rises until the policy would have
+    admitted a share β of all the window's requests more.
     """
 
     def __init__(
@@ -87,7 +88,10 @@ class Dagor(LimitedLine):
         self._queued_s = 0.0
 
     def _queueing_s(self, time_s: float) -> float:
-        """Return this window's mean queueing time; if none was served, the oldest request's."""
+        """Return this window's mean queueing time.
+
+        If no request was served, return the oldest request's.
+        """
         if self._dispatched:
             return self._queued_s / self._dispatched
         oldest = next(iter(self._line), None)

@@ -52,7 +52,7 @@ class OverloadSwitch:
         self.switches = 0
 
     def sample(self, cpu_utilisation_ratio: float) -> None:
-        """Take in the utilisation of one interval."""
+        """Update the discipline with the utilisation of one interval."""
         if self.discipline is Discipline.FIFO and cpu_utilisation_ratio > self.cpu_upper_threshold:
             self._become(Discipline.LIFO)
         elif (

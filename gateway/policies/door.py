@@ -1,7 +1,7 @@
-"""DOOR, this project's policy, in two forms: concurrency limit, sessions in progress, new sessions.
+"""DOOR, this project's policy, in its two forms DOOR-LIFO and DOOR-FIFO.
 
-Sessions in progress are those that have been served once. DOOR serves them first; new sessions wait
-in a separate admission queue.
+DOOR limits the requests in service. A session is in progress once it has been served. DOOR serves
+sessions in progress first, while new sessions wait in a separate admission queue.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,9 @@ from gateway.policies.patience_estimate import PatienceEstimate
 from gateway.policies.sheet import Parameter, Sheet
 
 _UNBOUNDED = 1 << 62
-"""The capacity of the queues of sessions in progress, whose requests are never refused."""
+"""The capacity of the queues for sessions in progress; DOOR never refuses requests of such
+sessions.
+"""
 
 
 class Entrance(Protocol):
@@ -58,7 +60,10 @@ class Entrance(Protocol):
 
 
 class NewestFirst:
-    """An admission queue of at most `places` requests; one more pushes out the oldest."""
+    """An admission queue of at most `places` requests.
+
+    When it is full, an arrival replaces the oldest.
+    """
 
     discipline = Discipline.LIFO
 
@@ -91,8 +96,9 @@ class NewestFirst:
 class InTurn:
     """A FIFO admission queue that rejects a request with a page once it has waited `wait_s`.
 
-    With `follows`, wait_s is FOLLOWS_SHARE × the age at which FOLLOWS_QUANTILE of the customers
-    have left, once that is known: customers get the rejection before they would leave.
+    With `follows`, wait_s follows the age at which FOLLOWS_QUANTILE of the customers have left,
+    once that age is known. It is FOLLOWS_SHARE × this age, so that customers get the rejection
+    before they would leave.
     """
 
     discipline = Discipline.FIFO
@@ -141,7 +147,7 @@ class Door(IgnoringPolicy):
     """A policy that serves sessions in progress before new ones, and their later pages first.
 
     A session is in progress if it has been served before (`session_is_new` is false); every other
-    session is new. With `removes_gone`, requests of new sessions are taken out of the queue when
+    session is new. With `removes_gone`, it takes requests of new sessions out of the queue when
     their customers leave.
     """
 

@@ -34,10 +34,10 @@ from gateway.policies.interface import (
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
-"""The type of the data that a host keeps of a request."""
+"""The type of the data that a host keeps about a request."""
 
 REMEMBERED: Final = 10_000
-"""The number of ended requests whose fate a ledger for authors of policies remembers."""
+"""A ledger for authors of policies remembers the fates of this many ended requests."""
 
 
 class Workers(Protocol):
@@ -58,17 +58,20 @@ class Host(Protocol[T_contra]):
         """Refuse the request, which the driver has removed."""
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Charge the server for `number` rejections, once an answer has been carried out."""
+        """Charge the server for `number` rejections.
+
+        The driver calls this after it has carried out an answer.
+        """
 
     def cancel(self, now_s: float, id: int) -> None:
         """Stop the request in service; a completion follows once it has stopped."""
 
     def withdraw(self, now_s: float, id: int, item: T_contra) -> None:
-        """Remove a waiting request whose customer has left; the driver has removed it, too."""
+        """Remove a waiting request whose customer has left. The driver has already removed it."""
 
 
 class Ledger(Generic[T]):
-    """The requests that wait and those in service, and the verdicts that are allowed on them."""
+    """The waiting requests, the requests in service, and the check which verdicts they allow."""
 
     def __init__(self, *, remembered: int = 0) -> None:
         """Begin empty; errors report the fate of the last `remembered` requests that ended."""
@@ -93,7 +96,10 @@ class Ledger(Generic[T]):
             self.gone.add(id)
 
     def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        """Check an answer, then record its verdicts; BrokenPolicyError comes before any record."""
+        """Check an answer and record its verdicts.
+
+        If it raises BrokenPolicyError, nothing is recorded.
+        """
         self.check(event, verdicts, offered)
         for verdict in verdicts:
             id = verdict.id
@@ -103,7 +109,9 @@ class Ledger(Generic[T]):
                 self.take(now_s, id, _FATES[type(verdict)])
 
     def check(self, event: str, verdicts: Verdicts, offered: int) -> None:
-        """Raise BrokenPolicyError if the answer to `event` breaks a rule; `offered` are workers."""
+        """Raise BrokenPolicyError if the answer to `event` breaks a rule; `offered` is a number of
+        workers.
+        """
         waiting = self.waiting
         judged: set[int] = set()
         dispatched = 0
@@ -139,7 +147,7 @@ class Ledger(Generic[T]):
             )
 
     def take(self, now_s: float, id: int, fate: str = "") -> T:
-        """Take a request out of those that wait and return the host's data of it."""
+        """Remove a waiting request and return the host's data about it."""
         if self.gone:
             self.gone.discard(id)
         if fate and self._remembered:
@@ -207,7 +215,7 @@ class Driver(Ledger[T]):
         return item
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
-        """Handle the leaving of a request's customer; a request that has ended is ignored.
+        """Handle that the customer of a request has left; ignore a request that has ended.
 
         The policy gets the event first, once. Then `mode` decides whether a request that still
         waits is withdrawn, and whether one in service is cancelled.
@@ -235,9 +243,10 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def switch(self, now_s: float, policy: Policy, requests: Sequence[Request]) -> None:
-        """Replace the policy; it adopts `requests`, which are those that wait, oldest first.
+        """Replace the policy. The new policy adopts `requests`: all that wait, oldest first.
 
-        It then gets an abandonment for each request whose customer has left, as if they left now.
+        It then gets an abandonment for each request whose customer has left, as if that happened
+        now.
         """
         policy.adopt(now_s, requests)
         self.policy = policy

@@ -13,10 +13,11 @@ _TOLERANCE = 1e-9
 
 
 class LoadMonitor:
-    """ELM: the prediction of connections per interval, and of the processors that they will need.
+    """ELM: the prediction of the connections per interval and of the processors they will need.
 
-    Predictions (eq. 3, 4): Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1) + (1 − ewma_alpha) O(k−1), the
-    same for N; `ewma_alpha` weighs the previous prediction. Refused connections count, too.
+    Predictions (eq. 3, 4): Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1) + (1 − ewma_alpha) O(k−1). N is
+    predicted in the same way. `ewma_alpha` is the weight of the previous prediction. Refused
+    connections count, too.
     """
 
     def __init__(self, *, cto_s: float, ctn_s: float, k_apl_s: float, ewma_alpha: float) -> None:
@@ -71,7 +72,9 @@ class LoadMonitor:
 
 
 class ProcessorAdmission:
-    """EAC: it accepts resumed connections, and as many new ones as the processors can serve."""
+    """EAC, which accepts all resumed connections, and as many new ones as the processors can
+    serve.
+    """
 
     asks_for_processors = True
 
@@ -100,8 +103,8 @@ class ProcessorAdmission:
     def requested(self) -> int | None:
         """R_i in whole processors, at least 1; None before the first prediction.
 
-        An application with 0 processors could not admit the connections that would show its need of
-        one.
+        With 0 processors, an application could admit no connection, and so never show that it
+        needs a processor.
         """
         demand = self.monitor.demand_processors
         return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
@@ -144,10 +147,11 @@ class ProcessorAdmission:
         }
 
     def _begin_interval(self) -> None:
-        """Set the number of new connections for this interval; None: no limit is known yet.
+        """Set the number of new connections for this interval; None means that no limit is known
+        yet.
 
-        AN_i may have a fraction. It is kept for the next interval, so that on average AN_i
-        connections are accepted.
+        AN_i may have a fraction. The policy keeps it for the next interval, so that it accepts
+        AN_i connections on average.
         """
         acceptable = None
         if self.processors is not None:

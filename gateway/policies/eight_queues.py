@@ -64,10 +64,10 @@ _QUEUES = (
 class EightQueues(IgnoringPolicy):
     """A queue per page type, served by dynamic priority (LIFO-Pri, Algorithm 1).
 
-    The next request comes from the queue with the largest DP_i = N_i × U_i; the later page wins
-    among equal priorities. With the published capacities and utilities this gives transaction
-    queues the absolute priority of section 2.2 (50 × 73 = 1 × 3650). Transaction queues are always
-    FIFO; browsing queues follow `switch`, or are FIFO without one.
+    The next request comes from the queue with the largest DP_i = N_i × U_i. If priorities are
+    equal, the later page wins. With the published capacities and utilities, transaction queues
+    have absolute priority, as in section 2.2 (50 × 73 = 1 × 3650). Transaction queues are always
+    FIFO. Browsing queues follow `switch`; without a switch they are FIFO.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class EightQueues(IgnoringPolicy):
 
     @property
     def discipline(self) -> Discipline:
-        """The discipline in force in the browsing queues."""
+        """The present discipline of the browsing queues."""
         return self._switch.discipline if self._switch else Discipline.FIFO
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:

@@ -17,13 +17,13 @@ _ADMISSION = "Envoy, admission control filter, "
 class GradientController:
     """A limit that follows (minimal + buffer) / current response time, with √limit of headroom.
 
-    The minimal response time is measured from time to time with `min_concurrency` requests in the
-    system, without the requests that came before. Time advances with the responses: a window ends
-    with the first response after its end.
+    From time to time the policy measures the minimal response time with `min_concurrency` requests
+    in the system. Requests that came before the measurement do not count. The policy reads the
+    time from responses, so a window ends with the first response after its end.
     """
 
     LOWEST_FOR_WINDOWS = 5
-    """Windows with the limit at its lowest value, after which the minimum is measured again."""
+    """After this many windows with the limit at its lowest value, the minimum is measured again."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class GradientController:
 class SuccessRate:
     """Requests and successes of the last `window_s`, in steps of a second.
 
-    A step that began `window_s` ago no longer counts.
+    A step that began `window_s` ago or earlier no longer counts.
     """
 
     STEP_S = 1.0
@@ -141,7 +141,9 @@ class SuccessRate:
 
 
 class AdmissionControl(LimitedLine):
-    """A policy that rejects requests at random: the fewer recent successes, the more rejections."""
+    """A policy that rejects requests at random, and more of them when fewer recent requests
+    succeeded.
+    """
 
     def __init__(
         self,

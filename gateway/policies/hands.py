@@ -1,8 +1,8 @@
-"""The concurrency limit c of DOOR: the most requests in service at once, fixed or automatic.
+"""DOOR's concurrency limit c, fixed or automatic: the highest number of requests in service.
 
 A server with 30 workers takes 30 requests at once and works a little on each of them. No queue can
-reorder the requests that it has taken. With LIFO-Pri's pages these are 30 × 0.179 CPU s = 5.4 s of
-work that a page of a session in progress has to wait for, whatever its priority.
+reorder the requests that it has taken. With LIFO-Pri's pages, that is 30 × 0.179 CPU s = 5.4 s of
+work. A page of a session in progress has to wait for this work, whatever its priority.
 """
 
 from gateway.policies.interface import LoadSample
@@ -29,7 +29,7 @@ HANDS_AUTOMATIC = Parameter(
 
 
 class Hands:
-    """At most `limit` requests in service, without those that another policy dispatched."""
+    """A limit of `limit` requests in service, not counting those that another policy dispatched."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -46,24 +46,25 @@ class Hands:
         return max(0, self.limit - len(self._busy))
 
     def take(self, id: int) -> None:
-        """Count this request, which is dispatched."""
+        """Count this request as dispatched."""
         self._busy.add(id)
 
     def release(self, id: int) -> None:
-        """Release this request, which is done; those of another policy are ignored."""
+        """Stop counting this request, because it is done. Ignore requests of another policy."""
         self._busy.discard(id)
 
     def sample(self, sample: LoadSample, somebody_waits: bool) -> None:
-        """Take in the load of one interval; a fixed limit ignores it."""
+        """Handle the load of one interval; a fixed limit ignores it."""
 
 
 class AutomaticHands(Hands):
-    """A limit c that follows the CPU: it grows while the CPU idles, and shrinks when it is full.
+    """A limit c that follows the CPU: c grows while the CPU is partly idle, and shrinks when it is
+    full.
 
     It changes once per utilisation interval. If requests wait, all of c is used and CPU <
-    IDLE_RATIO, c grows by 1. After FULL_FOR_S in a row at or above FULL_RATIO, c shrinks by 1,
-    never below FLOOR. So c settles where the CPU is just about full, for any share of a page that
-    waits for the back end.
+    IDLE_RATIO, c grows by 1. If the CPU has been at or above FULL_RATIO for FULL_FOR_S without a
+    break, c shrinks by 1, but never below FLOOR. So c settles where the CPU is just full, whatever
+    share of a page's time is waiting for the back end.
     """
 
     IDLE_RATIO = 0.98
@@ -89,5 +90,5 @@ class AutomaticHands(Hands):
 
 
 def hands_of(*, hands: int, hands_automatic: int) -> Hands:
-    """Return the fixed or the automatic limit, by the parameters."""
+    """Return the fixed or the automatic limit, as the parameters say."""
     return AutomaticHands(hands) if hands_automatic else Hands(hands)
