@@ -1,1 +1,1 @@
-"""The hosting platform: processors, the manager that assigns them, applications on them."""
+"""The hosting platform: processors, applications, and the manager that assigns processors."""

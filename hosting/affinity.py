@@ -1,6 +1,7 @@
 """The CPUs on which the threads of a process tree may run.
 
-Threads and processes begin and end meanwhile, so a tree is read until nothing is left to change.
+Threads and processes begin and end during the reading. So a tree is read again until nothing is
+left to change.
 
 Source: edragon.txt, section 3.1.2 (sched_setaffinity).
 """
@@ -17,7 +18,9 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""Passes over a tree per interval: it may begin threads faster than they can be bound."""
+"""The most passes over a tree per interval. A tree may begin threads faster than they can be
+bound.
+"""
 
 
 class AffinityError(RuntimeError):
@@ -25,7 +28,7 @@ class AffinityError(RuntimeError):
 
 
 def check(cpus: Sequence[int]) -> None:
-    """Try on this process whether processes can be bound to each of `cpus`.
+    """Test with this process whether processes can be bound to each of `cpus`.
 
     Raises AffinityError with the missing part, or with the CPUs that this process may not use.
     """
@@ -64,8 +67,8 @@ def _may_use(cpu: int) -> bool:
 class ProcessTree:
     """A process, all its descendants, and their threads.
 
-    A process that was once seen in the tree stays in it, also when its parent ends. A process whose
-    parent ended before the first look is not found: it keeps the CPUs it began with.
+    A process that was once seen in the tree stays in it, also when its parent ends. A process
+    whose parent ended before the first reading is not found. It keeps the CPUs it began with.
     """
 
     def __init__(
@@ -73,7 +76,8 @@ class ProcessTree:
     ) -> None:
         """Read the tree of `root`; raises OSError if the root has ended, or may not be read.
 
-        `found` are the CPUs to hand back, if an earlier manager has set the present ones.
+        `found` has the CPUs to give back at the end, if an earlier manager has set the present
+        ones.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -96,7 +100,7 @@ class ProcessTree:
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
-        """Take over the rest of a tree that had some of these processes before."""
+        """Take over the processes of another tree that shares processes with this one."""
         self.members = {**former.members, **self.members}
         self._found = {**self._found, **former._found}
         self._root_found = former._root_found
@@ -106,7 +110,10 @@ class ProcessTree:
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:
-        """Give every process the CPUs it was found with; a later process gets those of the root."""
+        """Give every process its original CPUs back.
+
+        A process that began later gets the root's CPUs.
+        """
 
         def found(process: Process) -> frozenset[int]:
             then, cpus = self._found.get(process.pid, (None, self._root_found))
@@ -118,7 +125,8 @@ class ProcessTree:
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
         """Bind until nothing is left to change; return the number of changes.
 
-        A thread inherits the CPUs of the thread that began it, which may be changed a moment later.
+        A new thread inherits CPUs from the thread that began it, perhaps before that thread is
+        bound.
         """
         changed = 0
         for _ in range(MOST_PASSES):

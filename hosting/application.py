@@ -1,7 +1,7 @@
 """One application: a small parent process, with the gateway front and the shop processes below it.
 
-It ends with a reason when one of them ends, on a signal, and when its own parent dies. Its children
-end with it, however it ends.
+It ends with a reason in three cases: a child ends, a signal comes, or the parent of this process
+dies. Its children always end with it.
 """
 
 import signal
@@ -14,7 +14,10 @@ from common import cpus, log_tail, processes
 from hosting import starting
 
 END_PATIENCE_S = 30.0
-"""Real seconds in which the gateway drains and the shops finish requests; then they are killed."""
+"""Real seconds for the gateway to drain and the shops to finish requests.
+
+After that they are killed.
+"""
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
 """The environment variables that `run` itself needs."""
@@ -24,8 +27,8 @@ _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
     """Run until a signal (None) or until a child has ended; return the reason.
 
-    `shops` has port and controller's port of each shop process; everything else is in `environ`
-    (hosting/template.py). Each process logs to `logs`/<name>.log.
+    `shops` has, for each shop process, its port and its controller's port. Everything else is in
+    `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.
     """
     logs.mkdir(parents=True, exist_ok=True)
     on = cpus.parse(environ["DOORBUSTER_SHOP_CPUS"])
@@ -60,7 +63,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
 
 
 def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End the gateway, which started last, first: it needs its shops while it drains."""
+    """End the gateway first, because it needs its shops while it drains."""
     deadline_s = time.monotonic() + END_PATIENCE_S
     processes.end_all(children[-1:], deadline_s - time.monotonic())
     processes.end_all(children[:-1], deadline_s - time.monotonic())

@@ -1,6 +1,6 @@
-"""The CPUs of the appliance's other processes while a platform borrows some of them.
+"""The CPUs of the appliance's other processes while a platform borrows some CPUs.
 
-A program that is meanwhile started on named CPUs stays on them.
+A program that starts on named CPUs during this time stays on them.
 """
 
 import os
@@ -15,7 +15,9 @@ from runtime.state import State
 
 @contextmanager
 def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
-    """Run this thread and the appliance, except its shop, on `to` within the block."""
+    """Within the block, run this thread and the appliance on the CPUs `to`, except the appliance's
+    shop.
+    """
     own = os.sched_getaffinity(0)
     bind(lab, to)
     os.sched_setaffinity(0, to)
@@ -27,7 +29,10 @@ def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
 
 
 def bind(lab: Settings, to: tuple[int, ...]) -> None:
-    """Move threads on the appliance's other CPUs to `to`; skip those that it may not move."""
+    """Move threads from the appliance's other CPUs to the CPUs `to`.
+
+    Skip threads that may not be moved.
+    """
     if lab.shop_cpus == lab.other_cpus:
         return  # a machine with one CPU: nothing separates the two
     others = set(lab.other_cpus)

@@ -1,4 +1,4 @@
-"""The connections for which the appliance's PostgreSQL has room.
+"""The number of connections that the appliance's PostgreSQL has free.
 
 Each thread of a shop keeps a connection (docs/decisions/0005-shop-database-connections.md).
 """
@@ -12,17 +12,22 @@ from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""Connections of a shop process in addition to its threads': its controller's, a query's cancel."""
+"""Further connections of a shop process, next to one for each thread: the controller, cancelling a
+query.
+"""
 FOR_OTHERS = 30
-"""Connections left for ad server, console, seeding and people who look into the database."""
+"""Connections left free for the ad server, the console, seeding and people who query
+the database.
+"""
 LEAST_THREADS = 2
 
 
 def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) -> int:
     """Return the threads for each shop process of a platform, next to the appliance's shop.
 
-    They are `wanted`, or the number for which there is room, up to MOST_THREADS. Raises
-    HostingError when the room does not suffice, or PostgreSQL does not answer.
+    The number is `wanted`. Without `wanted`, it is as many as PostgreSQL has connections for, up
+    to MOST_THREADS. Raises HostingError when connections are too few, or PostgreSQL does not
+    answer.
     """
     room = _connections(lab) - lab.shop_workers - FOR_OTHERS
     fitting = room // shop_processes - BESIDE_THREADS

@@ -1,4 +1,4 @@
-"""Types of command line options that click does not have."""
+"""Types of command line options that click lacks."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from common import cpus
 
 
 class Finite(click.FloatRange):
-    """A number in a range, which cannot be `nan`, unlike that of click's own type."""
+    """A number in a range. Unlike click's own type, it does not allow `nan`."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -21,7 +21,7 @@ class Finite(click.FloatRange):
 
 
 class CpuList(click.ParamType[tuple[int, ...]]):
-    """CPUs as a tuple; a process of this machine must be allowed to run on them."""
+    """A tuple of CPUs on which this machine lets the process run."""
 
     name = "cpus"
 

@@ -28,7 +28,7 @@ MOST_APPLICATIONS = 16
 class PlatformOptions:
     """The options of a platform.
 
-    - `cpus`: the platform's processors (empty: all that may be used).
+    - `cpus`: the platform's processors. If empty, the platform takes all that it may use.
     - `priorities`: weights P_i of eq. (1), one for each application.
     - `provisioning`: with `ecm` the CPU manager assigns processors and sets affinities. With
       `static` each application has an even share for good, which the admission knows. With `linux`
@@ -37,9 +37,10 @@ class PlatformOptions:
     - `admission`: `eac` needs `cto_s` and `ctn_s`, CPU paper seconds per resumed and per new
       connection.
     - `key`: that of the server's certificate (runtime/certificates.py).
-    - `shop_threads`: None for the number for which PostgreSQL has connections, at most
-      MOST_THREADS.
-    - `port`: the first application's HTTPS port, the next ones follow; None: free ones.
+    - `shop_threads`: the threads of each shop process. None means as many as PostgreSQL has
+      connections for, at most MOST_THREADS.
+    - `port`: the first application's HTTPS port. The other applications get the next ports. None
+      means free ports.
     """
 
     applications: int = 2
@@ -106,7 +107,7 @@ class PlatformOptions:
             self._check_room()
 
     def _check_room(self) -> None:
-        """Check that every application can have half a processor, so that it can serve."""
+        """Check that every application can have at least half a processor."""
         is_static = self.provisioning == "static"
         needed = self.applications - most_halves(
             self.priorities, "both" if is_static else self.sharing
@@ -130,7 +131,7 @@ class PlatformOptions:
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
-    """Return the number of processors that applications of these priorities can share in halves."""
+    """Return how many processors applications of these priorities can share in halves."""
     if sharing == "none":
         return 0
     pairs = len(priorities) // 2
@@ -142,7 +143,10 @@ def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
 def even_shares(
     applications: int, processors: tuple[int, ...]
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (processors, their CPUs) of each application, in halves; a rest stays unused."""
+    """Return (processors, their CPUs) for each application, in whole halves.
+
+    A remainder stays unused.
+    """
     halves = 2 * len(processors) // applications
     shares = []
     for i in range(applications):

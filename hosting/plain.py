@@ -3,10 +3,11 @@
     with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
         shops.settings[0]  # the first shop's gateway and controller
 
-Each shop runs on its own CPUs, all gateways on the others, as in the appliance. PostgreSQL and
-Redis are the running appliance's.
+As in the appliance, each shop runs on separate CPUs, and all gateways share the other CPUs.
+PostgreSQL and Redis are the running appliance's.
 
-The thread that enters must live as long as the block: the kernel ends everything with it.
+The thread that enters the block must live as long as the block, because the kernel ends all
+processes with that thread.
 """
 
 import subprocess
@@ -35,7 +36,7 @@ _PAUSE_S = 0.1
 def settings_of(
     lab: Settings, shop_cpus: tuple[int, ...], other_cpus: tuple[int, ...], books: int
 ) -> Settings:
-    """Return the settings of one more shop on this machine's loopback, on free ports."""
+    """Return the settings of a further shop, on free ports of this machine's loopback address."""
     port, admin_port, shop_port, controller_port = ports.free(4)
     return lab.changed(
         host=hosts.LOOPBACK,
@@ -81,7 +82,7 @@ class _Part:
 class PlainShops(Started):
     """A context manager; raises HostingError when a part cannot be started.
 
-    `name` begins the names of the shops: `race-1`, `race-2`, … `say` receives the progress.
+    The names of the shops begin with `name`: `race-1`, `race-2`, … `say` receives the progress.
     """
 
     def __init__(

@@ -5,7 +5,8 @@
 
 PostgreSQL and Redis are the running appliance's; they are not part of the platform.
 
-The thread that enters must live as long as the block: the kernel ends everything with it.
+The thread that enters the block must live as long as the block, because the kernel ends all
+processes with that thread.
 """
 
 import subprocess
@@ -47,7 +48,9 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """The CPU manager's accounts, a line for each interval; each platform has a new file."""
+        """The file of the CPU manager's accounts, with a line for each interval; new for each
+        platform.
+        """
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
 

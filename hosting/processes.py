@@ -1,6 +1,6 @@
-"""Processes as /proc shows them at one moment: parents, start times, CPU used, threads.
+"""The processes that /proc shows at one moment: their parents, start times, used CPU and threads.
 
-A single read of a process gives parent, identity and CPU, so that tree and account agree.
+One read of a process gives its parent, its identity and its CPU, so that tree and account agree.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Self
 
 TICKS_PER_S: int = os.sysconf("SC_CLK_TCK")
 _GONE = (FileNotFoundError, ProcessLookupError)
-"""The errors of reading /proc when the process has ended meanwhile."""
+"""The errors from reading /proc about a process that has just ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class Process:
     """One process. `started_ticks` separates it from a later one with the same `pid`.
 
     `own_ticks` is the CPU of its threads. `ended_children_ticks` is the CPU of the children it has
-    waited for, with that of their children. Both are user and system time, cumulative. A process
-    that `has_ended` is a zombie: its parent has not waited for it yet.
+    waited for, and of their children. Both are user and system time, cumulative. A process that
+    `has_ended` is a zombie: its parent has not waited for it yet.
     """
 
     pid: int
@@ -32,7 +32,7 @@ class Process:
     has_ended: bool = False
 
     def is_same(self, other: "Process | None") -> bool:
-        """Return whether `other` is this process, at another moment."""
+        """Return whether `other` is the same process at another moment."""
         return other is not None and (self.pid, self.started_ticks) == (
             other.pid,
             other.started_ticks,
@@ -104,7 +104,10 @@ class Listing(Mapping[int, Process]):
 
     @classmethod
     def now(cls) -> Self:
-        """Return the present processes; one that begins or ends meanwhile may be missing."""
+        """Return the present processes.
+
+        A process that begins or ends during the call may be missing.
+        """
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         return cls({pid: process for pid in pids if (process := read(pid)) is not None})
 

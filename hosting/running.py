@@ -17,7 +17,7 @@ from hosting.processes import tree_cpu_s
 from hosting.template import Application
 
 _CALL_TIMEOUT_S = 60.0
-"""Real seconds for a call: a shop whose threads are all busy answers late."""
+"""Real seconds for a call. A shop whose threads are all busy answers late."""
 
 
 class RunningApplication:
@@ -60,7 +60,7 @@ class RunningApplication:
         return self.plan.controller_ports
 
     def refusal(self) -> str | None:
-        """Return the reason why it serves no page over HTTPS yet; None when it serves one."""
+        """Return why it serves no page over HTTPS yet; None once it serves a page."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.plan.tls_port, timeout=PAGE_TIMEOUT_S, context=self._context
         )
@@ -77,7 +77,7 @@ class RunningApplication:
         return None if response.status == 200 else f"it answered {response.status}"
 
     def prepare(self, options: PlatformOptions) -> None:
-        """Prepare the same shop each time: seeded stock, the options' page work."""
+        """Reset the shop: seed its stock again, and set the page work of the options."""
         self.ask(self.controller_ports[0], "POST", "/reset")
         for number, port in enumerate(self.controller_ports):
             wanted = {
@@ -97,7 +97,7 @@ class RunningApplication:
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
-        """Return the CPU of its whole process tree since it began, in real seconds."""
+        """Return the CPU real seconds of its whole process tree since its start."""
         return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:

@@ -1,11 +1,11 @@
-"""A block around a service that takes several steps to start."""
+"""A context manager for a service that starts in several steps."""
 
 from contextlib import ExitStack
 from typing import Self
 
 
 class Started:
-    """A context manager: `_start` begins everything; `_running` has the end of each part."""
+    """A context manager. `_start` starts all parts, and `_running` knows how to end each part."""
 
     def __init__(self) -> None:
         self._running = ExitStack()

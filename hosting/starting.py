@@ -1,4 +1,7 @@
-"""Processes of hosted shops; the kernel ends them with the process that started them."""
+"""The start of the processes of hosted shops.
+
+The kernel ends them with the process that started them.
+"""
 
 import os
 import signal
@@ -25,8 +28,8 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start `python -m MODULE …` on these CPUs.
 
-    In a separate session Ctrl-C does not reach the process. It only reaches the process that
-    started all of them, which ends them in order.
+    The process runs in a separate session, so Ctrl-C does not reach it. Ctrl-C reaches only the
+    process that started all the others, which ends them in order.
     """
     command = pinned.command(
         on,

@@ -10,19 +10,22 @@ from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
-"""The smallest catalogue of the shop; eDragon's load is handshakes, not searching."""
+"""The shop's smallest catalogue, because handshakes, not searches, are the load in eDragon."""
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""The variables of hosts: all parts of an application are on this machine's loopback."""
+"""The variables that name hosts.
+
+All parts of an application use this machine's loopback address.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
     """One application, with its ports and processors.
 
-    `port` is its front's, plain HTTP; the shops' ports and those of their controllers are in the
-    same order. `cpus` are the CPUs on which its processes begin. `processors` is the number that
-    its admission assumes, 0 for the CPU manager's assignment.
+    `port` is the plain HTTP port of its gateway. The shops' ports and the controllers' ports are
+    in the same order. `cpus` are the CPUs on which its processes begin. `processors` is the number
+    that its admission assumes; 0 means the CPU manager's assignment.
     """
 
     name: str

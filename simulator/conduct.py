@@ -16,7 +16,7 @@ class Conduct:
 
     def __init__(self, scenario: Scenario, record: Record) -> None:
         self.due: list[tuple[float, int, Session]] = []
-        """A heap of (time, session's index, session): the requests that sessions send next."""
+        """A heap of (time, session's index, session): the next request of each session."""
         self.sessions_ended = 0
         self._customers = scenario.customers
         self._record = record
@@ -71,8 +71,9 @@ class Conduct:
             heappush(self.due, (send_s, session.index, session))
 
     def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
-        """Let a client without an answer repeat the request, or stay away and then send
-        the next."""
+        """Let a client without an answer repeat the request, or pause and then send the next
+        request.
+        """
         step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
         session.step, session.attempt = step, attempt
         if session.is_new:  # the policy cannot link the next attempt to this one

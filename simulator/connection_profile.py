@@ -1,4 +1,4 @@
-"""The cost of a connection, eDragon's CTN and CTO, by static profiling in virtual time.
+"""The cost of a connection (eDragon's CTN and CTO), measured by static profiling in virtual time.
 
 Source: edragon.txt, section 3.2.1.
 """
@@ -12,13 +12,15 @@ from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
 from simulator.scenario import ScenarioError
 
 LOAD_RATIO = 0.3
-"""The load as a part of one processor's capacity; no session waits long enough to leave."""
+"""The load as a share of one processor's capacity, so low that no session waits long enough to
+leave.
+"""
 
 SESSIONS = 2000
 
 
 class ConnectionProfile(NamedTuple):
-    """CPU seconds per connection, its requests included: new (CTN) and resumed (CTO)."""
+    """CPU seconds per new (CTN) and per resumed (CTO) connection, with its requests."""
 
     ctn_s: float
     cto_s: float
@@ -34,7 +36,7 @@ def static_profile(
 ) -> ConnectionProfile:
     """Measure about `sessions` sessions on an application without admission control.
 
-    Raises `ScenarioError` where no connection is ever resumed, so that CTO cannot be measured.
+    Raises `ScenarioError` if no connection is ever resumed, because CTO then cannot be measured.
     """
     costs = costs or Costs()
     rate_ps = LOAD_RATIO / costs.session_s

@@ -180,8 +180,10 @@ class _Platform:
             self._on_progress(now_s)
 
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
-        """Assign processors; an application that has not requested any yet counts as
-        needing all."""
+        """Assign processors.
+
+        An application without a request so far counts as needing all of them.
+        """
         scenario = self._scenario
         is_static = scenario.provisioning == "static"
         wishes = [
@@ -212,7 +214,10 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission; `static` assigns its part once, at the start, `linux` all."""
+    """Return a new admission.
+
+    `static` gives it its part once, at the start, and `linux` gives it all.
+    """
     if scenario.admission == "none":
         return create_connection_admission("none", {})
     described: AppScenario = scenario.applications[number]

@@ -35,18 +35,23 @@ class AppResult:
     replies: int
     """Pages and images that came in time."""
     response_s: Series
-    """One value per page answered in time: from the request, or the opening of the connection, to
-    its last image, earlier attempts included."""
+    """One value per page answered in time.
+
+    It counts from the request, or from the opening of the connection, to the last image of the
+    page. Earlier attempts are included.
+    """
     response_ended_s: Series
     """The time of the end of each response in `response_s`."""
     busy_s: float
     """CPU seconds used."""
     wasted_busy_s: float
-    """CPU seconds for customers who had left when the work was done."""
+    """CPU seconds of work that was finished only after its customer had left."""
     new_connections_served: int
     resumed_connections_served: int
     new_connections_busy_s: float
-    """CPU seconds of new connections, when all is done: full handshakes and requests over them."""
+    """CPU seconds of new connections in the whole simulation: full handshakes and the requests
+    over them.
+    """
     resumed_connections_busy_s: float
 
 

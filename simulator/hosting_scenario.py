@@ -21,7 +21,7 @@ Admission = Literal["eac", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """CPU seconds of one processor, as the paper's 1.4 GHz ones.
+    """CPU seconds on one processor like the paper's, at 1.4 GHz.
 
     A mean session costs `session_s`: one full handshake, a resumed one after every think time
     longer than the server keeps a connection, and its replies. A page costs uniformly within ±
@@ -37,7 +37,7 @@ class Costs:
     image_ratio: float = 0.1
     """This project's choice: an image is a small file, a page is generated."""
     page_spread_ratio: float = 0.5
-    """This project's choice, as the shop's page work."""
+    """This project's choice; the shop's page work has the same value."""
 
     def __post_init__(self) -> None:
         for name in ("handshake_full_s", "handshake_resumed_s", "image_ratio"):
@@ -52,7 +52,7 @@ class Costs:
     def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
         """Return a page's mean, such that a mean session of `model` costs `session_s`.
 
-        Raises `ScenarioError` where handshakes alone cost more.
+        Raises `ScenarioError` if the handshakes alone cost more.
         """
         resumed = (model.interactions_mean - 1) * resumption_ratio(model, persistence_s)
         left_s = self.session_s - self.handshake_full_s - resumed * self.handshake_resumed_s
@@ -64,7 +64,7 @@ class Costs:
 
 
 def resumption_ratio(model: PartlyOpenModel, persistence_s: float) -> float:
-    """Return the share of think times that outlast the connection, so that it must be resumed."""
+    """Return the share of think times after which the server has closed the connection."""
     return math.exp(-persistence_s / model.think_time_mean_s) if model.think_time_mean_s else 0.0
 
 

@@ -20,7 +20,8 @@ def ends_of_patience(
     """Return the ends to come, earliest first, and the functions that add one and take the
     earliest.
 
-    Equal patiences end in the order of sending: the ends are a queue. Otherwise they are a heap.
+    If all patiences are equal, they end in the order of sending, so the ends are a queue.
+    Otherwise the ends are a heap.
     """
     if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
         in_order = deque[PatienceEnd]()

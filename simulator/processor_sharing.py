@@ -43,10 +43,10 @@ class _Execution:
 class ProcessorSharing:
     """The execution of a `SharedCpus`; see `servers.Server`.
 
-    With n requests on c CPUs each progresses at rate min(1, c/n). *Virtual time* is the progress of
-    a request that has run since the start, and grows at that rate. A busy slice of b seconds begun
-    at virtual time v ends at v + b, whatever other requests come and go meanwhile. One heap by that
-    end makes each event O(log n) instead of O(n).
+    With n requests on c CPUs each progresses at rate min(1, c/n). *Virtual time* is the progress
+    of a request that has run since the start, and grows at that rate. A busy slice of b seconds
+    that begins at virtual time v ends at v + b, whatever other requests come and go. One heap
+    ordered by these ends makes each event O(log n) instead of O(n).
     """
 
     def __init__(self, described: SharedCpus) -> None:
@@ -225,7 +225,7 @@ class ProcessorSharing:
         self.next_s = next_s
 
     def _drop_void_entries(self) -> None:
-        """Remove cancelled requests from the beginnings of the heaps."""
+        """Remove cancelled requests from the tops of the heaps."""
         for heap in (self._running, self._asleep):
             while heap and heap[0][2].is_cancelled:
                 heappop(heap)

@@ -48,7 +48,7 @@ SAMPLED = (
     *(f"{fate}_total" for fate in SAMPLED_FATES),
     "confirms_total",
 )
-"""The columns of the samples; `admission` follows where a policy has one."""
+"""The columns of the samples. `admission` is added if a policy has an admission."""
 
 _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
@@ -96,7 +96,7 @@ class Record:
     def expect(
         self, arrivals_s: Sequence[float], lengths: Sequence[int], kinds: Iterable[int]
     ) -> None:
-        """Make room for sessions to come, whose indexes are the next numbers."""
+        """Add entries for the next sessions, whose indexes are the next numbers."""
         new = len(arrivals_s)
         self._arrived_s.extend(arrivals_s)
         self._ended_s.extend(repeat(math.nan, new))
@@ -115,7 +115,7 @@ class Record:
             self.write(now_s, session, outcome, status)
 
     def left_in_service(self, id: int, spent_s: float) -> None:
-        """Record that the customer left a request that has had `spent_s` of server time."""
+        """Record that the customer left a request that had used `spent_s` of server time."""
         self._spent_before[id] = spent_s
         self.unanswered_busy_s += spent_s
 
@@ -125,7 +125,7 @@ class Record:
         self.wasted_busy_s += spent_s - self._spent_before.pop(id, 0.0)
 
     def session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
-        """Record the end of a session; orphan requests of it may still be under way."""
+        """Record the end of a session, whose orphan requests may still be under way."""
         index = session.index
         self._ended_s[index] = now_s
         self._fate[index] = fate

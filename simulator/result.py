@@ -66,8 +66,9 @@ class Simulated:
     rejection_busy_s: float
     """Server time on rejections."""
     wasted_busy_s: float
-    """Server time on requests after their customers had left, requests dispatched later included:
-    the time that `cancel` can save."""
+    """Server time on requests after their customers had left, including requests dispatched after
+    that. This is the time that `cancel` can save.
+    """
     unanswered_busy_s: float
     """Server time on requests before their customers left them in service."""
     disconnects: int
@@ -77,8 +78,7 @@ class Simulated:
     end_s: float
     """The time of the last event, or of the cut."""
     requests: int
-    """Attempts that were sent; the sum of `attempts` is smaller only when the
-    simulation was cut."""
+    """Attempts that were sent. Only if the simulation was cut is the sum of `attempts` smaller."""
     events: int
     """Events in virtual time; the end of a patience counts only if the session still waits."""
     samples: Mapping[str, list[Any]]

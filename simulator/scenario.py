@@ -39,13 +39,14 @@ def require_one_of(field: str, value: str, literal: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SharedCpus:
-    """LIFO-Pri's server: `workers` requests in service share `cpus` CPUs, their waits overlap.
+    """LIFO-Pri's server: up to `workers` requests in service share `cpus` CPUs, and wait in
+    parallel.
 
     An execution time is uniform within mean ± `spread_ratio` × mean of its page type, or
-    exponential with that mean. `busy_ratio` of it is CPU (processor sharing, each request on one
-    CPU at most), the rest waiting, in `slices` pairs of one busy and one waiting period, as in the
-    shop's page work. `mean_execution_s` has the eight pages and, for clients that request files,
-    `file`. A file takes no worker, but its share of the CPUs.
+    exponential with that mean. The share `busy_ratio` of it is CPU time (processor sharing, each
+    request on at most one CPU). The rest is waiting. Both are cut into `slices` pairs of a busy
+    and a waiting period, as in the shop's page work. `mean_execution_s` has the eight pages and,
+    for clients that request files, `file`. A file takes its share of the CPUs, but no worker.
     """
 
     workers: int = defaults.LIFO_PRI_WORKERS
@@ -123,8 +124,8 @@ class FifoServer:
 def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
     """Return the capacity of a simulated server for the customers' mix of pages.
 
-    With shared CPUs it is cpus / (busy_ratio × mean execution time), but at most the capacity of
-    the workers on free CPUs. A FIFO server has the given capacity.
+    With shared CPUs it is cpus / (busy_ratio × mean execution time). It is at most the capacity
+    that the workers would have with unlimited CPUs. A FIFO server has the given capacity.
     """
     if isinstance(server, FifoServer):
         return server.capacity_rps
@@ -136,9 +137,10 @@ def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer
 class Scenario:
     """One simulation, from an empty system.
 
-    Sessions arrive until `sessions` of them have, or until `arrivals_until_s`, or to the end of the
-    customers' schedule. It runs until the last request has ended, or is cut at `stop_s`: requests
-    under way then count as neither completed nor lost. One of the four ends is required.
+    Arrivals end after `sessions` sessions, at `arrivals_until_s`, or at the end of the customers'
+    schedule. The simulation runs until the last request has ended, or is cut at `stop_s`. Requests
+    under way at the cut count as neither completed nor lost. At least one of these four ends is
+    required.
 
     With `Clients` as `customers` it is a closed loop instead (Connection Sentry). All clients are
     there from the start, and no client begins a request at or after `arrivals_until_s`. Requests
@@ -155,8 +157,9 @@ class Scenario:
             abandonment="cancel",
         )
 
-    Files bypass the policy (`file_bypass`). Only `SharedCpus` serves them, and they need a mean
-    execution time there. Raises `SessionModelError` when a client would request too many pages.
+    Files bypass the policy (`file_bypass`). Only `SharedCpus` serves files, and it needs a mean
+    execution time for `file`. Raises `SessionModelError` when a client would request too many
+    pages.
 
     `abandonment` is the effect of a customer's leaving. `ignore` executes orphan requests in full,
     `drop-queued` takes waiting ones out, `cancel` also stops those in service at once.

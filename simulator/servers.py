@@ -4,7 +4,9 @@ from typing import Protocol
 
 
 class Server(Protocol):
-    """A server at work. It keeps its next event, so that the simulation reads one number.
+    """A server at work.
+
+    It keeps the time of its next event, so that the simulation reads only one number.
 
     Ids are above 0. Times never go backwards.
     """
@@ -17,7 +19,7 @@ class Server(Protocol):
     now_s: float
     """The time up to which `advance` has come."""
     slices: int
-    """The number of slices and waits so far that were not the end of a request."""
+    """The number of slices and waits so far after which the request continued."""
     spent_s: float
     """Server time of the request that `advance` returned last."""
     rejection_busy_s: float
@@ -35,7 +37,8 @@ class Server(Protocol):
         """Carry out what is due from `next_s` to `until_s`; return the id of a request that ended,
         or 0.
 
-        It stops early, at `now_s`, when a request has ended or a worker has become free.
+        It stops early when a request has ended or a worker has become free; `now_s` is then that
+        time.
         """
         ...
 

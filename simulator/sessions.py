@@ -28,12 +28,12 @@ class ByStep(Protocol[T_co]):
 class Session:
     """One customer's session, or a client of a closed loop.
 
-    `awaits` is the id of the attempt the customer waits for, 0 for none; a request in the system
-    that its session does not await is an orphan. `name` is the session's name for a policy. In the
-    gateway that is the id in its cookie or, while the customer has none, a name for the attempt
-    alone (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is the
-    number of steps, 0 where they go on for ever. `arrival_s` is the time of the first request,
-    `sent_s` that of the last one.
+    `awaits` is the id of the attempt that the customer waits for, or 0. A request in the system
+    that its session does not wait for is an orphan. `name` is the session's name for a policy. In
+    the gateway that is the id in its cookie or, while the customer has none, a name for the
+    attempt alone (docs/decisions/0006). `work` has the first attempt's draw of each step. `length`
+    is the number of steps, or 0 if the steps never end. `arrival_s` is the time of the first
+    request, `sent_s` that of the last one.
     """
 
     __slots__ = (

@@ -43,11 +43,12 @@ PROGRESS_EVERY = 20_000
 """Requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""Load samples in a row with nothing else to come but a policy's timers, after which a policy that
-lets requests wait counts as broken."""
+"""A policy counts as broken if requests wait during this many load samples in a row, while no
+other events except its timers are due.
+"""
 
 TIMERS_ON_END = 1000
-"""Timers one after another at the same time after which a policy counts as broken."""
+"""A policy counts as broken after this many timers in a row at the same time."""
 
 _new_request = tuple.__new__  # what Request(...) calls, in half the time
 _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
@@ -333,7 +334,10 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off: a simulation makes no cycles, and the search costs a sixth."""
+    """Switch garbage collection off.
+
+    A simulation makes no reference cycles, and the search for them takes a sixth of the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

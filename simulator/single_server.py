@@ -12,8 +12,8 @@ SIZES_PER_CLASS = 9
 class SingleServer:
     """The execution of a `FifoServer`; see `servers.Server`.
 
-    A rejection never interrupts a request: rejections wait for the end of the one in service and
-    then go ahead of all that wait in the queue.
+    A rejection never interrupts a request. It waits until the request in service has ended, and
+    then comes ahead of all requests in the queue.
     """
 
     cpus = 1
@@ -87,7 +87,7 @@ class SingleServer:
 
 
 def file_service_times(described: FifoServer) -> tuple[list[float], list[float]]:
-    """Return the upper ends of the files' shares of [0, 1), without the last, and their service
+    """Return the upper ends of the files' shares of [0, 1), without the last end, and the service
     times.
 
     All files of a class are equally likely. A file of mean size takes 1 / `capacity_rps`.

@@ -18,16 +18,18 @@ log = logging.getLogger(__name__)
 class CpuMeter:
     """The CPU that a process tree uses, counted from the moment the meter is created.
 
-    The CPU of an ended child is in the counts of the parent that waited for it. Without such a wait
-    (a parent that ignores its children's end, a tree that ends as a whole), the CPU since the
-    latest measurement is lost.
+    The CPU of an ended child is in the counts of the parent that waited for it. Some parents
+    ignore the end of their children, and some trees end as a whole. Then the CPU seconds since the
+    latest measurement are lost.
     """
 
     def __init__(self, members: Mapping[int, Process]) -> None:
         self._before = dict(members)
 
     def used_s(self, members: Mapping[int, Process]) -> float:
-        """Return the CPU seconds since the latest call, of present and ended processes."""
+        """Return the CPU seconds that present and ended processes have used since the
+        latest call.
+        """
         before, self._before = self._before, dict(members)
         ended = {
             pid: process for pid, process in before.items() if not process.is_same(members.get(pid))
@@ -53,10 +55,11 @@ class CpuMeter:
 
 
 class AccountFile:
-    """A file of JSON lines, one per interval; every line is appended whole and at once.
+    """A file of JSON lines, one per interval. Each line is appended in one write.
 
-    Written lines survive the death of the writer. A crash of the machine or a full disk may leave a
-    torn line. The next write ends it, so that it stays the only one; `read` skips it.
+    Written lines stay if the writing process dies. A crash of the machine or a full disk may leave
+    an incomplete line. The next write first ends this line, so that no other line is damaged.
+    `read` skips it.
     """
 
     def __init__(self, path: Path) -> None:

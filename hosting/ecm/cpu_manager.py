@@ -27,7 +27,7 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 class Application:
     """One application, from its registration until the last of its processes has ended.
 
-    `requested` is its newest request, `considered` the one on which `share` was decided.
+    `requested` is its newest request. `considered` is the request from which `share` was decided.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Application:
 class CpuManager:
     """ECM over the processors `cpus`; the caller calls `turn` every `interval_s`.
 
-    An application that has left, or has not requested any, gets no processor. An application
-    without a processor is parked on the last CPU of the platform. `is_successor` means that an
-    earlier manager died here; a registration with an earlier assignment also shows that. The
-    manager then changes no application for `settle_s` after the start, so that all earlier ones can
-    register first.
+    An application that has left, or has not requested processors, gets no processor. An
+    application without a processor is parked on the last CPU of the platform. `is_successor` means
+    that an earlier manager died here. A registration with an earlier assignment also shows that.
+    For `settle_s` after its start, the manager then changes no application, so that all earlier
+    applications can register first.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Handle a lost connection: the application has ended, or needs no processors any more."""
+        """Handle a lost connection. The application has ended, or no longer needs processors."""
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)
@@ -168,11 +168,11 @@ class CpuManager:
 
     @property
     def is_settling(self) -> bool:
-        """Whether applications of an earlier manager may still be about to register."""
+        """Whether applications of an earlier manager may still register."""
         return self._is_successor and self._clock() < self._settled_s
 
     def turn(self) -> bool:
-        """Account for the interval that ends, and put a decision for the next one into force.
+        """Account for the interval that ends, and apply a decision for the next interval.
 
         Returns False if there is no decision yet.
         """
@@ -230,7 +230,7 @@ class CpuManager:
             )
 
     def hand_back(self) -> None:
-        """Give all trees the CPUs that they were found with, at the end."""
+        """At the end, give all trees their original CPUs back."""
         for one in self.applications:
             one.tree.hand_back()
 

@@ -1,4 +1,4 @@
-"""The order in which processors change their applications, so that assignments never overlap.
+"""The order of the steps in which processors move between applications without overlap.
 
 Source: edragon.txt, section 3.1.2 (assignments overlap only in a shared processor).
 """
@@ -12,14 +12,16 @@ Application = TypeVar("Application", bound=Hashable)
 def steps(
     before: Mapping[Application, frozenset[int]], after: Mapping[Application, frozenset[int]]
 ) -> list[tuple[Application, frozenset[int]]]:
-    """Return the steps from `before` to `after`, in order: first take away, then give.
+    """Return the steps from `before` to `after` in order.
 
-    A step gives an application its processors from now on (none: it is parked).
+    Processors are taken first and given later.
+
+    Each step sets the processors of one application. An application without processors is parked.
 
     At no moment do two applications have a common processor that they do not share in `before` or
-    `after`. An application may have only processors that others get, and get only processors that
-    others have. It then has none for a moment. An application that `before` does not name had none;
-    `after` names all.
+    `after`. An application may have to give up all its processors, and get others only after that.
+    It then has no processor for a moment. An application that `before` does not name had no
+    processors. `after` names all applications.
     """
     now = {name: before.get(name, frozenset()) for name in after}
     done: list[tuple[Application, frozenset[int]]] = []

@@ -20,14 +20,14 @@ _OF_APPLICATIONS: Final = (
 
 
 _Values = Mapping[tuple[str, ...], float]
-"""Values by the values of the labels."""
+"""The values of a metric, by its labels' values."""
 
 
 class CpuManagerMetrics(Collector):
     """A collector with a separate registry: `registry`."""
 
     def __init__(self, status: Callable[[], Mapping[str, Any]]) -> None:
-        """Take the function for the state: `hosting.ecm.cpu_manager.CpuManager.status`."""
+        """Keep `status`, the function that returns the state (`CpuManager.status`)."""
         self._status = status
         self.registry = CollectorRegistry()
         self.registry.register(self)

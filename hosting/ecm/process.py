@@ -1,4 +1,4 @@
-"""The CPU manager of a platform as a process: started, restarted when it has died, ended."""
+"""The process of a platform's CPU manager: its start, its restart after a crash, and its end."""
 
 import socket
 import subprocess
@@ -21,7 +21,10 @@ LEFT_OVER_PATIENCE_S = 10.0  # within this time a killed platform is gone
 
 
 class ManagerProcess:
-    """The manager's process: `begin`, `check` from time to time, `end`; all raise HostingError."""
+    """The manager's process.
+
+    Call `begin`, then `check` from time to time, then `end`; all raise HostingError.
+    """
 
     def __init__(
         self,
@@ -33,8 +36,8 @@ class ManagerProcess:
     ) -> None:
         """Prepare the process.
 
-        `folder` is for its log and, if its path is short enough, its socket. `accounts` is the file
-        of its accounts, new for each platform.
+        `folder` is for its log. Its socket is there, too, if the path is short enough. `accounts`
+        is the file for its accounts; each platform needs a new file.
         """
         self._wanted_socket = folder / "ecm.sock"
         self._lab = lab
@@ -56,7 +59,7 @@ class ManagerProcess:
         return monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port))
 
     def begin(self) -> None:
-        """Start the manager, unless another platform's still runs."""
+        """Start the manager, unless another platform's manager still runs."""
         self._wait_until_free()
         self._accounts.unlink(missing_ok=True)  # of an earlier platform
         self._start()
@@ -94,7 +97,7 @@ class ManagerProcess:
     def _wait_until_free(self) -> None:
         """Raise HostingError if another platform's manager uses the socket.
 
-        It could be mistaken for this platform's, and end with it.
+        This platform could mistake the other manager for its own, and end it.
         """
         if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
             raise HostingError(

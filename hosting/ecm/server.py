@@ -33,7 +33,10 @@ log = logging.getLogger(__name__)
 _LONGEST_PATH_BYTES = 107
 _MOST_CONNECTIONS = 1000
 _READ_BYTES = 4096
-"""Bytes read at once from one connection, so that the turn is on time despite long messages."""
+"""The most bytes to read at once from one connection.
+
+So a long message does not delay the next assignment.
+"""
 
 
 class SocketError(RuntimeError):
@@ -41,7 +44,7 @@ class SocketError(RuntimeError):
 
 
 class EcmServer:
-    """One manager on one socket; `serve` runs until `stop`."""
+    """A server for one manager on one socket; `serve` runs until `stop` is called."""
 
     def __init__(self, manager: CpuManager, listener: socket.socket) -> None:
         self.manager = manager
@@ -54,7 +57,7 @@ class EcmServer:
         self._stop.set()
 
     async def serve(self) -> None:
-        """Assign processors in every interval until `stop`; then hand all CPUs back."""
+        """Assign processors in every interval until `stop` is called. Then give all CPUs back."""
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Connection(self), sock=self._listener)
         due_s = loop.time()
@@ -99,8 +102,8 @@ class EcmServer:
 class Connection(asyncio.BufferedProtocol):
     """The connection of one application, or of a tool that only requests the status.
 
-    The server does not wait for a client that does not read, and keeps no messages for it. Once the
-    client reads again, it gets only the newest assignment.
+    If a client does not read, the server does not wait for it and keeps no messages for it. When
+    the client reads again, it gets only the newest assignment.
     """
 
     def __init__(self, server: EcmServer) -> None:
@@ -220,10 +223,10 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class EcmSocket:
-    """The listening socket, and the lock that shows that its owner is alive.
+    """The listening socket, and the lock that shows whether its owner is alive.
 
-    The kernel releases the lock when the owner dies in any way. So a socket file without a living
-    owner differs from one with an owner.
+    The kernel releases the lock whenever the owner dies. So the lock shows whether a socket file
+    still has a living owner.
     """
 
     def __init__(self, path: Path) -> None:
