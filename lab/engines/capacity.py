@@ -21,13 +21,14 @@ from runtime.settings import Settings
 from simulator.scenario import server_capacity_rps
 
 CHAIN = "chain"
-"""Stands for LIFO-Pri's chain in place of session lengths."""
+"""The text in place of session lengths that stands for LIFO-Pri's chain."""
 KEPT_FOR = timedelta(hours=24)
-"""Validity of a kept capacity: a machine may become slower without any visible change."""
+"""The validity of a kept capacity. It is limited because a machine may become slower without any
+visible change."""
 FEW_CUSTOMERS = 8
 """The number of customers that DOOR and the tuned limits admit.
 
-The shop may serve more pages with them than with all workers busy.
+The shop may serve more pages for this number of customers than with all workers busy.
 """
 
 
@@ -46,10 +47,10 @@ class Capacity:
     """The session lengths that define the mix of pages."""
     origin: Literal["measured", "computed"] = "measured"
     catalogue_books: int | None = None
-    """None: the number in the shop's settings."""
+    """None stands for the number in the shop's settings."""
     database_cpus: str = "other"
     shops_rps: tuple[float, ...] = ()
-    """The median of each shop for several shops at once; the capacity is the median of all."""
+    """The median of each shop if several shops ran at once; the capacity is the median of all."""
     few_rps: tuple[float, ...] = ()
     """The capacity of each shop with `FEW_CUSTOMERS`; empty if it was not measured."""
 
@@ -107,8 +108,9 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
     """Return the newest measured capacity for the customers and the page work of `spec`.
 
-    Raises ExperimentError if there is none or it is no longer valid: measured on another machine,
-    with other code, or more than KEPT_FOR before `now` (by default the present time).
+    Raises ExperimentError if there is no capacity or it is no longer valid. A capacity is invalid
+    if it was measured on another machine, with other code, or more than KEPT_FOR before `now` (by
+    default the present time).
     """
     path = _file(
         lab,

@@ -25,7 +25,7 @@ Progress = Callable[[Mapping[str, Any]], None]
 
 _END_WITHIN_S = 5.0
 WORKERS_WITHIN_S = 60
-"""Real seconds; the workers of the last run need some time to come back."""
+"""Real seconds to wait, because the workers of the last run need some time to come back."""
 
 
 def run_load(
@@ -59,7 +59,7 @@ def run_loads(
     on_begin: Callable[[], None] = lambda: None,
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
-    """Run these load generators to their ends, on the CPUs `on`; several begin at once.
+    """Run these load generators to their ends, on the CPUs `on`; all of them begin at once.
 
     `on_begin` is called when several begin, `on_end(index)` when each has ended without error.
     Raises ExperimentError when one fails. After any exception all of them are stopped, so that no
@@ -130,7 +130,7 @@ def _generator(
 
 
 def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
-    """Yield (index, line) in the order of arrival; the line is None at a pipe's end."""
+    """Yield (index, line) in the order of arrival; the line is None at the end of a pipe."""
     begun: dict[int, bytes] = defaultdict(bytes)
     while ready.get_map():
         for key, _ in ready.select():

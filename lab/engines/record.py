@@ -12,6 +12,6 @@ class RunRecord:
     before: Mapping[str, Any]
     """Counts of gateway and shop at the beginning of the run (`Appliance.counts`)."""
     after: Mapping[str, Any]
-    """The same counts after its last request."""
+    """The same counts after the last request of the run."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Further entries of run.json."""

@@ -4,11 +4,11 @@ All seconds are paper seconds.
 
 - `server_cpu_s`: all the server's CPU.
 - `wasted_…`: work after the customer had left, which cancelling can save.
-- `kept_…`: the same for requests that had to finish.
-- `unanswered_…`: work before the customer left, on requests that were then never answered.
+- `kept_…`: work after the customer had left, on requests that had to finish.
+- `unanswered_…`: work before the customer left, on requests that never got an answer.
 - `disconnects`: customers who left in service. `interrupted` of their requests were stopped,
   `finished` ran to their end.
-- `cancels_…`: running queries.
+- `cancels_…`: cancelled queries that were running.
 - `withdrawn`: requests taken out of a queue.
 """
 

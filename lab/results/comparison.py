@@ -9,7 +9,7 @@
         tables.md  tables.json  figures/*.png, *.svg
         imported.json (if it was made elsewhere)
 
-A file is there whole or not at all.
+Every file is complete, or it does not exist.
 """
 
 import os
@@ -81,7 +81,7 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self) -> Capacity | None:
-        """Return the capacity that ρ = 1 means; None in a closed loop. Raises ExperimentError."""
+        """Return the capacity at ρ = 1; None in a closed loop. Raises ExperimentError."""
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:

@@ -27,7 +27,7 @@ class Results:
         return cls(found)
 
     def number(self, cases: Iterable[AnyCase]) -> int:
-        """Return how many simulations or runs of these cases there are, each case once."""
+        """Return the number of simulations or runs of these cases; each case counts once."""
         return sum(len(self._found.get(id, ())) for id in {case.id for case in cases})
 
     def of(self, case: AnyCase) -> Sequence[Metrics]:
@@ -35,13 +35,13 @@ class Results:
         return self._found.get(case.id, ())
 
     def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
-        """Return the repetition of each case by seed, for the seeds that all these cases have."""
+        """Return the repetition of each case by seed, for the seeds that all of the cases have."""
         by_seed = [{metrics["seed"]: metrics for metrics in self.of(case)} for case in cases]
         shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
         return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}
 
     def beside(self, other: "Results") -> "Results":
-        """Return these results together with `other`'s, which have other cases."""
+        """Return these results together with the results of `other`, which have other cases."""
         return Results({**self._found, **other._found})
 
     def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
@@ -50,6 +50,6 @@ class Results:
         return estimate(values) if values else None
 
     def mean(self, case: AnyCase, value: Value) -> float | None:
-        """Return the mean alone."""
+        """Return the mean without its interval."""
         found = self.estimate(case, value)
         return found and found.mean

@@ -1,6 +1,6 @@
-"""Reference results: those that come with Doorbuster, in `lab/reference`.
+"""Reference results: the results that come with Doorbuster, in `lab/reference`.
 
-Nothing changes them. `lab.cli.reference_results` makes them.
+`lab.cli.reference_results` makes the reference results. Nothing else changes them.
 
     lab/reference/<name>/
         reference.json   command, version, machine, date: the mark
@@ -41,7 +41,8 @@ class Reference:
     def read(cls, folder: Path) -> "Reference | None":
         """Return the mark of a result; None for a result that does not come with Doorbuster.
 
-        A damaged mark also counts: only the place decides.
+        A damaged mark also counts, because only the place of a result decides whether it is a
+        reference.
         """
         if not is_reference(folder):
             return None

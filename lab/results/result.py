@@ -1,8 +1,8 @@
 """A result: the folder in which an experiment keeps all its files.
 
-Comparisons (`lab.results.comparison`) and studies (`lab.results.study`) are two kinds of it. The
-time at which they began is part of their names. Both resume after an interruption, and may come
-from another machine.
+There are two kinds of results: comparisons (`lab.results.comparison`) and studies
+(`lab.results.study`). The name of a result contains the time at which it began. Both kinds can be
+resumed after an interruption, and may come from another machine.
 """
 
 import contextlib
@@ -64,7 +64,8 @@ class Imported:
 
 
 def is_imported(folder: Path) -> bool:
-    """Return whether a result is from another machine: it is never resumed and never the newest."""
+    """Return whether a result is from another machine; such a result is never resumed or the
+    newest."""
     return (folder / IMPORTED).exists()
 
 
@@ -135,7 +136,8 @@ class Result:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the result for this process; raises ExperimentError if another one adds to it."""
+        """Lock the result for this process; raises ExperimentError if another process adds to
+        it."""
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(locks.locked(self.path / ".lock", waits=False))

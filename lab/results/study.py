@@ -120,10 +120,11 @@ class StudyResult(Result):
 
 
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
-    """Return every case in every repetition, each case once for all figures that name it.
+    """Return every case in every repetition; a case that several figures name is included once.
 
-    A repetition is finished before the next begins, so an interrupted plan has complete ones.
-    Within it the longest simulations come first, so that no core works alone at the end.
+    A repetition is finished before the next begins, so an interrupted plan has complete
+    repetitions. Within a repetition the longest simulations come first, so that no core works alone
+    at the end.
     """
     unique = sorted(
         {case.id: case for case in cases}.values(), key=lambda case: -case.expected_requests()

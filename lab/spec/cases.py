@@ -1,6 +1,6 @@
-"""A case of a study: a run, and the metrics that are kept of it.
+"""A case of a study: a run, and the metrics of the run that are kept.
 
-Two figures that need the same case name it with equal values and share its simulations.
+If two figures need the same case, they name it with equal values and share its simulations.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Case(Generic[Run]):
 
     @cached_property
     def id(self) -> str:
-        """A text that is equal for equal cases, on every machine."""
+        """A text that identifies the case; it is the same on every machine."""
         return identity(self.as_json())
 
     @property

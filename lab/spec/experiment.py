@@ -1,7 +1,8 @@
 """The spec of an experiment: its form, its reading and its changes.
 
 A spec is versioned TOML; unknown keys are refused. Durations are paper seconds. Reading a spec
-checks its form, and imports names of policies only. A spec that runs is `checked` as a whole.
+checks its form, and imports only the names of policies. Before a spec runs, `checked` checks it as
+a whole.
 """
 
 import hashlib
@@ -93,7 +94,7 @@ class Spec(Section):
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False
-    """Whether ranks, the gain of DOOR's rules and fairness are written, too."""
+    """Whether the report also has ranks, the gain of DOOR's rules, and fairness."""
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
     """Policies that observe every run with their defaults and decide nothing; live only."""
     server: Server | None = None
@@ -150,7 +151,8 @@ class Spec(Section):
     def _abandonment_of_their_own(
         cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
     ) -> tuple[PolicyChoice, ...]:
-        """Remove an abandonment that equals the spec's: keys name only differences."""
+        """Remove a policy's abandonment if the spec has the same one: keys name only
+        differences."""
         return tuple(
             policy.model_copy(update={"abandonment": None})
             if policy.abandonment == info.data.get("abandonment")
@@ -216,7 +218,7 @@ class Spec(Section):
         return self
 
     def _check_parts_together(self) -> None:
-        """Raise ValueError for parts of the spec that do not fit each other's subjects."""
+        """Raise ValueError for parts of the spec that do not fit together."""
         for policy in self.policy:
             if policy.gateway is not None:
                 self._check_parameters_of_proxy(policy, policy.gateway)
@@ -348,7 +350,7 @@ class Spec(Section):
         return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"
 
     def abandonment_of(self, policy: PolicyChoice) -> Abandonment:
-        """The effect of a customer's leaving while that policy runs."""
+        """The effect of a customer's leaving while this policy runs."""
         return policy.abandonment or self.abandonment
 
     def plain(self) -> dict[str, Any]:
@@ -366,14 +368,15 @@ class Spec(Section):
 
     @property
     def fingerprint(self) -> str:
-        """Return a text that is equal for specs with the same runs."""
+        """Return a text that identifies the runs: it is equal for specs with the same runs."""
         return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
     """Return whether a policy needs sessions.
 
-    False for baseline proxies, and for a file whose text is lost: it cannot run anyway.
+    The result is False for baseline proxies. It is also False for a file whose text is lost,
+    because such a policy cannot run.
     """
     from gateway.policies import registry
 
@@ -388,22 +391,23 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 
 
 def read_spec(text: str, origin: str) -> Spec:
-    """Return the spec in `text`, whose form is right.
+    """Return the spec in `text` after a check of its form.
 
-    Raises SpecError, a line per fault, each naming its field.
+    Raises SpecError with a line per fault; each line names its field.
     """
     return spec_of(spec_text.parse(text, origin), origin)
 
 
 def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
-    """Return the spec of the values in a file, whose form is right; raises SpecError."""
+    """Return the spec of the values in a file after a check of its form; raises SpecError."""
     if "version" not in plain:
         raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
     return _validated(plain, origin, FORM)
 
 
 def load_spec(name_or_path: str) -> Spec:
-    """Return a spec, whose form is right, by the path of its file or the name of an included one.
+    """Return a spec by the path of its file or by the name of an included spec; check only its
+    form.
 
     Raises SpecError.
     """
@@ -429,7 +433,7 @@ def checked(spec: Spec, origin: str) -> Spec:
 def checked_without_files(spec: Spec, origin: str) -> Spec:
     """Return `checked` for a spec from elsewhere; raises SpecError also for the path of a trace.
 
-    The file may be one that the spec's sender must not read. A trace with counts needs no file.
+    The sender of the spec may lack the right to read the file. A trace with counts needs no file.
     """
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
@@ -444,7 +448,7 @@ def checked_without_files(spec: Spec, origin: str) -> Spec:
 
 
 def load_checked(name_or_path: str) -> Spec:
-    """Return a spec as `load_spec`, checked as a whole; raises SpecError."""
+    """Return a spec as `load_spec` does, checked as a whole; raises SpecError."""
     return checked(load_spec(name_or_path), str(_path_of(name_or_path)))
 
 

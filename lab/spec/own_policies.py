@@ -32,7 +32,8 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
 def named_in(text: str) -> list[tuple[str, object]]:
     """Return (path, SHA-256 if given) of each student's policy that a TOML spec names.
 
-    No policy is read. The result is empty for an invalid spec: reading the spec reports why.
+    The function reads no policy. It returns nothing for an invalid spec, because reading the spec
+    reports the reason.
     """
     try:
         return named_by(spec_text.parse(text, ""))
@@ -70,7 +71,7 @@ def remember(texts: Iterable[str]) -> None:
 
 
 def remember_copies(folder: Path) -> None:
-    """Keep the files of a result's folder that are small enough for policies."""
+    """Keep the texts of those files in a result's folder that are small enough for policies."""
     for path in sorted((folder / COPIES).glob("*.py")):
         if path.is_file() and path.stat().st_size <= files.MOST_BYTES:
             remember([path.read_bytes().decode("utf-8")])  # line ends stay as they are

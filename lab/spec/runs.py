@@ -1,9 +1,9 @@
 """One run as plain values: the server, its customers and its load.
 
-Every engine builds its run from these. A run is a `ShopRun` (a shop behind a policy, on the
-appliance or in the simulator), a `PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. It
-has no seed: repetitions of a run are the same run with other seeds. Durations are paper seconds.
-Equal runs have the same identity on every machine.
+Every engine builds its run from these values. A run is a `ShopRun` (a shop behind a policy, on the
+appliance or in the simulator), a `PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. A
+run has no seed: repetitions of a run are the same run with other seeds. Durations are paper
+seconds. Equal runs have the same identity on every machine.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ CPU_PAGE_S = 0.30
 """CPU of the CPU-intensive page (LIFO-Pri, section 3.1)."""
 
 FILE_CPU_S = 0.03
-"""CPU of a book's cover: 3 ms of the shop's at time scale 10."""
+"""CPU of a book's cover: 3 ms of the shop's CPU at time scale 10."""
 
 
 def identity(plain: Mapping[str, Any]) -> str:
@@ -59,7 +59,7 @@ class _Run:
 
     @cached_property
     def id(self) -> str:
-        """A text that is equal for equal runs, on every machine."""
+        """A text that identifies the run; it is the same on every machine."""
         return identity(self.as_json())
 
 
@@ -96,10 +96,10 @@ _KINDS = {server: kind for kind, server in _SERVERS.items()}
 class ShopRun(_Run):
     """A shop behind a policy.
 
-    Sessions arrive at load `rho`, or at the loads of `schedule`, until `sessions` have arrived, for
-    `duration_s`, or until the end of the schedule. Then the sessions in progress finish, unless
-    `stop_s` cuts the run. With a `ClientModel` as `customers` it is a closed loop: it has no ρ, and
-    the clients send requests for `duration_s`.
+    Sessions arrive at load `rho`, or at the loads of `schedule`. They arrive until there are
+    `sessions`, for `duration_s`, or until the end of the schedule. Then the sessions in progress
+    finish, unless `stop_s` cuts the run. With a `ClientModel` as `customers` the run is a closed
+    loop: it has no ρ, and the clients send requests for `duration_s`.
     """
 
     kind: ClassVar[str] = "shop"
@@ -117,7 +117,7 @@ class ShopRun(_Run):
     stop_s: float | None = None
     abandonment: Abandonment = "ignore"
     slower_ratio: float = 1.0
-    """Execution times of the simulated server over those on which capacity and ρ are based."""
+    """Execution times of the simulated server over the execution times behind capacity and ρ."""
     session_known_from: SessionKnown = "answer"
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
@@ -130,7 +130,7 @@ class ShopRun(_Run):
 
     @property
     def is_closed_loop(self) -> bool:
-        """Whether clients come back for ever, as the Connection Sentry's do."""
+        """Whether clients come back for ever, as Connection Sentry's clients do."""
         return isinstance(self.customers, ClientModel)
 
     @property
@@ -165,14 +165,14 @@ class ShopRun(_Run):
 
     @property
     def offered_rho(self) -> float | None:
-        """The mean offered load: that of its schedule, if it has one."""
+        """The mean offered load; for a run with a schedule it is the mean of the schedule."""
         if self.schedule is None or self.rho is None:
             return self.rho
         return self.schedule.expected_sessions(self.rho) / self.schedule.duration_s
 
     @property
     def session_rate(self) -> float:
-        """Sessions per paper second at ρ; with a schedule at its ρ = 1."""
+        """Sessions per paper second at ρ; with a schedule, sessions per paper second at ρ = 1."""
         assert self.capacity_rps is not None
         rho = 1.0 if self.schedule else self.rho
         assert rho is not None
@@ -181,7 +181,7 @@ class ShopRun(_Run):
     def expected_requests(self) -> float:
         """Return the approximate number of simulated requests, which determines the duration.
 
-        A server at its capacity answers that many, and each rejected session adds one.
+        The number is what a server at its capacity answers, plus one for each rejected session.
         """
         capacity_rps = self.capacity_rps or 1.0
         if self.is_closed_loop:
@@ -378,7 +378,7 @@ class PlatformRun(_Run):
     def expected_requests(self) -> float:
         """Return the approximate number of simulated requests, which determines the duration.
 
-        A served session makes `_REPLIES_PER_SESSION`, a rejected one makes one.
+        A served session makes `_REPLIES_PER_SESSION` requests, and a rejected session makes one.
         """
         sessions = sum(self.expected_sessions(i) for i in range(len(self.loads)))
         served = min(sessions, self.duration_s * self.capacity_ps)
@@ -416,7 +416,8 @@ class AdServerRun(_Run):
         return cls(**plain)
 
     def expected_requests(self) -> float:
-        """Return the number of clients; the requests of each are planned when the run begins."""
+        """Return the number of clients; the requests of each client are planned when the run
+        begins."""
         return float(self.clients)
 
 

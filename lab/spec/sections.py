@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 FORM: Final = "form"
-"""The validation context in which only the form is checked; every other one checks all."""
+"""The validation context in which only the form is checked; in any other context all is checked."""
 
 
 def is_form_only(info: ValidationInfo) -> bool:
@@ -75,7 +75,7 @@ FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
 """Shops at the same time."""
 
 BUY_PROBABILITY = defaults.LIFO_PRI_BUY_PROBABILITY
-"""LIFO-Pri's, Fig. 1."""
+"""The value of LIFO-Pri's Fig. 1."""
 
 MOST_LOADS = 200
 MOST_STRETCHES = 1000
@@ -104,7 +104,7 @@ class PolicyChoice(Section):
 
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """The digest of a student's file, filled in when the file is first read, to check it."""
+    """The digest of a student's file; it is filled in when the file is first read for a check."""
     gateway: BaselineProxy | None = None
     """The baseline proxy in front of the shop; None (or `doorbuster`) means the gateway."""
     parameters: Parameters = {}
@@ -261,7 +261,7 @@ class Arrivals(Section):
     """
 
     formula: str | None = None
-    """The load at `t` paper seconds; only its shape counts."""
+    """A formula of the load at `t` paper seconds; only the shape of the load counts."""
     trace: str | None = Field(None, max_length=300)
     """The name of an included trace, or the path of a CSV or Parquet file."""
     counts: Annotated[
@@ -402,7 +402,7 @@ class Load(Section):
     def as_schedule(self) -> "Schedule | None":
         """Return the schedule in the session model's form; None if the load does not change.
 
-        With `arrivals` its loads are multiples of the run's ρ.
+        With `arrivals` the loads of the schedule are multiples of the run's ρ.
         """
         if self.arrivals is not None:
             return self.arrivals.shape(self.arrivals_s or 0.0)
@@ -422,14 +422,15 @@ class Load(Section):
         return Schedule(tuple(Segment(s, rho * load) for s, load in schedule.segments))
 
     def offered(self, rho: float | None) -> float | None:
-        """Return the mean offered load of the run at `rho`: that of its schedule, if it has one."""
+        """Return the mean offered load of the run at `rho`; with a schedule, the mean of the
+        schedule."""
         schedule = None if self.arrivals else self.as_schedule()
         if schedule is None or rho is None:
             return rho
         return schedule.expected_sessions(rho) / schedule.duration_s
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the sessions of a run when ρ (with a schedule: ρ = 1) is `session_rate`."""
+        """Return the sessions of a run in which ρ (with a schedule: ρ = 1) means `session_rate`."""
         if schedule := self.as_schedule():
             return schedule.expected_sessions(session_rate)
         return self.sessions or session_rate * (self.duration_s or 0.0)
@@ -530,7 +531,7 @@ class Clients(Section):
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
     mix: dict[str, float] = dict(defaults.CONNECTION_SENTRY_MIX)
-    """Class of request → weight."""
+    """The weight by class of request."""
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> "Clients":

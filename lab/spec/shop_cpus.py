@@ -1,7 +1,7 @@
 """The CPUs of several live shops that run at the same time.
 
-Each shop has as many separate CPUs as the appliance's shop, and at least one is left for
-everything else: gateways, database, load generators, console.
+Each shop has as many separate CPUs as the appliance's shop. At least one CPU is left for everything
+else: gateways, database, load generators, console.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class ShopCpus:
-    """The CPUs of each shop (`shops`) and those of everything else (`rest`).
+    """The CPUs of each shop (`shops`) and the CPUs of everything else (`rest`).
 
     `crowded`: the shops share CPUs. Their numbers are then worthless.
     """
@@ -37,7 +37,8 @@ class ShopCpus:
 def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     """Return the CPUs of N shops; raises SpecError, with a way out, if there are too few.
 
-    The first shop has the CPUs of the appliance's shop, the others the highest of the rest.
+    The first shop has the CPUs of the appliance's shop. The other shops have the CPUs with the
+    highest numbers among the rest.
     """
     own = lab.shop_cpus
     left = sorted(set(lab.other_cpus) - set(own))

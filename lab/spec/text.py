@@ -1,8 +1,8 @@
 """The text of a spec, before it is parsed: TOML of a modest size and depth.
 
-The parser of the standard library takes time that grows with the square of a dotted key's length,
-recurses with each bracket, and stops at numbers of thousands of digits. A scan, whose time grows
-with the length of the text alone, therefore refuses such texts first.
+The parser of the standard library has three weaknesses. Its time grows with the square of a dotted
+key's length, it recurses with each bracket, and it stops at numbers of thousands of digits. A scan
+therefore refuses such texts first; its time grows only with the length of the text.
 """
 
 import json
@@ -31,7 +31,7 @@ _LITERAL = re.compile(
     r"|#[^\n]*+",
     re.S,
 )
-"""A string or a comment; possessive, so the time grows with the text alone."""
+"""A string or a comment. The quantifiers are possessive, so the time grows only with the text."""
 _LONG = re.compile(rf"[\w+.:-]{{{MOST_WORD + 1},}}+")
 _PARTS = re.compile(rf'(?:(?:[\w-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS},}}+')
 _DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}

@@ -1,4 +1,4 @@
-"""Traces of arrivals: those that come with Doorbuster, and files by their path.
+"""Traces of arrivals: the included traces, and files by their path.
 
 `python -m lab.spec.traces` writes the included ones again. They are generated, not recorded.
 """
@@ -48,7 +48,7 @@ _SALE = Schedule(
         *(Segment(10.0, 0.6 + 4.0 * math.exp(-i / 8)) for i in range(60)),
     )
 )
-"""Customers wait for a sale at 300 s, come all at once, and grow fewer for ten minutes."""
+"""Customers wait for a sale at 300 s and come all at once; the rate then falls for ten minutes."""
 _GENERATED = {
     "day": (_DAY, 4, "a day of a shop in 40 minutes, 24 hours at 100 s each."),
     "flash-sale": (_SALE, 5, "a sale that begins after five minutes, 15 minutes long."),

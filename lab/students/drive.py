@@ -34,8 +34,8 @@ Step = tuple[str, Any]
 class Drive:
     """A driver of a policy, event by event, 0.1 paper seconds apart.
 
-    Every third request could open a session; the others belong to one of seven. Raises
-    BrokenPolicyError for a verdict that the rules forbid.
+    Every third request could open a session; the other requests belong to one of seven sessions.
+    Raises BrokenPolicyError for a verdict that the rules forbid.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -55,7 +55,7 @@ class Drive:
 
     @property
     def in_service(self) -> list[int]:
-        """The ids in service, in the order in which they were dispatched."""
+        """The ids of the requests in service, in the order of their dispatch."""
         return list(self._driver.in_service)
 
     @property
@@ -64,7 +64,7 @@ class Drive:
         return WORKERS - len(self._driver.in_service)
 
     def event(self, kind: str, value: Any) -> None:
-        """Send one event to the policy; an impossible one is skipped.
+        """Send one event to the policy; an impossible event is skipped.
 
         The kinds are `arrival` (page), `completion` (place in service), `abandonment`, `withdraw`
         (id), `load_sample` (ratio), `switch` (a new policy) and `timer`. Every event also brings
@@ -108,7 +108,7 @@ class Drive:
         self.verdicts.append(verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Receive a rejection; it costs no worker any time."""
+        """Receive a rejection, which takes no time of a worker."""
 
     def cancel(self, now_s: float, id: int) -> None:
         self.verdicts.append(Cancel(id))
@@ -132,8 +132,8 @@ class Drive:
     def finish(self) -> None:
         """Serve until no request is in service and no timer is due for waiting requests.
 
-        It waits for at most MOST_TIMERS timers. A policy that always continues has no waiting
-        requests then.
+        The driver waits for at most MOST_TIMERS timers. A policy that never stops setting timers
+        has no waiting requests after that many.
         """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
@@ -149,7 +149,8 @@ class Drive:
 
 
 def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
-    """Yield twice as many arrivals as other events: queues fill and stay full most of the time."""
+    """Yield twice as many arrivals as other events, so that queues fill and stay full most of the
+    time."""
     rng = random.Random(seed)
     for _ in range(steps):
         kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])
@@ -158,7 +159,8 @@ def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
 
 
 def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
-    """Yield all kinds of events, ids of the present and of the past; with `fresh` switches, too."""
+    """Yield all kinds of events, with present and past ids; with `fresh` also changes of the
+    policy."""
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):

@@ -1,7 +1,7 @@
 """A student's policy in a visitor's browser: check it, run it, compare it.
 
-The browser's worker is what confines the policy, so nothing on a server may call this module. It
-runs in Pyodide, so it and all that it imports need the standard library alone.
+Only the browser's worker confines the policy, so nothing on a server may call this module. The
+module runs in Pyodide, so this module and all its imports need only the standard library.
 """
 
 import json
@@ -26,14 +26,14 @@ RIVALS: Final = ("8q-lifo-pri", "door-lifo")
 SEEDS: Final = (1, 2, 3, 4, 5)
 """The seeds of a comparison, as on the class's scoreboard."""
 _SLOWER: Final = 4.0
-"""Python in a browser takes about this many times as long."""
+"""Python in a browser takes about this many times as long as in a process."""
 T = TypeVar("T")
 Tell = Callable[[str], object]
 """Receives each part of an answer as JSON, as soon as it is known."""
 
 
 class InBrowser(Calls):
-    """A policy that is loaded in this very process."""
+    """A policy that is loaded in this process."""
 
     def __init__(self, file: PolicyFile) -> None:
         """Load the file; raises MisbehavedError."""
@@ -49,7 +49,7 @@ class InBrowser(Calls):
         return read(reader, self._ask(message, most))
 
     def cpu_s(self) -> float:
-        """Return the seconds of the policy; a browser has no clock of CPU time."""
+        """Return the real seconds of the policy, because a browser has no clock of CPU time."""
         return self._used_s
 
     def _ask(self, message: Any, most: Most) -> Any:
@@ -64,7 +64,7 @@ class InBrowser(Calls):
 
 
 def _nothing() -> None:
-    """End nothing: the worker ends all."""
+    """End nothing, because the end of the worker ends everything."""
 
 
 def _impurities(file: PolicyFile) -> list[str]:
@@ -81,7 +81,7 @@ _BROWSER: Final = Place(
 
 
 def check(name: str, text: str, tell: Tell) -> None:
-    """Tell every finding of the check, then whether the policy is valid."""
+    """Report every finding of the check, then whether the policy is valid."""
 
     def told(finding: Finding) -> None:
         _tell(tell, finding={"check": finding.check, "holds": finding.holds, **_said(finding.says)})
@@ -91,7 +91,7 @@ def check(name: str, text: str, tell: Tell) -> None:
 
 
 def run(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Tell the run of the policy for a choice of `experiment`, as JSON; or its fault."""
+    """Report the run of the policy for a choice of `experiment` as JSON, or the fault."""
     try:
         _tell(tell, run=_run(_file(name, text), json.loads(choice)))
     except (ChoiceError, PolicyError, MisbehavedError) as fault:
@@ -99,7 +99,7 @@ def run(name: str, text: str, choice: str, tell: Tell) -> None:
 
 
 def compare(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Tell each run of the policy and of RIVALS with every seed, then the comparison.
+    """Report each run of the policy and of RIVALS with every seed, then the comparison.
 
     All policies have the same customers; differences are paired by seed.
     """
@@ -169,7 +169,7 @@ def _words(fault: Exception, name: str) -> str:
 
 
 def _said(words: str) -> dict[str, Any]:
-    """Return a message, and each of its lines that names a line of the file."""
+    """Return a message, and those lines of the message that name a line of the file."""
     marks = []
     for one in words.splitlines():
         if found := re.search(r"\bline (\d+)", one):

@@ -98,7 +98,8 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment of the tests, without ours, which may hold passwords."""
+    """Return the environment of the tests; it omits this process's variables, which may hold
+    passwords."""
     return {
         "HOME": written,
         "TMPDIR": written,

@@ -224,7 +224,7 @@ assert (verdict.id, verdict.retry_after_s) == (7, 300.0)
 assert Cancel(7).id == 7  # in service, or waiting although its customer has left
 ''',
 }  # fmt: skip
-"""By event, verdict or class, the code that runs after `PREAMBLE`."""
+"""The example for each event, verdict or class: code that runs after `PREAMBLE`."""
 
 PREAMBLE: Final = """\
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first

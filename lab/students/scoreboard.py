@@ -44,9 +44,9 @@ _OF_BOARD: Final = (
     "expected",
     "repetitions",
 )
-"""The fields that the leaderboard's rows and these have in common."""
+"""The fields that the rows of this board and of the leaderboard have in common."""
 _FAR: Final = 4.0
-"""Standard deviations (√ of the expected count) that confirms may lack by chance."""
+"""The number of standard deviations (√ of the expected count) that confirms may lack by chance."""
 
 
 def play(
@@ -108,7 +108,7 @@ def alike() -> str:
 
 
 class _UnfitError(Exception):
-    """Scores that are not comparable with new ones; the text has the reason."""
+    """Scores that are not comparable with new scores; the text has the reason."""
 
 
 class Board:
@@ -120,7 +120,7 @@ class Board:
 
     @classmethod
     def read(cls, folder: Path) -> "Board":
-        """Return the board of a folder, to look at; empty if there is none that can be read."""
+        """Return the board of a folder for reading; empty if the folder has no readable board."""
         try:
             return cls._load(folder)
         except (_UnfitError, OSError):
@@ -128,7 +128,7 @@ class Board:
 
     @classmethod
     def shown(cls, file: Path) -> "Board":
-        """Return the board of a file whatever its conditions; empty if it cannot be read."""
+        """Return the board of a file, with any conditions; empty if it cannot be read."""
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
             board = cls(kept["conditions"], kept["rows"])
@@ -139,7 +139,8 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """Return the board of a folder, to add to; an incompatible one is moved, with a message.
+        """Return the board of a folder for adding rows; an incompatible board is moved, with a
+        message.
 
         Raises ExperimentError when the folder cannot be read or written.
         """
@@ -150,7 +151,7 @@ class Board:
     def add(
         cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
     ) -> "Board":
-        """Add these rows to those that other processes have written in the meantime.
+        """Add these rows to the board, which other processes may have changed in the meantime.
 
         Raises ExperimentError when the folder cannot be read or written.
         """
@@ -164,7 +165,7 @@ class Board:
     def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
         """Return the board without rows played before `before` (as `played_at`).
 
-        Raises ExperimentError as `add`.
+        Raises ExperimentError as `add` does.
         """
         with _locked(folder):
             kept = cls._fit(folder, say)
@@ -360,7 +361,7 @@ def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict
 def author(source: str) -> str:
     """Return the author of a student's policy for the board: never the project.
 
-    Compatibility characters and blanks do not make another author.
+    Names that differ only in compatibility characters and blanks belong to one author.
     """
     name = " ".join(unicodedata.normalize("NFKC", source).split())
     return f"{name} (own policy)" if name.casefold() == KNOWN else name

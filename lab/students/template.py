@@ -19,7 +19,7 @@ def policy_text(name: str) -> str:
 def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
     """Write `quiet_door.py` and `test_quiet_door.py` into `folder` for `quiet-door`; return both.
 
-    Raises SpecError for an invalid name or one that is in use; no file is then left.
+    Raises SpecError for a name that is invalid or in use, and then leaves no file.
     """
     module = _module(name)
     policy, test = folder / f"{module}.py", folder / f"test_{module}.py"

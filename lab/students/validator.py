@@ -1,7 +1,7 @@
-"""The check of a student's policy: a line for each requirement, with the fix where it fails.
+"""The check of a student's policy: a line for each requirement, with the fix if the policy fails.
 
 During the check the policy runs in a separate confined process, as in gateway and simulator. A
-visitor's browser has no such process and gives another `Place`.
+visitor's browser has no such process, so it passes another `Place`.
 """
 
 import time
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """All lines of a check; `sheet` is None if the file has no valid one."""
+    """All lines of a check; `sheet` is None if the file has no valid data sheet."""
 
     findings: list[Finding]
     sheet: Sheet | None
@@ -76,7 +76,7 @@ class Place:
     start: Callable[[PolicyFile], Calls]
     """Loads a file."""
     layers: Callable[[Calls], Mapping[str, str]] | None
-    """The layers of confinement that hold around a loaded file; None where there are none."""
+    """The layers of confinement around a loaded file; None where there are none."""
     slower: float = 1.0
     """How many times slower Python is in this place than in a process."""
 
@@ -208,8 +208,8 @@ class _UnderTest:
     def _every_request(self) -> str:
         """Check that every request gets a verdict.
 
-        The stand-in falls back from a policy that lets a request wait while all workers are free
-        and no event is left.
+        If a policy lets a request wait while all workers are free and no event is left, the
+        stand-in replaces the policy.
         """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
@@ -287,7 +287,7 @@ class _UnderTest:
     def _decision(self, waiting: int) -> "_Decision":
         """Return the mean times of arrival, workers_free and completion with `waiting` requests.
 
-        There are fewer waiting requests if the policy rejects the rest.
+        The number of waiting requests is smaller if the policy rejects some of them.
         """
         policy = self._fresh()
         page = PAGES[0]

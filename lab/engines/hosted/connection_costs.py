@@ -1,6 +1,6 @@
 """The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-They are kept with date and machine. They are no longer valid when the machine has changed.
+The costs are kept with date and machine. They are no longer valid when the machine has changed.
 
 Source: edragon.txt, section 3.2.1 (CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
 """
@@ -18,7 +18,7 @@ COMMAND = "doorbuster profile-connections"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCosts:
-    """CPU of all processes of an application (gateway front, shops), in paper seconds.
+    """CPU time of all processes of an application (gateway front, shops), in paper seconds.
 
     A paper second is a real CPU second × time scale. PostgreSQL, Redis and customers are excluded.
     """
@@ -59,7 +59,8 @@ def keep(costs: ConnectionCosts, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> ConnectionCosts:
-    """Return the newest measured costs; raises ExperimentError without any of this machine."""
+    """Return the newest measured costs of this machine; raises ExperimentError if there are
+    none."""
     path = _file(lab, key, profile, time_scale)
     again = f"`{COMMAND} --key {key} --page-profile {profile} --time-scale {time_scale:g}`"
     if not path.is_file():

@@ -1,8 +1,8 @@
 """Static profiling of an application: the costs of its connections, measured on this machine.
 
 One application runs on all processors, without other load. The profiling first makes only
-handshakes, full and resumed, then a few sessions of the partly-open model. The CPU is that of the
-application's process tree, minus its CPU while idle.
+handshakes, full and resumed, then a few sessions of the partly-open model. The measured CPU time is
+that of the application's process tree, minus its CPU time while idle.
 
 Source: edragon.txt, section 3.2.1.
 """
@@ -37,9 +37,9 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""Load in processors, low enough that no request waits and no patience ends."""
+"""The load in processors; it is so low that no request waits and no customer loses patience."""
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""Page work of an interaction, CPU paper seconds; only the pace of the sessions depends on it."""
+"""Page work of an interaction, CPU paper seconds; it only determines the pace of the sessions."""
 GUESSED_OWN_REAL_S = 0.015
 """Other CPU of an interaction with its images, real seconds."""
 TIMEOUT_S = 100.0
@@ -74,9 +74,10 @@ class Split:
 def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) -> Split:
     """Return the costs of connections, so that they add up to `cpu_s`.
 
-    A reply costs the CPU without the handshakes, divided by the replies. CTN and CTO are a
-    handshake of their kind plus the mean number of replies over such a connection. Raises
-    ExperimentError if the handshakes alone would have taken more.
+    The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
+    CTN and CTO are the cost of a handshake of their kind, plus the cost of the mean number of
+    replies over such a connection. Raises ExperimentError if the handshakes alone would have taken
+    more than `cpu_s`.
     """
     if not counts.replies or not counts.new or not counts.resumed:
         raise ExperimentError(
@@ -190,7 +191,8 @@ def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSL
 
 
 def _wait_for(application: RunningApplication, kind: str, count: int) -> None:
-    """Wait until the gateway has counted `count` connections of a kind and none is open."""
+    """Wait until the gateway has counted `count` connections of a kind and no connection is
+    open."""
 
     def is_done() -> bool:
         seen = application.snapshot()["connections"]
@@ -241,7 +243,7 @@ def _sessions(
 
 
 def counted(attempts_file: Path) -> SessionCounts:
-    """Return the counts of a partly-open run, each reply with its connection.
+    """Return the counts of a partly-open run; each reply counts for its connection.
 
     Raises ExperimentError if more than one in a hundred requests was not served.
     """

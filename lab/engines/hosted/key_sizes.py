@@ -33,8 +33,8 @@ class KeySize:
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
     """Return the CPU seconds of a signature by key size.
 
-    Large keys take long to generate. So the result is kept, and measured again only on another
-    machine.
+    Large keys take long to generate. So the result is kept, and a new measurement is made only on
+    another machine.
     """
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
@@ -64,7 +64,8 @@ def sizes(
 
 
 def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
-    """Return the key size whose share is nearest to `ratio`, by their quotient."""
+    """Return the key size whose share is nearest to `ratio`, that is, with the quotient nearest to
+    1."""
     return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
 
 

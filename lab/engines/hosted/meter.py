@@ -14,7 +14,7 @@ from runtime.state import State
 class HostingMeter:
     """The CPU of applications, load generators and database since the meter was created.
 
-    Load generators are child processes of this one and count once they have ended.
+    Load generators are child processes of this process. Their CPU time counts once they have ended.
     """
 
     def __init__(self, lab: Settings, platform: Platform) -> None:

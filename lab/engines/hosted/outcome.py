@@ -1,7 +1,7 @@
 """The outcome of a hosted application's customers, second by second.
 
-It comes from the files of a load generator and the CPU manager. Times are paper seconds unless a
-name says real.
+The numbers come from the files of a load generator and the CPU manager. Times are paper seconds
+unless a name says real.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -92,8 +92,9 @@ def assigned(
 ) -> Series:
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
 
-    They come from the CPU manager's accounts: an entry, written at the end of an interval, has the
-    assignment during it. Seconds after the last entry have its value.
+    The numbers come from the CPU manager's accounts. The manager writes an entry at the end of each
+    interval, with the assignment during the interval. Seconds after the last entry have the value
+    of the last entry.
     """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
@@ -119,8 +120,9 @@ def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:
 def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
     """Return the number of sessions by fate.
 
-    refused: the gateway refused one of their connections; timed_out: their last attempt timed out;
-    completed: all their planned requests were answered; under_way: the end of the run cut them.
+    A session is `refused` if the gateway refused one of its connections. It is `timed_out` if its
+    last attempt timed out. It is `completed` if all its planned requests were answered. It is
+    `under_way` if the end of the run cut it.
     """
     refused = {
         session
@@ -158,7 +160,7 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Return seconds from the due time of each answered attempt for a page to its end."""
+    """Return, for each answered attempt for a page, the seconds from its due time to its end."""
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
     finished_s: Series = pages.column("finished_s").to_numpy()

@@ -33,7 +33,7 @@ _ENDED = "the run is ended"
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A completed run. Shares are means over it, in processors."""
+    """A completed run. Shares are means over the run, in processors."""
 
     applications: tuple[HostedApplication, ...]
     applications_cpus: float

@@ -5,7 +5,8 @@ ends. So a file without a lock has no process, and readers remove it.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 
-A measurement of the capacity before the first run has such a file, too; `until` is Unix time:
+The measurement of the capacity before the first run has such a file, too. Its `until` is a Unix
+time:
 
     {"experiment": "capacity", "measures": "Title of the spec", "until": 1795000000.0, …}
 """
@@ -24,7 +25,7 @@ FOLDER = "live-runs"
 
 
 class ToldRun:
-    """A run in progress, announced from the creation of this object until `close`.
+    """The announcement of a run in progress, from the creation of this object until `close`.
 
     Write errors are ignored: a full disk ends no run.
     """
@@ -91,7 +92,7 @@ def measuring(state_dir: Path) -> dict[str, Any] | None:
 def _told(state_dir: Path) -> list[dict[str, Any]]:
     found = []
     for path in sorted((state_dir / FOLDER).glob("*.json")):
-        # A file that ends or changes at this moment counts at the next call.
+        # If a file disappears or changes at this moment, the next call reads it.
         with contextlib.suppress(OSError, ValueError), path.open("rb") as file:
             if locks.is_held(file.fileno()):
                 found.append(json.loads(file.read()))

@@ -13,7 +13,7 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""Long, because the shop's side thread competes with 30 busy threads."""
+"""This limit is long because the shop's side thread competes with 30 busy threads."""
 
 _CATALOGUE_TIMEOUT_S = 900.0
 """Growing the catalogue to its largest size takes a minute, on a busy machine several."""
@@ -23,7 +23,8 @@ T = TypeVar("T")
 
 
 class JsonApi:
-    """JSON over one HTTP address; every fault becomes an ExperimentError that names the part.
+    """Calls of one HTTP address with JSON. Every fault becomes an ExperimentError that names the
+    part.
 
     `host_variable` is the setting with the address, for messages of faults. Every call sends
     `token`.
@@ -71,7 +72,7 @@ class JsonApi:
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
     """Return the answer of `ask`, retried while a part that died starts again.
 
-    Raises its last ExperimentError after `limit_s`.
+    After `limit_s` the function raises the last ExperimentError of `ask`.
     """
     return retry(ask, ExperimentError, limit_s, every_s=0.2)
 
@@ -124,7 +125,7 @@ class Appliance:
         self.shop.call("GET", "/status")
 
     def check_lives(self) -> None:
-        """Raise ExperimentError when a process that serves this run alone has died."""
+        """Raise ExperimentError when a process that serves only this run has died."""
 
     def snapshot(self) -> Json:
         """Return the gateway's `GET /snapshot`; raises ExperimentError."""
@@ -133,7 +134,8 @@ class Appliance:
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
         """Raise ExperimentError unless the running gateway has all these policies.
 
-        It has the policies that existed at its start, and lacks any that were written later.
+        The gateway has the policies that existed at its start. It lacks policies that were written
+        later.
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
@@ -173,9 +175,9 @@ class Appliance:
     ) -> None:
         """Prepare the same shop for every run: seeded stock, no queue, new policy and shadows.
 
-        `policy` is the body of `PUT /policy`; None leaves the gateway's as it is. The shop's sentry
-        stops work only with `abandonment` cancel; otherwise it observes and counts wasted work.
-        Pages have no banners.
+        `policy` is the body of `PUT /policy`; with None the gateway keeps its policy. The shop's
+        sentry stops work only with `abandonment` cancel; otherwise it observes and counts wasted
+        work. Pages have no banners.
         """
         self.set_shadows(())  # also those that a user has started on a page
         self.end_faults()
@@ -222,14 +224,15 @@ class Appliance:
         return list(self.gateway.call("GET", "/snapshot")["shadows"])
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Set the effect of leaving in gateway and shop from now on. Raises ExperimentError."""
+        """Set what gateway and shop do from now on when a customer leaves. Raises
+        ExperimentError."""
         self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def slow_database(self, for_s: float) -> None:
-        """Make every query of a page wait longer for these paper seconds. Raises ExperimentError.
+        """Delay every query of a page during these paper seconds. Raises ExperimentError.
 
-        The shop ends it by itself.
+        The shop ends the delay by itself.
         """
         self.shop.call("PUT", "/slow-database", {"for_s": for_s})
 
@@ -247,7 +250,7 @@ class Appliance:
         self.set_shadows(())
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until no request waits or is served (orphans of the last run end first)."""
+        """Wait until no request waits or is served; orphans of the last run must end first."""
 
         def is_idle() -> bool:
             now = self.snapshot()

@@ -1,6 +1,6 @@
 """The appliance with a baseline proxy in the gateway's place, for one run.
 
-The proxy's log and statistics give the numbers that a run otherwise gets from the gateway. No
+The proxy's log and statistics replace the numbers that a run otherwise gets from the gateway. No
 customer reaches the gateway, but it still measures the shop's load.
 
 `snapshot` has the form of the gateway's `GET /snapshot` (docs/admin-api.md); a value that a proxy
@@ -65,7 +65,7 @@ class BehindProxy(Appliance):
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop learns which customers leave; not if the proxy serves orphans."""
+        """Whether the shop learns which customers leave; False if the proxy serves orphans."""
         return self.standing.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
@@ -101,7 +101,7 @@ class BehindProxy(Appliance):
                 "left_in_service": sum(self._total(fate) for fate in _LEFT),
                 "cancelled": cancelled,
                 "finished": self._total("orphaned"),
-                # The proxy waits for none of them: each may have finished anyway.
+                # The proxy waits for none of these requests: each may have finished anyway.
                 "overdue": cancelled,
             },
         }
@@ -149,7 +149,8 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """Run the shop behind baseline proxy `name` until the block ends; it serves from the start.
+    """Run the shop behind baseline proxy `name` until the block ends; the proxy serves from the
+    start.
 
     Its configuration and log are in `files`. Raises ExperimentError.
     """

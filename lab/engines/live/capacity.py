@@ -1,7 +1,8 @@
 """The measurement of the shop's capacity in requests per paper second.
 
-The measurement is a closed loop with the customers' mix of pages, through a single queue. It takes
-the median of three measurements with all workers busy, and one with few customers.
+The measurement is a closed loop with the customers' mix of pages, through a single queue. The
+capacity is the median of three measurements with all workers busy. One more measurement has few
+customers.
 """
 
 import statistics
@@ -24,9 +25,11 @@ REPETITIONS = 3
 DURATION_S = 150.0
 """Paper seconds of each measurement."""
 WARM_UP_S = 30.0
-"""Paper seconds omitted before it, until all workers are busy with the chain's mix."""
+"""Paper seconds omitted before each measurement, until all workers are busy with the chain's
+mix."""
 SPARE_CUSTOMERS = 6
-"""Customers in excess of the workers, so that a request always waits and every worker is busy."""
+"""The number of customers above the number of workers. With them a request always waits and every
+worker is busy."""
 
 
 def expected_real_s(time_scale: float) -> float:
@@ -41,8 +44,8 @@ def measure(
 
     Several shops are measured at the same time, as in their runs, so their effects on each other
     are included. ρ depends on three measurements with every worker busy; one more has
-    `FEW_CUSTOMERS`. It takes about `expected_real_s`. The caller holds the machine's lock and has
-    prepared catalogue and database. Raises ExperimentError.
+    `FEW_CUSTOMERS`. The call takes about `expected_real_s`. The caller holds the machine's lock and
+    has prepared catalogue and database. Raises ExperimentError.
     """
     found: list[list[float]] = []
     for repetition in range(REPETITIONS + 1):

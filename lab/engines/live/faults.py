@@ -14,12 +14,13 @@ _WORDS: Final = {SLOW_DATABASE: "the database was slow"}
 
 @dataclass(slots=True)
 class Fault:
-    """A fault, from the sample before its first sight to the first sample without it."""
+    """A fault. It lasts from the sample before the first one that shows it to the first one without
+    it."""
 
     name: str
     from_s: float
     until_s: float | None = None
-    """None while it lasts."""
+    """None while the fault lasts."""
 
     def words(self) -> str:
         """Return the fault as text."""

@@ -14,7 +14,8 @@ _ONE_OUTAGE_S = 50.0
 
 @dataclass(slots=True)
 class Outage:
-    """An outage, from the sample before its first failed request to the sample after the last."""
+    """An outage, from the sample before its first failed request to the sample after its last
+    one."""
 
     back_end: str
     from_s: float

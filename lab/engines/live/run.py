@@ -29,10 +29,10 @@ from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:
-    """One run in its steps, so that several runs can go in step.
+    """One run, divided into steps so that several runs can take each step at the same time.
 
-    The customers and `customers_gone` come within `with`, `record` after it. All of them raise
-    ExperimentError.
+    The customers come within the block `with`. `customers_gone` is called in the block, and
+    `record` after it. All of these raise ExperimentError.
     """
 
     def __init__(
@@ -124,7 +124,8 @@ class LiveRun:
         self.folder.load_factor_file.unlink(missing_ok=True)
 
     def _end_faults(self) -> None:
-        """End what a user has begun; without an answer a fault ends by itself."""
+        """End the faults that a user has begun; if the shop does not answer, a fault ends by
+        itself."""
         if self.sampler.faults.found:
             with contextlib.suppress(ExperimentError):
                 self.appliance.end_faults()

@@ -39,7 +39,8 @@ class Sampler:
         self.missed = 0
         """Polls that the gateway did not answer."""
         self.changes: list[dict[str, Any]] = []
-        """Changes by users during the run: `time_s`, `policy` and `abandonment` from then on."""
+        """Changes by users during the run: `time_s`, and the `policy` and `abandonment` from that
+        time on."""
         self.started_anew = ""
         """The part that was restarted during the run, `gateway` or `shop`; otherwise empty."""
         self.fallen_back: dict[str, Any] | None = None
@@ -101,7 +102,8 @@ class Age:
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since its start
-        # A start takes seconds of CPU; the requests show the restart of a shop that used less.
+        # A start takes seconds of CPU. If a shop had used less before its restart, the requests
+        # show the restart.
         self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
 
     def younger(self, snapshot: Json) -> str:

@@ -97,7 +97,7 @@ def _baseline(run: ShopRun) -> Any:
 
 
 def _server(run: ShopRun) -> SharedCpus | FifoServer:
-    """Return the actual server, which may be slower than its capacity."""
+    """Return the actual server, which may be slower than the capacity assumes."""
     server = run.server
     assert not isinstance(server, Appliance)
     if isinstance(server, FifoServer) or run.slower_ratio == 1.0:
