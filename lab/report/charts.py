@@ -20,7 +20,8 @@ from lab.results.metrics import Results
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
-"""Space above the curves for the names of parts of the x axis, as a share of the curves' height."""
+"""Space above the curves for the names of stretches of the x axis, as a share of the curves'
+height."""
 _LETTERS_PER_INCH = 8.5
 """Letters per inch of panel height in a label next to a panel; a longer label is wrapped."""
 _NAME_LINE = 13
@@ -30,7 +31,7 @@ _NAME_LINE = 13
 def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
     """Draw all panels of a figure as SVG and PNG, and write its CSV; return the SVG.
 
-    `note` is the line under it: the experiment, the number of runs and the date.
+    `note` is the line under the figure: the experiment, the number of runs and the date.
     """
     panels = figure.panels
     columns = 1 if figure.stacked else min(2, len(panels))
@@ -62,7 +63,8 @@ def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Pa
 
 
 def as_csv(figure: Figure, results: Results) -> str:
-    """Return the numbers of a figure as CSV, a line per point; only the header if it has none."""
+    """Return the numbers of a figure as CSV, a line per point; only the header if it has no
+    points."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))

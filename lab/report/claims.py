@@ -1,4 +1,4 @@
-"""Claims: statements that must hold for a reproduction; its numbers decide them."""
+"""Claims: statements that must hold for a reproduction; the numbers of the reproduction decide."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 Verdict = tuple[str, bool | None]
-"""The finding, and whether the claim holds; None while the results cannot decide."""
+"""A finding, and whether the claim holds; None while the results cannot decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ _NAMED = 2
 def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the conclusion of a report in sentences, from the rows of its claims.json.
 
-    The first sentence counts the claims that hold; the second names the first ones that do not.
+    The first sentence counts the claims that hold. The second names the first few that do not hold.
     """
     verdicts = [str(one.get("Holds")) for one in claims]
     if not claims:
@@ -103,7 +103,8 @@ def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -
     """Return the claim that each metric is larger than the next one.
 
     The differences between consecutive metrics decide, repetition by repetition. The claim does not
-    hold while 0 is in their 95 % interval. With a single repetition, its difference alone decides.
+    hold while 0 is in the 95 % interval of a difference. With a single repetition, the difference
+    alone decides.
     """
 
     def check(results: Results) -> Verdict:
@@ -139,7 +140,8 @@ def is_above_zero(found: Estimate) -> bool | None:
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
     """Return whether a metric is from `low` to `high`.
 
-    Return None while a bound is within the 95 % interval: chance could have put it on either side.
+    Return None while a bound is within the 95 % interval: by chance the metric could be on either
+    side.
     """
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):

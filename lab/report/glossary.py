@@ -40,8 +40,8 @@ IN_TEXT = {
     "LIFO": r"LIFO",
     "DOOR": r"DOOR",
 }
-"""The terms that are explained in running text, too, with their pattern; policies and page types
-are explained there as well. Other names of entries are everyday words in a sentence."""
+"""The terms that pages explain also in running text, each with its pattern. Pages explain policies
+and page types there, too. Other names of entries are everyday words in a sentence."""
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
 
@@ -118,7 +118,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def key(label: str) -> str:
-    """Return a label in the form that `find` compares."""
+    """Return a label in the form in which `find` compares labels."""
     return " ".join(label.casefold().split())
 
 
@@ -135,7 +135,7 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
 
 @cache
 def in_text() -> tuple[tuple[str, int], ...]:
-    """Return the pattern and the position of each entry that running text leads to.
+    """Return the pattern and the position of each entry that pages explain in running text.
 
     Patterns are valid in Python and in JavaScript. A longer name comes before its beginning.
     """
@@ -153,10 +153,10 @@ def in_text() -> tuple[tuple[str, int], ...]:
 
 
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:
-    """Return the entry of a label; the labels of a form look for a parameter first.
+    """Return the entry of a label; for the labels of a form, look for a parameter first.
 
-    A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has that of SQ. The
-    console's `glossary.js` follows the same rule.
+    A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has the entry of SQ.
+    The console's `glossary.js` follows the same rule.
     """
     whole = key(label)
     if not whole:

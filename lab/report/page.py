@@ -34,9 +34,9 @@ def write_report(
 ) -> Path:
     """Write figures, their data, tables and the page; return the page.
 
-    `made` describes the reproduction (command, seeds, versions, machine); `missing` names the runs
-    that are not finished. `runs` is the number of runs printed under the figures; if empty, it
-    comes from `results`.
+    `made` describes the reproduction (command, seeds, versions, machine). `missing` names the runs
+    that are not finished. `runs` is the text under the figures with the number of runs; if empty,
+    the number comes from `results`.
     """
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ def write_report(
 
 
 def claims_table(study: Study, results: Results) -> Table:
-    """Return every claim with its finding; the results alone decide it."""
+    """Return every claim with its finding; only the results decide the finding."""
     rows: list[tuple[str, ...]] = []
     for claim in study.claims:
         found, holds = claim.decide(results)
@@ -101,7 +101,8 @@ def claims_summary(claims: Table) -> str:
 
 
 def _runs(figure: Figure, study: Study, results: Results) -> str:
-    """Return how many runs a figure shows; without named cases, those of the whole study."""
+    """Return the number of runs in a figure; if it names no cases, the number in the whole
+    study."""
     number = results.number(figure.cases()) or results.number(study.cases())
     return "1 run" if number == 1 else f"{number} runs"
 
@@ -154,7 +155,8 @@ def _embedded(svg: Path) -> str:
 
 
 def alternative_text(figure: Figure) -> str:
-    """Return the text for readers who cannot see the figure; the table below it has the numbers."""
+    """Return the text for readers who cannot see the figure; the table below the figure has the
+    numbers."""
     panels = [
         f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
         f"for {', '.join(curve.label for curve in panel.curves)}."

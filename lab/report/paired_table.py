@@ -14,7 +14,7 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""The most policies for which all pairs are compared; otherwise each is compared with the first."""
+"""The most policies for which all pairs are compared; of more, each is compared with the first."""
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
 _BUYERS: Final[_Metrics] = (
@@ -29,7 +29,7 @@ _SESSIONS: Final[_Metrics] = (
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )
-"""The same for sessions of fixed lengths, where no customer buys."""
+"""The same three for sessions of fixed lengths, in which no customer buys."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:

@@ -1,7 +1,7 @@
 """Ratios of one case's metric to the same metric of another case, repetition by repetition.
 
-Repetitions of two cases share their seeds, so each gives one ratio. Effects of the seed on both
-cases cancel out.
+Repetitions of two cases share their seeds, so each repetition gives one ratio. Effects of the seed
+on both cases cancel out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -80,9 +80,9 @@ class RatioCurve:
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """Return the claim that one ratio is smaller than another.
 
-    The differences decide, repetition by repetition. The claim does not hold while 0 is in their 95
-    % interval. If both cases have a single repetition, its difference decides. One difference from
-    several repetitions is not enough.
+    The differences of the repetitions decide. The claim does not hold while 0 is in the 95 %
+    interval of the differences. If both cases have a single repetition, its difference decides. One
+    difference from several repetitions is not enough.
     """
 
     def check(results: Results) -> Verdict:

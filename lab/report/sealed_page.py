@@ -11,7 +11,7 @@ SEAL: Final = (
 )
 """The policy that forbids scripts in everything that follows it, including attributes.
 
-A second beginning of a page (doctype, html, head) has no effect.
+The policy stays in force if the content contains the beginning of a page (doctype, html, head).
 """
 
 

@@ -20,7 +20,8 @@ _VERDICTS = (
 
 
 def table(cells: Sequence[Cell]) -> Table | None:
-    """Return shares of the requests that a shadow decided, by acting policy; None without any."""
+    """Return shares of the requests that a shadow decided, by acting policy; None if there are
+    none."""
     names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
     if not names:
         return None

@@ -1,6 +1,6 @@
 """The forms of a reproduced figure or table, and the study to which they belong.
 
-Each form names the cases that it needs. The plan of a reproduction is the union of these.
+Each form names the cases that it needs. The plan of a reproduction is the union of these cases.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from lab.spec.cases import AnyCase
 
 
 class Curve(Protocol):
-    """A curve whose numbers come from the results."""
+    """A curve that takes its numbers from the results."""
 
     @property
     def label(self) -> str:
@@ -93,10 +93,10 @@ class FormulaCurve:
 class Panel:
     """One set of axes.
 
-    `lines` are curves with a marker and an interval at each x, `plain` are curves of many points,
-    `steps` are constant between x, and `bars` are groups of bars with `x_names` under them.
-    `published` holds the paper's numbers by curve label and x. `levels` holds the numbers that the
-    paper gives for a part of the x axis. `printed_x` limits the x values in the table.
+    `lines` are curves with a marker and an interval at each x. `plain` are curves of many points.
+    `steps` are constant between the values of x. `bars` are groups of bars with `x_names` under
+    them. `published` holds the paper's numbers by curve label and x. `levels` holds the numbers
+    that the paper gives for a part of the x axis. `printed_x` limits the x values in the table.
     `stretches` are parts of the x axis with a name.
     """
 
@@ -115,7 +115,7 @@ class Panel:
     x_format: Callable[[float], str] = "{:g}".format
     x_scale: Literal["linear", "log"] = "linear"
     x_ticks: Sequence[float] = ()
-    """Empty: chosen automatically."""
+    """If empty, the value is chosen automatically."""
     stretches: Sequence[Stretch] = ()
     levels: Sequence[Level] = ()
 
@@ -168,7 +168,7 @@ class TableCell(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cell of a table: the published metric next to that of a case."""
+    """A cell of a table: the published metric next to the metric of a case."""
 
     case: AnyCase
     value: Value
@@ -225,7 +225,8 @@ class Drawing:
     alternative: str
     caption: str
     is_wide: bool = False
-    """Whether it is as wide as the page; otherwise it is kept small enough to read."""
+    """Whether the drawing is as wide as the page; otherwise it has the width at which its text is
+    readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +240,7 @@ class Figure:
     panels: Sequence[Panel] = ()
     tables: Sequence[EntryTable | BuiltTable] = ()
     stacked: bool = False
-    """Whether panels share an x axis, one above the other, instead of being side by side."""
+    """Whether panels are one above the other with a common x axis instead of side by side."""
     drawing: Drawing | None = None
     """A drawing instead of panels."""
 

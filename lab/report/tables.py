@@ -121,7 +121,7 @@ def table4(cells: Sequence[Cell]) -> Table:
 
 
 def requests(cells: Sequence[Cell]) -> Table:
-    """Return the fates of requests, in percent of all that the sessions planned."""
+    """Return the fates of requests, in percent of all planned requests."""
     table = Table(
         "Requests, in % of all that the sessions planned",
         ("", *(cell.heading for cell in cells)),
@@ -162,7 +162,7 @@ def _table5_percent(row: str, run: Outcomes) -> float:
 
 
 def clients(cells: Sequence[Cell]) -> Table:
-    """Return what each set of clients got, by class (Connection Sentry, Tables 1 to 4)."""
+    """Return the results of each set of clients, by class (Connection Sentry, Tables 1 to 4)."""
     table = Table(
         "Requests of clients by class",
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
@@ -222,7 +222,7 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
 def of_terminal(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
     """Return the tables that a terminal prints, the most important last.
 
-    Tables 4 and 5 apply only next to published numbers; otherwise they stay in files.
+    Tables 4 and 5 are printed only next to published numbers; otherwise they stay in files.
     """
     applying = [table for table in tables if not table.title.startswith("Table ") or _beside(cells)]
     return applying[::-1]

@@ -20,7 +20,8 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to the error output while JSON has the standard one; print the essential if `quiet`."""
+    """Print to the error output while JSON has the standard output; with `quiet` print the
+    essential."""
     console.stderr, console.quiet = as_json, quiet
     try:
         yield
@@ -30,7 +31,7 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def essential() -> Iterator[None]:
-    """Print what follows with `quiet`, too, unless JSON has it."""
+    """Print the lines in this block with `quiet`, too, unless the JSON output has them."""
     was_quiet = console.quiet
     console.quiet = was_quiet and console.stderr
     try:
@@ -107,7 +108,7 @@ class TasksProgress(_Bar):
         self._done = 0
 
     def ended(self, index: int, sessions: float) -> None:
-        """Record that this number of sessions of a run have ended."""
+        """Record the number of sessions of a run that have ended."""
         self._ended[index] = min(sessions, self._expected[index])
         self._show(sum(self._ended), f"{self._done} of {len(self._ended)} runs done")
 
@@ -129,14 +130,15 @@ class RunProgress(_Bar):
     ) -> Callable[[Mapping[str, Any]], None]:
         """Begin a run that takes about `real_s`; return the receiver of its progress lines.
 
-        `clients_until_s` (paper seconds) marks a closed loop, where no session ends before the run.
+        `clients_until_s` (paper seconds) marks a closed loop, in which sessions end only with the
+        run.
         """
         return self.at_once([title], real_s, clients_until_s)[0]
 
     def at_once(
         self, titles: Sequence[str], real_s: float, clients_until_s: float | None = None
     ) -> list[Callable[[Mapping[str, Any]], None]]:
-        """Begin several simultaneous runs; otherwise as `run`."""
+        """Begin several simultaneous runs; otherwise do the same as `run`."""
         base = self._done_real_s
         self._done_real_s += real_s
         done = [0.0] * len(titles)

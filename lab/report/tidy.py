@@ -17,7 +17,7 @@ from lab.report.drawing.table import Table
 from lab.titles import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
-"""The first character of every file, by which Excel recognises UTF-8; pandas skips it."""
+"""The first character of every file. Excel recognises UTF-8 by it, and pandas skips it."""
 _N: Final = r"[+-]?(?:\d[\d,]*)?\.?\d+"
 _NUMBER: Final = re.compile(rf"({_N})(?: ± ({_N}))?( %)?(?: \*)?", re.ASCII)
 _PLACE: Final = re.compile(r"ρ = (\S+(?: \(schedule\))?) (.+)")
@@ -28,7 +28,7 @@ _VALUES: Final = ("metric", "value", "low", "high", "unit", "published")
 
 
 class Number(NamedTuple):
-    """A number as a table has it, with the half-width of its 95 % interval if there is one."""
+    """A number of a table as printed, with the half-width of its 95 % interval if there is one."""
 
     value: Decimal
     half_width: Decimal | None
@@ -36,7 +36,7 @@ class Number(NamedTuple):
 
 
 def number(cell: str) -> Number | None:
-    """Return the number of a cell such as `0.83 ± 0.07`; None for words and for no number."""
+    """Return the number of a cell such as `0.83 ± 0.07`; None if the cell has no number."""
     found = _NUMBER.fullmatch(cell)
     if found is None:
         return None
@@ -99,7 +99,8 @@ def by_run(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _identifiers(table: Table) -> int:
-    """Return how many leading columns say what a row is about; the others have numbers."""
+    """Return the number of leading columns that name the subject of a row; the others have
+    numbers."""
     for at, head in enumerate(table.header):
         if at == 0 or head in _NAMES:
             continue

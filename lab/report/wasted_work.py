@@ -16,7 +16,8 @@ _WHY_CONFIRMS_FALL = {
     "a customer who comes to a later page is served next. Once they are withdrawn, fewer "
     "requests wait. N × U of the later pages is then lower, so a buyer waits longer for a turn"
 }
-"""By policy, the effect of cancelling on its rule, shown where confirms fell by more than chance.
+"""The effect of cancelling on the rule of a policy, by policy. A report shows the text where
+confirms fell by more than chance.
 """
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
@@ -39,7 +40,8 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return the work for customers who had left; None if none left or no run has a meter."""
+    """Return the work for customers who had left; None if no customer left or no run has a
+    meter."""
     if not any(waste.mean for cell in cells if (waste := cell.over_waste(_anybody))):
         return None
     found = Table(
@@ -117,7 +119,7 @@ def fell_clearly(before: int, after: int) -> bool:
 
 
 def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """Return the cell that differs from a cancelling one only in serving orphans."""
+    """Return the cell that differs from a cancelling cell only by serving orphans."""
     choice = spec.choice(cell.policy)
     if spec.abandonment_of(choice) != "cancel":
         return None

@@ -1,4 +1,5 @@
-"""A paper as lists of experiments show it: `ABOUT` of its folder, read without its study."""
+"""The facts about a paper for lists of experiments: `ABOUT` in its folder, read without its
+study."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -9,7 +10,7 @@ WHO_IS_NEXT: Final = "Who should be served first?"
 WHO_MAY_ENTER: Final = "Who should be let in?"
 WHO_HAS_LEFT: Final = "What happens to the work for customers who have left?"
 WHO_GETS_CPUS: Final = "Who should get the processors?"
-"""The questions by which experiments are listed."""
+"""The questions under which experiments are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class About:
     reference_engine: Engine = "simulated"
     """The engine of the reference result."""
     reference_text: str = ""
-    """A remark at the reference result; empty: that it is simulated, and the live command."""
+    """A remark at the reference result. If empty, the remark names the simulation and the live
+    command."""
 
     @property
     def short_name(self) -> str:

@@ -1,6 +1,7 @@
-"""Live reproductions: their common part, and those that consist of comparisons on the appliance.
+"""Live reproductions: their common part, and the kind that consists of comparisons on the
+appliance.
 
-A paper's `live.py` names its comparisons, or has another way to run.
+A paper's `live.py` names its comparisons, or defines another way to run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +61,8 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @property
     def folder_name(self) -> str:
-        """Return the paper's name, that it is live, and whether it is quick."""
+        """Return the folder's name: the paper's name, a word for live, and a word if the study is
+        quick."""
         return f"reproduce-{self.paper.name}-live{'-quick' if self.quick else ''}"
 
     @property
@@ -87,7 +89,7 @@ class LiveStudy(StudyRun, Generic[C]):
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the duration of the command if it was the usual one and carried out all runs."""
+        """Keep the duration of the command if it had the usual options and carried out all runs."""
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
             stopwatch.spent(f"live {self.name}", 1, stopwatch.real_s)
@@ -100,9 +102,10 @@ class LivePart:
     spec: Spec
     case_of: Callable[[PlannedRun], AnyCase]
     metrics_of: Callable[[RunFolder, ShopRun, float | None], Metrics]
-    """Reads a run's files, given the run and the measured capacity in requests per paper second.
+    """A function that reads a run's files. It gets the run and the measured capacity in requests
+    per paper second.
 
-    The capacity is None in a closed loop, for which none is measured.
+    The capacity is None in a closed loop, for which no capacity is measured.
     """
 
 

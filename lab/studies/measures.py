@@ -1,6 +1,7 @@
 """The metrics of a simulation: numbers for figures and tables.
 
-All are JSON-ready, so a result is one small file and can be drawn again without a simulation.
+All metrics are JSON-ready. So a result is one small file, and can be drawn again without a
+simulation.
 """
 
 import importlib
@@ -26,7 +27,7 @@ from simulator.simulation import simulate
 Measure = Callable[[Case[Any], int, AttemptLog | None], dict[str, Any]]
 """A function that simulates a case with a seed and returns its metrics.
 
-Every attempt goes to the log, if there is one.
+The function writes every attempt to the log, if there is a log.
 """
 
 RESPONSE_STEP_S = 0.5
@@ -65,8 +66,8 @@ def measure_of(name: str) -> Measure:
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
     """Return sessions by fate and length, and the server's time by use.
 
-    `unfinished` are sessions in progress when the run was cut. Bins are SBAC's, section 6: up to
-    the mean length, up to twice that, longer.
+    `unfinished` are sessions in progress when the run was cut. The bins are from SBAC, section 6:
+    up to the mean length, up to twice the mean length, and longer.
     """
     sessions = simulated.sessions
     fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))

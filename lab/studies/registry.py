@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Papers(Mapping[str, "PaperStudy[Any]"]):
-    """Paper's name → study."""
+    """The studies by paper name."""
 
     def __init__(self, packages: Mapping[str, str]) -> None:
         self._packages = packages
@@ -23,7 +23,7 @@ class Papers(Mapping[str, "PaperStudy[Any]"]):
         return study
 
     def about(self) -> "dict[str, About]":
-        """Return what lists of experiments show of each paper; a paper may have nothing to show."""
+        """Return the facts about each paper for lists of experiments; some papers have none."""
         found = {
             name: getattr(import_module(package), "ABOUT", None)
             for name, package in self._packages.items()

@@ -29,7 +29,8 @@ S = TypeVar("S", bound=Scale)
 
 @dataclass(frozen=True, slots=True)
 class PaperCases(Generic[S]):
-    """The cases of a paper at a scale, on an engine; each paper's class has a method per kind."""
+    """The cases of a paper at a scale, on an engine; a paper's class has a method per kind of
+    case."""
 
     scale: S
     engine: Engine = "simulated"
@@ -41,7 +42,8 @@ CasesT_co = TypeVar("CasesT_co", bound=PaperCases[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PaperFigures(Generic[CasesT_co]):
-    """The figures and tables of a paper: curves and cells made of `cases`, prose from `text`."""
+    """The figures and tables of a paper: `cases` supply curves and cells, and `text` supplies the
+    prose."""
 
     cases: CasesT_co
     text: ReportText
@@ -60,7 +62,7 @@ class PaperStudy(Generic[C]):
     package: str
     """The paper's folder as a package, with `report.md` and `live`."""
     scales: Mapping[Engine, Mapping[bool, Scale]]
-    """The scales by engine and by `quick`; an engine that is missing cannot run this paper."""
+    """The scales by engine and by `quick`; this paper runs only on these engines."""
     cases: Callable[[Any, Engine], C]
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
@@ -84,7 +86,8 @@ class PaperStudy(Generic[C]):
         return self.cases(self.scales[engine][quick], engine)
 
     def build(self, engine: Engine | None = None, *, quick: bool) -> Study:
-        """Return the study on an engine, by default the paper's own: runs, figures and claims."""
+        """Return the study on an engine (by default the paper's own engine): runs, figures and
+        claims."""
         return self.report(self.cases_of(engine or self.default_engine, quick=quick), quick=quick)
 
     def report(self, cases: C, *, quick: bool = False, **more: Any) -> Study:

@@ -43,7 +43,7 @@ _NOTE_SIZE = 7.5
 _LETTER_INCHES = 0.075
 """Approximate width of a letter in a legend."""
 _ONLY_IN_SOME = 3
-"""Number of lines from single panels (a published value, a bound) allowed in the common legend."""
+"""The most lines of single panels (a published value, a bound) in the common legend."""
 _LABEL_LETTERS = 28
 """Letters per line in a legend next to the axes."""
 
@@ -71,14 +71,14 @@ def new_figure(
 
 @contextmanager
 def reproducible(key: str) -> Iterator[None]:
-    """Make the ids inside an SVG, and so the file, the same every time."""
+    """Make the ids inside an SVG the same every time, so that the file is the same."""
     with rc_context({"svg.hashsalt": key}):
         yield
 
 
 @contextmanager
 def gallery_picture(name: str) -> Iterator[None]:
-    """Draw in the gallery's style: large letters, which stay text in the SVG."""
+    """Draw in the gallery's style, with large letters that stay text in the SVG."""
     with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
         yield
 
@@ -89,7 +89,7 @@ def note(experiment: str, number: str, when: datetime) -> str:
 
 
 def from_zero(axes: Axes) -> None:
-    """Begin an axis at 0, or below the lowest interval, and end it above everything drawn."""
+    """Begin an axis at 0, or below the lowest interval, and end it above all drawn values."""
     if axes.dataLim.y0 >= 0:
         axes.set_ylim(bottom=0)
 
@@ -118,7 +118,7 @@ def place_legends(figure: Figure) -> None:
         return
     in_all = set.intersection(*map(set, drawn.values()))
     only_in_some = len(together) - len(in_all)
-    # One legend for all panels, if each label has the same style in all of them.
+    # The panels get one legend if each label has the same style in every panel.
     if in_all and len(looks) == len(together) and only_in_some <= _ONLY_IN_SOME:
         together = dict(sorted(together.items(), key=lambda one: one[0] not in in_all))
         width = max(map(len, together)) * _LETTER_INCHES + 0.6

@@ -17,7 +17,8 @@ DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""The first colour for policies without a fixed one; no paper's policy and no DOOR uses these."""
+"""The first colour for policies without a fixed colour; papers' policies and DOOR do not use
+these."""
 _PLACES = {
     "sq": _VERMILION,
     "8q-af": _BLUE,
@@ -40,7 +41,7 @@ _PLACES = {
     "waiting-room": _BLUE,
     "haproxy": _VIOLET,
     "nginx": _TEAL,
-    # Admission control keeps its colour with every queueing policy behind it.
+    # An admission policy keeps its colour with every queueing policy behind it.
     "sbac": _VIOLET,
     "sbac-responsive": _BLUE,
     "sbac-stable": _GREEN,
@@ -48,7 +49,7 @@ _PLACES = {
     "sbac-predictive": _AMBER,
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
-"""By abandonment, the steps from the policy's colour, so that one figure can show both."""
+"""The steps from the policy's colour by abandonment, so that one figure can show both."""
 _ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}
 
@@ -62,7 +63,8 @@ class Style(NamedTuple):
 
 
 def colour_of(policy: str) -> str:
-    """Return the colour of a policy by its key or its title, combinations and labels included."""
+    """Return the colour of a policy by its key or title; combinations and labels are also
+    allowed."""
     return COLOURS[_place(policy)]
 
 
@@ -73,7 +75,8 @@ def is_policy(name: str) -> bool:
 
 
 def styles_of(policies: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of lines drawn together: two of one colour differ in marker and dash."""
+    """Return the styles of lines in one figure: lines of the same colour differ in marker and
+    dash."""
     styles: dict[str, Style] = {}
     for policy in dict.fromkeys(policies):
         place = _place(policy)

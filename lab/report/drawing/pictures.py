@@ -1,4 +1,5 @@
-"""The numbers behind a figure: curves, a heat table, courses over time. Nothing here draws."""
+"""The numbers behind a figure: curves, a heat table, courses over time. This module draws
+nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve with its numbers; `half_width` is that of the 95 % interval, or None."""
+    """A curve with its numbers; `half_width` is half the width of the 95 % interval, or None."""
 
     label: str
     x: Sequence[float]
@@ -23,8 +24,8 @@ class Series:
 PanelKind = Literal["lines", "plain", "steps", "bars"]
 """The kinds of panel.
 
-`lines` have a marker and an interval at each x, `plain` lines are many points, `steps` are constant
-between x, and `bars` are in groups.
+`lines` have a marker and an interval at each x. `plain` lines are many points. `steps` are constant
+between the values of x. `bars` are in groups.
 """
 
 
@@ -39,7 +40,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The published value of a curve over a part of the x axis: one value, or from low to high."""
+    """The published value of a curve over a part of the x axis: one value, or a range."""
 
     label: str
     """The label of the curve."""
@@ -51,7 +52,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Numbers by row and column, or None for an empty cell. Colours go from `low` to `high`."""
+    """Numbers by row and column; None is an empty cell. Colours go from `low` to `high`."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -65,17 +66,18 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One policy before, during and after the rush; times since the rush's end, paper s."""
+    """One policy before, during and after the rush; times are paper seconds since the rush's
+    end."""
 
     title: str
     time_s: Sequence[float]
     response_s: Sequence[float | None]
-    """95th percentile; inf while too many customers leave, None without any ended request."""
+    """The 95th percentile; inf while too many customers leave, None while no request ends."""
     waiting: Sequence[float]
     recovered_s: float | None
-    """None: not within the observed time."""
+    """None if the policy did not recover within the observed time."""
     ending: str
-    """The ending for the title: the time of recovery, or that there was none."""
+    """The ending for the title: the time of recovery, or words for no recovery."""
 
 
 @dataclass(frozen=True, slots=True)

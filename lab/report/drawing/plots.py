@@ -74,7 +74,7 @@ def _group_of_bars(axes: Axes, series: Series, style: Style, number: int, of: in
 
 
 def _places(groups: int, number: int, of: int) -> list[float]:
-    """Return the x positions of the bars of one of `of` curves, one in each group."""
+    """Return the x positions of one curve's bars, one bar in each group of `of` curves."""
     return [group + (number - (of - 1) / 2) * _GROUP / of for group in range(groups)]
 
 
@@ -139,7 +139,8 @@ def draw_stretches(axes: Axes, stretches: Sequence[Stretch]) -> None:
 def named_bars(
     axes: Axes, names: Iterable[str], heights: Sequence[float], text: Callable[[float], str]
 ) -> None:
-    """Draw a bar for each name, in the colours of policies, with its height as text above it."""
+    """Draw a bar for each name in the colours of policies, with the height of the bar as text above
+    it."""
     titles = list(names)
     axes.bar(titles, heights, color=[style.colour for style in curve_styles(titles).values()])
     for place, height in enumerate(heights):
@@ -182,7 +183,8 @@ def lying_bars(axes: Axes, names: Sequence[str], drawn: Sequence[Series]) -> Non
 def bars_with_intervals(
     axes: Axes, names: Sequence[str], series: Series, colours: Sequence[str]
 ) -> None:
-    """Draw a bar with its interval for each name, and its height as a whole number above it."""
+    """Draw a bar with its interval for each name, and the height of the bar as a whole number above
+    it."""
     bars = axes.bar(
         names,
         _numbers(series.y),
@@ -203,7 +205,7 @@ def draw_picture(picture: Picture) -> Figure:
 
 
 def heat_table(heat: Heat) -> Figure:
-    """Draw a table whose cells show their numbers and are coloured by them."""
+    """Draw a table whose cells show numbers and have colours for these numbers."""
     width = _NAMES_INCHES + _CELL_INCHES[0] * len(heat.columns)
     height = 1.2 + _CELL_INCHES[1] * len(heat.rows)
     figure, (axes,) = new_figure(1, 1, (width, height))

@@ -38,7 +38,7 @@ def _placed(found: re.Match[str]) -> str:
 
 
 def _shortened(value: float) -> str:
-    """Round to a hundredth; a factor below 1, which scales letters, keeps five digits."""
+    """Round to a hundredth; a factor below 1 scales letters and keeps five digits."""
     return f"{value:.5g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -50,7 +50,8 @@ def _compact_path(path: str) -> str:
 
 
 def _pieces(tokens: list[str]) -> Iterator[str]:
-    """Yield the path in tenths of a point, each piece relative to the end of the one before."""
+    """Yield the path in tenths of a point; each piece is relative to the end of the previous
+    piece."""
     at = start = (0, 0)
     place, command = 0, ""
     while place < len(tokens):

@@ -54,7 +54,7 @@ class Table:
         return text.getvalue()
 
     def html(self, *, of_words: bool = False) -> Markup:
-        """Return an HTML table with its note; one `of_words` needs no scrolling sideways.
+        """Return an HTML table with its note; a table `of_words` never scrolls sideways.
 
         A cell of `published | measured` has a name for each number, for screen readers. The page's
         style sheet has the classes `unseen`, `theirs`, `ours`, `yes`, `no` and `soft`.
@@ -64,8 +64,8 @@ class Table:
     def in_terminal(self, console: Console) -> RichTable:
         """Return the table for a terminal, with a rule wherever the policy changes.
 
-        Cells of `published | measured` become two lines where the terminal is too narrow for one,
-        and rows become columns where it is too narrow for that.
+        If the terminal is too narrow, a cell of `published | measured` becomes two lines. If the
+        terminal is still too narrow, rows become columns.
         """
         drawn = self._rich(stacked=False)
         if _width(drawn, console).maximum > console.width:

@@ -7,23 +7,24 @@ from typing import Any
 from lab.studies.ad_server.cases import PUBLISHED_REQUESTS, Cell, PlannedRun
 
 LEAST_REQUESTS = 3
-"""The fewest requests of a client; the first is not measured."""
+"""The fewest requests of a client; its first request is not measured."""
 LEAST_A_RUN = 60
 """The fewest requests of all clients together."""
 
 MORE_REQUESTS = 1
-"""The approximate requests that a client adds while it waits for the others; alone it adds none."""
+"""The approximate requests that a client adds while it waits for other clients."""
 
 _HALVINGS = 40
-"""Halvings of a time span: more than enough for whole numbers of requests."""
+"""The number of times that a time span is halved, more than enough for whole numbers of
+requests."""
 
 OVERHEAD_S = 0.1
-"""The time of a run without its requests: clients start and end, a file is written."""
+"""The time of a run without its requests: clients start and end, and a file is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Real seconds from one answer of the server to the next, while its clients never pause."""
+    """Real seconds from one answer of the server to the next while clients never pause."""
 
     base_s: float
     concept_s: float
@@ -31,7 +32,7 @@ class Cost:
 
     @classmethod
     def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
-        """Return the line through two measurements (concepts, seconds); it never falls."""
+        """Return the line through two measurements (concepts, seconds); the line never falls."""
         (a, a_s), (b, b_s) = few, many
         slope = max(0.0, (b_s - a_s) / (b - a)) if b > a else 0.0
         return cls(max(0.0, a_s - slope * a), slope)
@@ -48,9 +49,10 @@ CostOf = Callable[[int], Cost]
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
     """Return the requests of each client, by number of clients.
 
-    `runs` has a cell as often as it runs. Each number of clients gets the same share of `runs_s`,
-    with two exceptions. Some need less for the published requests (a client alone for LEAST_A_RUN).
-    Others need more for the fewest requests, which run even if they take longer than `runs_s`.
+    A cell is in `runs` once for each of its repetitions. Each number of clients gets the same share
+    of `runs_s`, with two exceptions. Some numbers of clients need less time for the published
+    requests (a single client for LEAST_A_RUN). Others need more time for the fewest requests, which
+    run even if they take longer than `runs_s`.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}
@@ -85,7 +87,7 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """Return the most requests; the paper has no runs with one client."""
+    """Return the most requests of each client; the paper has no runs with one client."""
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 

@@ -18,7 +18,8 @@ from lab.studies.study import Engine, PaperCases
 METRICS = "studies.ad_server:requests"
 
 BANNERS = 300_000
-"""Default number of banners under contract: the search is then most of an answer."""
+"""The default number of banners under contract; with it the search takes most of an answer's
+time."""
 
 SERVER_THREADS = 16
 """The ad server's default concurrency limit; further requests wait."""
@@ -27,7 +28,7 @@ PUBLISHED_REQUESTS: int = published()["ad_server"]["requests_per_client"]
 PUBLISHED_THREADS = 6
 """The threads of high-priority requests in Table IV."""
 FEW, MANY = 10, 100
-"""Clients of Fig. 6 and Table III, and of Figs. 7 and 8."""
+"""The clients of Fig. 6 and Table III, and the clients of Figs. 7 and 8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Scale:
     """Real seconds."""
 
     def cells(self) -> list[Cell]:
-        """Return the paper's cells, then those of a client alone."""
+        """Return the paper's cells, then the cells of a single client."""
         return [Cell(*each) for each in product((*self.clients, 1), self.concepts, self.threads)]
 
 
@@ -123,7 +124,7 @@ class PlannedRun(NamedTuple):
 def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
     """Return every cell once per repetition, in random order.
 
-    So other work of the machine affects all cells equally.
+    The random order lets other work of the machine affect all cells equally.
     """
     found = []
     for each in range(seed, seed + repetitions):

@@ -20,13 +20,13 @@ from lab.studies.ad_server.cases import (
 )
 
 ALONE_GAIN_PERCENT = 30.0
-"""The gain that a client alone should have from a second thread with 10 concepts."""
+"""The gain that a single client should have from a second thread with 10 concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
-"""Half of the paper's largest gain, because it had four CPUs and this has two."""
+"""Half of the paper's largest gain, because the paper had four CPUs and this project has two."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the claims of the paper and of this project; only this project's have sizes."""
+    """Return the claims of the paper and of this project; only this project's claims have sizes."""
     scale, run = cases.scale, cases.at
     fewest, most, widest = min(scale.concepts), max(scale.concepts), max(scale.threads)
     three = 3 if 3 in scale.concepts else fewest
@@ -93,7 +93,7 @@ def _gains(cases: Cases, clients: int) -> list[Figure]:
 
 
 def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
-    """Return by seed the mean of the metrics, for each repetition that has them all."""
+    """Return by seed the mean of the metrics, for each repetition that has all of them."""
     found = {}
     for seed, row in results.together(*(case for case, _ in figures)).items():
         each = [value(one) for (_, value), one in zip(figures, row, strict=True)]
@@ -106,10 +106,10 @@ def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
 def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
-    """Return the claim that the mean of some metrics is above that of others, or above 0.
+    """Return the claim that the mean of some metrics is above the mean of others, or above 0.
 
-    The differences decide, repetition by repetition. The claim does not hold while 0 is in their
-    interval.
+    The differences of the repetitions decide. The claim does not hold while 0 is in the interval of
+    the differences.
     """
 
     def check(results: Results) -> Verdict:
@@ -123,7 +123,8 @@ def _above(
 
 
 def _no_more(text: str, one: Sequence[Figure], other: Sequence[Figure]) -> Claim:
-    """Return the claim that the mean of some metrics is not above that of others by chance."""
+    """Return the claim that the mean of some metrics is not above the mean of others beyond
+    chance."""
 
     def check(results: Results) -> Verdict:
         found = _difference(results, one, other)
@@ -155,9 +156,9 @@ def _cases_of(*figures: Iterable[Figure]) -> list[Case[AdServerRun]]:
 
 
 def _never_slower(cases: Cases, clients: int) -> Claim:
-    """Return the claim that more threads are never slower beyond the interval.
+    """Return the claim that more threads never make a request slower by more than chance explains.
 
-    It is about all cells together, because a single cell may be slower by chance.
+    The claim is about all cells together, because a single cell may be slower by chance.
     """
     figures = _gains(cases, clients)
     cells = cases.of_clients(clients)
@@ -200,7 +201,7 @@ def _largest(cases: Cases) -> Claim:
         if not known:
             return "nothing to measure", None
         cell, best = max(known, key=lambda pair: pair[1].mean)
-        # The largest of many is also the luckiest: its interval must be above.
+        # The largest of many gains is partly luck, so its whole interval must be above the limit.
         difference = Estimate(best.mean - LARGEST_GAIN_PERCENT, best.half_width)
         return f"{best.text(1)} % ({cell.title})", is_above_zero(difference)
 
@@ -213,7 +214,7 @@ def _largest(cases: Cases) -> Claim:
 
 
 def _alone(case: Case[AdServerRun], concepts: int) -> Claim:
-    """Return the claim that a client alone gains ALONE_GAIN_PERCENT."""
+    """Return the claim that a single client gains ALONE_GAIN_PERCENT."""
 
     def check(results: Results) -> Verdict:
         found = results.estimate(case, measures.gain_percent)

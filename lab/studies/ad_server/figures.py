@@ -58,7 +58,8 @@ class Figures(PaperFigures[Cases]):
     """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, then those beyond it."""
+        """Return the figures in the order of the paper, then the figures that the paper does not
+        have."""
         between = [n for n in self.cases.scale.clients if n not in (FEW, MANY)]
         return [
             self.figure_5(),

@@ -56,7 +56,7 @@ def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
 
 
 def _commonest_words(port: int, token: str) -> tuple[str, ...]:
-    """Return the concepts of the first few hundred contracts, the most frequent first."""
+    """Return the concepts of the first few hundred contracts, the most frequent concepts first."""
     counts: Counter[str] = Counter()
     path: str | None = "/ads/contracts"
     try:
@@ -84,8 +84,8 @@ class AdClients:
     def play(self, order: AdOrder) -> dict[str, Any]:
         """Return the answer of `loadgen.customers.ad_clients.play`.
 
-        Raises ExperimentError if the process ends or a request gets no answer; then no attempts
-        remain.
+        Raises ExperimentError if the process ends or a request gets no answer. No attempts are kept
+        then.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None

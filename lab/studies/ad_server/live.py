@@ -32,7 +32,7 @@ _PLAN = "requests.json"
 _RUNS = "runs.jsonl"
 _CALIBRATION_REQUESTS = 60
 _QUIET_RATIO = 0.05
-"""The share of the CPUs that other processes may have before the report mentions it."""
+"""The largest share of the CPUs for other processes that the report does not mention."""
 _SAID_TIMES = 8
 """Lines of progress in a log."""
 
@@ -55,7 +55,7 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @property
     def folder_name(self) -> str:
-        """Return the paper's name and whether it is quick: there is only one engine."""
+        """Return the paper's name and whether the study is quick; there is only one engine."""
         return f"reproduce-{self.paper.name}{'-quick' if self.quick else ''}"
 
     @property
@@ -206,7 +206,7 @@ def _order(
 def _measured_plan(
     clients: AdClients, server: AdServer, scale: Scale, runs: list[PlannedRun]
 ) -> Plan:
-    """Measure the cost of a request, with one client and with ten, and share out the time."""
+    """Measure the cost of a request with one client and with ten, and divide the time."""
     ends = (min(scale.concepts), max(scale.concepts))
     threads = max(scale.threads)
     costs = {}

@@ -18,9 +18,9 @@ STREAM = 100
 def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
     """Return by priority: requests, mean response time, relative standard deviation, stream.
 
-    Only requests that begin while all clients have equal chances count. That time begins when every
-    client has its first answer; before, all clients send at once to an idle server. It ends when
-    every client has the answers to `requests`. Times are seconds.
+    Only requests that begin while all clients have equal chances count. This period begins when
+    every client has its first answer. Before, all clients send at once to an idle server. The
+    period ends when every client has the answers to `requests`. Times are seconds.
     """
     step, finished_s = attempts.column("step"), attempts.column("finished_s")
     first_s = pc.max(finished_s.filter(pc.equal(step, 0)))
@@ -64,7 +64,7 @@ def response_s(priority: str) -> Value:
 def rsd_percent(priority: str) -> Value:
     """Return the relative standard deviation of a priority's response times.
 
-    A smaller one is more predictable (section V.C).
+    A smaller deviation means more predictable times (section V.C).
     """
 
     def value(found: Metrics) -> float | None:
@@ -87,10 +87,10 @@ def rsd_drop_points(found: Metrics) -> float | None:
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the gain, 0 to 1, of a request that consists of search and is alone on the machine.
+    """Return the gain, 0 to 1, of a request that only searches and has the machine to itself.
 
-    A thread searches one whole concept at a time, so the concepts are searched in rounds. Threads
-    in excess of the CPUs share them equally.
+    A thread searches one whole concept at a time, so the concepts are searched in rounds. If there
+    are more threads than CPUs, the threads share the CPUs equally.
     """
     at_a_time = min(threads, concepts)
     rounds, left = divmod(concepts, at_a_time)

@@ -36,7 +36,7 @@ def words(cases: Cases) -> dict[str, Any]:
 def measured_words(requests: Mapping[int, int], busy: str = "") -> dict[str, str]:
     """Return the values that `report.md` prints about the runs.
 
-    They are the `requests` of each client by number of clients, and a warning about a `busy`
+    The values are the `requests` of each client by number of clients, and a warning about a `busy`
     machine.
     """
     return {"requests": requests_words(requests) if requests else "", "busy": busy}

@@ -24,9 +24,10 @@ Profile = Literal["real", "paper"]
 CLIENT_METRICS = "studies.connection_sentry:clients"
 
 TIME_SCALE = 10.0
-"""The time scale at which a search of 0.15 live s is 1.5 paper s, as in the simulator.
+"""The time scale at which a search of 0.15 real seconds takes 1.5 paper seconds, as in the
+simulator.
 
-A page of profile `real` costs the same live seconds at every scale.
+A page of profile `real` costs the same real seconds at every scale.
 """
 
 MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
@@ -43,14 +44,14 @@ CATALOGUE_BOOKS = 300_000
 """Books with which a search costs about 0.15 s of database CPU (docs/shop.md): 1.5 paper s."""
 
 PAPER_PROFILE_PER_SET = 36
-"""Clients per set: four times as many, because pages of profile `paper` are a quarter of the
-work."""
+"""Clients per set: four times the paper's number, because pages of profile `paper` are a quarter of
+the work."""
 
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
 """CPU of the simulated server.
 
-Home, browse and file have Table 3's latencies with 3 processes. With 1.5 s of search and 1 s of
-select, their latencies are about as printed.
+Home, browse and file have the latencies of Table 3 with 3 processes. Search takes 1.5 s and select
+1 s; with these values their latencies are about as printed.
 """
 
 _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
@@ -91,7 +92,8 @@ class Scale:
     per_sets: tuple[int, ...]
     repetitions: int
     sessions: int
-    """The sessions of LIFO-Pri's customers, where cancelling does not help; always simulated."""
+    """The number of sessions of LIFO-Pri's customers, for whom cancelling does not help; always
+    simulated."""
 
 
 _PATIENCES_S = (7.5, 10.0, 15.0)
@@ -104,8 +106,8 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
     },
     "live": {
         False: Scale(RUN_S, 60.0, _PATIENCES_S, _PER_SETS, 3, 2400),
-        # Two dozen runs of 12 real seconds each, and minutes in which the
-        # catalogue grows: less than ten minutes together.
+        # Two dozen runs take 12 real seconds each, and the catalogue grows for some minutes.
+        # Together this is less than ten minutes.
         True: Scale(120.0, 20.0, (7.5, 15.0), (9, 3), 3, 1200),
     },
 }
@@ -125,7 +127,7 @@ class Cases(PaperCases[Scale]):
         return [Cell(each, HEAVIEST.patience_max_s) for each in self.scale.per_sets]
 
     def cells(self) -> list[Cell]:
-        """Return all cells, each once; the one with the small catalogue is last."""
+        """Return all cells, each once; the cell with the small catalogue is last."""
         return list(dict.fromkeys([*self.by_patience(), *self.by_clients(), PAPER_PROFILE]))
 
     def run(self, cell: Cell, mode: str) -> Case[ShopRun]:

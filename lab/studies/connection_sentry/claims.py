@@ -10,7 +10,7 @@ from lab.studies.connection_sentry.figures import SCHEMES, against_ignored, gain
 from lab.titles import TITLES
 
 NO_GAIN = 1.10
-"""The throughput with 3 clients in each set may grow by a tenth: almost no gain."""
+"""The largest growth of the throughput with 3 clients in each set that counts as almost no gain."""
 WASTED_AT_MOST_PERCENT = 5.0
 COMPLETED_AT_LEAST = 1.5
 
@@ -140,5 +140,6 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
 
 
 def _lost(cases: Cases, cell: Cell) -> Ratio:
-    """Return throughput without the sentry over that with it; a smaller ratio is a larger gain."""
+    """Return the throughput without the sentry over the throughput with it; a small ratio is a
+    large gain."""
     return Ratio(cases.run(cell, "X"), cases.run(cell, "S"), measures.whole_throughput)

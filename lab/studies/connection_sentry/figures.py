@@ -1,6 +1,6 @@
 """Connection Sentry's tables and figures: the cases of each cell, next to the published numbers.
 
-They also show the savings of cancelling, and the case in which it does not help.
+The figures also show the savings of cancelling, and the case in which cancelling does not help.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +96,7 @@ class Measure(NamedTuple):
 
     @property
     def beside(self) -> str:
-        """Return the end of the titles."""
+        """Return the common end of the titles."""
         return ", published | reproduced" if self.printed else ""
 
 

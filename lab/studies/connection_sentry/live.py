@@ -1,4 +1,4 @@
-"""The Connection Sentry on the appliance: the comparisons, and the metrics of their runs."""
+"""Connection Sentry on the appliance: the comparisons, and the metrics of their runs."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -34,12 +34,13 @@ def client_metrics(
 ) -> dict[str, Any]:
     """Return the control set by class, the level of multiprogramming and the waste of a whole run.
 
-    `samples` are columns of samples.parquet, `waste` is run.json's. A latency is the mean response
-    time of the requests that begin after the warm-up and get an answer, however late. No client of
-    the control set leaves.
+    `samples` are columns of samples.parquet, and `waste` is the entry of run.json. A latency is a
+    mean response time. It covers the requests that begin after the warm-up and get an answer,
+    however late. No client of the control set leaves.
 
     Throughput counts all answers between the warm-up and `duration_s`, when the clients end. The
-    begin of a request does not matter: otherwise long requests would be missing at both ends.
+    time at which a request began does not matter. Otherwise long requests would be missing at both
+    ends.
     """
     model, until_s = run.client_model, run.duration_s
     assert until_s is not None
@@ -80,7 +81,7 @@ def page_levels(
 
     The wait follows from Little's law: the mean number of waiting pages over the arrivals per
     second. Times count from the first sample with new arrivals, because the samples of a live run
-    begin before its clients. None without two such samples.
+    begin before its clients. The result is None if there are fewer than two such samples.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")
@@ -111,10 +112,10 @@ def shop_tasks(
 ) -> dict[str, dict[str, float | None]]:
     """Return the shop's counts of its pages between two `GET /status`, by class of request.
 
-    `build_s` is the time to build a page. Its parts are `cpu_s` on the CPU, `database_s` waiting
-    for the database, and `other_s` waiting for a CPU or the interpreter. They are means over
-    completed pages; classes without any are omitted. Only profile `real` separates the two waits;
-    otherwise they are None.
+    `build_s` is the time to build a page. It has three parts: `cpu_s` on the CPU, `database_s`
+    waiting for the database, and `other_s` waiting for a CPU or the interpreter. All are means over
+    completed pages; a class without completed pages is omitted. Only profile `real` separates the
+    two waits; for other profiles they are None.
     """
     server = run.server
     assert isinstance(server, Appliance)
@@ -154,7 +155,8 @@ FILE = "file"
 
 
 def latency_s(kind: str) -> Value:
-    """Return the mean response time of the control set's requests of a class; None without any."""
+    """Return the mean response time of the control set's requests of a class; None if it has
+    none."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["classes"][kind]["latency_s"]
@@ -187,7 +189,8 @@ def page_latency_s(metrics: Metrics) -> float | None:
 
 
 def busy(name: str) -> Value:
-    """Return `in_service`, `waiting` (means over time) or `queue_s` of pages of both sets."""
+    """Return one of the page metrics of both sets: `in_service`, `waiting` (means over time),
+    `queue_s`."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["busy"][name]
@@ -197,7 +200,8 @@ def busy(name: str) -> Value:
 
 
 def build_s(metrics: Metrics) -> float | None:
-    """Return the time to build a page: the shop's count, or simulated latency minus queueing."""
+    """Return the time to build a page: the shop's value, or the simulated latency minus the
+    queueing."""
     if "tasks" in metrics:
         return task_s("build_s")(metrics)
     latency, queue = page_latency_s(metrics), metrics["busy"]["queue_s"]

@@ -1,7 +1,7 @@
 """eDragon's runs: applications and their processors, provisioning, admission and load.
 
-The 90 minutes of both applications come first: their schedule, the zones and the published numbers.
-The cases of the figures follow.
+The module first describes the 90 minutes of both applications: their schedule, the zones and the
+published numbers. The cases of the figures follow.
 
 Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
 package are that paper's.
@@ -71,8 +71,9 @@ SCHEDULE = (
 )
 """The new sessions/s of both applications over time.
 
-B and D are as printed. The others are chosen within the text: in A and C at most 3 new sessions/s
-in all, "the rest of the time" more, "completely overloaded" from 8 on.
+The loads of zones B and D are as printed. The other loads are chosen within the limits of the text.
+In A and C both applications together have at most 3 new sessions/s. "The rest of the time" they
+have more, and from 8 new sessions/s on they are "completely overloaded".
 """
 
 PRINTED_LOADS = ("B", "D")
@@ -92,7 +93,7 @@ class Range(NamedTuple):
 
 
 PRIORITY_ARRANGEMENTS = ("equal_priority", "priority_2_to_1", "priority_no_share")
-"""The arrangements of Figs. 9, 10 and 11, by their names in published.toml."""
+"""The arrangements of Figs. 9, 10 and 11, with their names in published.toml."""
 
 
 def published_processors(arrangement: str, zone: str, application: int) -> Range | None:
@@ -150,7 +151,7 @@ WHOLE = Course(SCHEDULE, ZONES, RUN_S)
 
 
 def shortened(factor: float) -> Course:
-    """Return the same zones; all of their durations are divided by `factor`."""
+    """Return the same zones with their durations divided by `factor`."""
     return Course(
         tuple(Stretch(each.from_s / factor, each.load) for each in SCHEDULE),
         tuple(Zone(zone.name, zone.from_s / factor, zone.until_s / factor) for zone in ZONES),
@@ -159,7 +160,7 @@ def shortened(factor: float) -> Course:
 
 
 def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None:
-    """Return the mean of the bins that begin in the zone; None without any.
+    """Return the mean of the bins that begin in the zone; None if no bin does.
 
     `series` has a value for every `bin_s` seconds from the start of the run.
     """
@@ -180,7 +181,7 @@ class Arrangement:
     """One way to run two applications: a figure of the paper."""
 
     key: str
-    """Its name in published.toml."""
+    """The name of the arrangement in published.toml."""
     figure: str
     title: str
     provisioning: Provisioning
@@ -208,7 +209,8 @@ SERVERS: dict[str, tuple[Provisioning, Admission]] = {
     ORIGINAL: ("static", "none"),
     SELF_MANAGED: ("ecm", "eac"),
 }
-"""The two servers of section 5.1: all processors without refusals, or ELM, EAC and ECM."""
+"""The two servers of section 5.1: one has all processors and never refuses; one has ELM, EAC and
+ECM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,7 @@ class Scale:
 
 
 LOAD_RUN_S = 600.0
-"""Section 5.1: 10 minutes."""
+"""The duration of a run of section 5.1, which is 10 minutes in the paper."""
 
 LOADS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 35.0)
 """Loads up to the end of the axes of Figs. 4 to 8."""
@@ -236,8 +238,8 @@ LIVE = Host(
 )
 """The settings of live runs.
 
-Zones are shorter than the paper's, so sessions are shorter, too. The time scale is small: an
-interval of 2 s needs several connections, and here a session costs more CPU.
+Zones are shorter than in the paper, so sessions are shorter, too. The time scale is small, because
+an interval of 2 s needs several connections, and a session costs more CPU than in the paper.
 """
 
 
@@ -303,7 +305,7 @@ class Cases(PaperCases[Scale]):
 
 
 def cases_on(scale: Scale, engine: Engine) -> Cases:
-    """Return the cases of an engine; live they run on all processors of this machine."""
+    """Return the cases of an engine; live cases run on all processors of this machine."""
     if engine == "live":
         scale = replace(scale, processors=len(cpus.usable()))
     return Cases(scale, engine)

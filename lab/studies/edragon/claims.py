@@ -1,7 +1,8 @@
 """The claims of eDragon's reproduction.
 
-The 95 % interval over the repetitions decides each. A claim stays undecided while chance could have
-put the metric on either side of a bound. One repetition has no interval, and decides alone.
+The 95 % interval over the repetitions decides each claim. A claim stays undecided while the metric
+could be on either side of a bound by chance. A single repetition has no interval, so its value
+decides.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ FALLS_AT_MOST_PERCENT = 70.0
 HALF_A_PROCESSOR: float = PAPER["claims"]["sharing_granularity_cpus"]
 ALIKE_RATIO = 0.1
 _EDGE = 1e-9
-"""Tolerance for rounding: a difference of half a processor is not more than half a processor."""
+"""A tolerance for rounding, so that half a processor does not count as more than half a
+processor."""
 
 
 def claims(cases: Cases) -> list[Claim]:
@@ -197,7 +199,7 @@ def _assignment(
 
 
 def _throughputs(cases: Cases) -> list[Claim]:
-    """Return the claims on increased throughput, zone by zone, from the text of section 5.2."""
+    """Return the claims on increased throughput in each zone, from the text of section 5.2."""
     return [
         _more(cases, "B", 0, LINUX, STATIC, "1"),
         _more(cases, "E", 0, TWO_TO_ONE, EQUAL, "10"),

@@ -43,7 +43,7 @@ DRAWN_EVERY_S = 30.0
 """Seconds between points of a curve over time; metrics have bins of the same size."""
 _PRINTED_EVERY_S = 300.0
 _ROOM = 1.18
-"""Height of the axis over the highest value, so that the zones' names fit above it."""
+"""The height of the axis over the highest value; it leaves space for the names of the zones."""
 
 _COLUMNS = {
     STATIC.key: "Static (Fig. 1)",
@@ -56,7 +56,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class LargestShare:
-    """Throughput of a server under a load, percent of its largest over all loads."""
+    """Throughput of a server under a load, in percent of its largest throughput over all loads."""
 
     cases_by_load: Sequence[tuple[float, Case[PlatformRun]]]
 
@@ -64,7 +64,7 @@ class LargestShare:
         return (case for _, case in self.cases_by_load)
 
     def each(self, results: Results) -> list[float]:
-        """Return the share at the last load, one per repetition that all loads have."""
+        """Return the share at the last load, one value per repetition that all loads have."""
         found = []
         for run in results.together(*self.cases()).values():
             throughputs = [measures.throughput_ps(metrics) for metrics in run]
@@ -175,7 +175,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def over_time(self, arrangement: Arrangement) -> Figure:
-        """Return load, throughput and processors with the CPU manager."""
+        """Return the figure of load, throughput and processors with the CPU manager."""
         number = arrangement.figure
         return self.text.figure(
             f"figure-{number}",
@@ -360,7 +360,7 @@ class Figures(PaperFigures[Cases]):
 
 
 def share_of_largest(cases: Cases, server: str) -> LargestShare:
-    """Return the throughput of a server fully overloaded over its own maximum."""
+    """Return the throughput of a fully overloaded server over its largest throughput."""
     return LargestShare([(load, cases.one(server, load)) for load in cases.scale.loads])
 
 

@@ -1,6 +1,7 @@
 """eDragon on this machine: consecutive hosting platforms, and the report of their runs.
 
-Loads and costs are scaled to the capacity of this machine next to load generator and database.
+Loads and costs are scaled to the capacity that this machine has next to load generator and
+database.
 """
 
 import shutil
@@ -34,12 +35,13 @@ from runtime.settings import Settings
 _BESIDE = "beside.json"
 _RUNS = "runs"
 _START_REAL_S = 25.0
-"""Approximate time to start and stop a platform."""
+"""The approximate real seconds to start and stop a platform."""
 TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
-"""Load of the trial, as a share of the applications' capacity if they were alone."""
+"""The load of the trial, as a share of the capacity that the applications would have alone."""
 _OTHERS_AT_MOST_RATIO = 0.1
-"""The largest share of other processes; CPU manager, Redis and system are among them."""
+"""The largest share of other processes without a warning; they include CPU manager, Redis and
+system."""
 
 
 def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
@@ -139,9 +141,9 @@ class PlatformStudy(LiveStudy[Cases]):
         return live_metrics(hosted, scaled, factor)
 
     def _beside_ratio(self, result: StudyResult) -> float:
-        """Return the CPU of load generator and database per CPU of the application.
+        """Return the CPU time of load generator and database, divided by that of the application.
 
-        It is measured once per reproduction, before the first run.
+        The ratio is measured once per reproduction, before the first run.
         """
         file = result.path / _BESIDE
         if not file.is_file():
@@ -171,8 +173,8 @@ def expected_real_s(runs: Sequence[PlatformRun]) -> float:
 def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
     """Return the new sessions per paper second that the platform can serve.
 
-    `beside_ratio`: CPU of load generator and database, which run on the same processors, per CPU of
-    the applications.
+    `beside_ratio`: CPU time of load generator and database, which run on the same processors,
+    divided by that of the applications.
     """
     return processors / (costs.session_s * (1 + beside_ratio))
 
@@ -203,7 +205,8 @@ def measure_beside(
 
 
 def beside_ratio(found: Mapping[str, float | None]) -> float:
-    """Return the processors of load generator and database over those of the application."""
+    """Return the processors of load generator and database over the processors of the
+    application."""
     applications = found["applications"] or 0.0
     if applications <= 0:
         raise ExperimentError(

@@ -1,9 +1,9 @@
 """The metrics of a run of the hosting platform, and the values of eDragon's figures.
 
-Metrics of a run: `duration_s`, `bin_s`, and for each of `applications` counts of the run
-(`sessions`, `completed`, `refused`, `timed_out`, `replies`), `response_p95_s`, `processors` (mean
-assigned) and `series`, a value for every `bin_s` seconds: `sessions_ps`, `replies_ps`,
-`processors`.
+A run has the metrics `duration_s`, `bin_s` and `applications`. Each application has counts
+(`sessions`, `completed`, `refused`, `timed_out`, `replies`), `response_p95_s`, `processors` (the
+mean assigned number) and `series`. A series has a value for every `bin_s` seconds; the series are
+`sessions_ps`, `replies_ps` and `processors`.
 """
 
 import math
@@ -25,7 +25,7 @@ from simulator.hosting_result import AppResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 BIN_S = 30.0
-"""Seconds of a bin; it divides the zones' edges, and the assignment changes every 2 s."""
+"""Seconds of a bin. The zones' edges are multiples of it, and the assignment changes every 2 s."""
 
 
 def application_metrics(
@@ -37,8 +37,8 @@ def application_metrics(
 ) -> dict[str, Any]:
     """Return the metrics of one application.
 
-    `sessions` by fate; `per_second` has a value for each second of the run: `sessions` and
-    `replies` (counts), `processors`.
+    `sessions` has the counts by fate. `per_second` has a value for each second of the run:
+    `sessions` and `replies` (counts), and `processors`.
     """
     return {
         "sessions": int(per_second["sessions"].sum()),
@@ -120,13 +120,13 @@ def _application(metrics: Metrics, i: int) -> Any:
 
 
 def throughput_ps(metrics: Metrics) -> float:
-    """Return replies/s over the whole run, all applications."""
+    """Return the replies per second of all applications over the whole run."""
     replies = sum(one["replies"] for one in metrics["applications"])
     return float(replies / metrics["duration_s"])
 
 
 def count(name: str) -> Callable[[Metrics], float]:
-    """Return the sessions of a fate, all applications."""
+    """Return the number of sessions with a fate, over all applications."""
     return lambda metrics: float(sum(one[name] for one in metrics["applications"]))
 
 
@@ -142,7 +142,7 @@ def response_p95_s(metrics: Metrics) -> float | None:
 
 
 def processors(metrics: Metrics) -> float:
-    """Return the processors of the first application, mean over the run."""
+    """Return the mean processors of the first application over the run."""
     return float(_application(metrics, 0)["processors"])
 
 

@@ -1,4 +1,4 @@
-"""LIFO-Pri's runs: the single queue of section 3.1, also live, and the shop of section 3.2.
+"""LIFO-Pri's runs: the single queue of section 3.1 (simulated or live) and the shop of section 3.2.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*. Section numbers in this package are that paper's.
@@ -23,11 +23,11 @@ SCHEMES = ("sq", "8q-af", "8q-lifo-pri")
 PAGE_CPU_S = 0.30
 """CPU of the CPU-intensive page; it follows from Table 1 at 20 s, see `page_readings`."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
-"""Values for the CPU of that page and its spread, which a table compares."""
+"""Values for the CPU of the CPU-intensive page and its spread; a table compares these values."""
 NOMINAL_RHO = 1.47
 """The load that Table 1 prints."""
 EFFECTIVE_RHO = 1.15
-"""The load that follows from 13.3 % dropped.
+"""The load that follows from 13.3 % dropped requests.
 
 No discipline can serve 1 − 1/ρ of the requests.
 """
@@ -94,7 +94,8 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return the single queue in the simulator, with readings of what the paper leaves open."""
+        """Return the single queue in the simulator, with interpretations where the paper is not
+        precise."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(

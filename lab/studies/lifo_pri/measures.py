@@ -13,7 +13,7 @@ from loadgen.records.attempts import AttemptOutcome
 def outcomes(metrics: Metrics) -> Outcomes:
     """Return the attempts by page and outcome."""
     plain = metrics["outcomes"]
-    # Earlier versions counted sessions that were never let in as lost.
+    # Earlier versions counted sessions as lost that were never let in.
     fates = SessionFates(**{"never_let_in": 0, **plain["fates"]})
     return Outcomes(**{**plain, "fates": fates})
 
@@ -35,7 +35,8 @@ def outcome_percent(outcome: str) -> Value:
 
 
 def unanswered_percent(t_s: float) -> Value:
-    """Return the attempts at Br-1 without an answer in `t_s`, percent: the unconditional CCDF."""
+    """Return the percentage of attempts at Br-1 without an answer in `t_s`: the unconditional
+    CCDF."""
     before = round(t_s / RESPONSE_STEP_S)
 
     def value(metrics: Metrics) -> float:
@@ -46,7 +47,8 @@ def unanswered_percent(t_s: float) -> Value:
 
 
 def answered_between_percent(from_s: float, to_s: float) -> Value:
-    """Return the attempts at Br-1 with a response time in this range, percent: the histogram."""
+    """Return the percentage of attempts at Br-1 with a response time in this range: the
+    histogram."""
     first, last = round(from_s / RESPONSE_STEP_S), round(to_s / RESPONSE_STEP_S)
 
     def value(metrics: Metrics) -> float:
@@ -64,9 +66,9 @@ def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time that `share` of the answered requests stay below.
+    """Return the response time below which this `share` of the answered requests is.
 
-    The largest response time alone would mean little.
+    The single largest response time would mean little.
     """
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))

@@ -1,4 +1,4 @@
-"""SBAC's simulations: servers, customers and loads (sections 4 to 6); its live runs.
+"""SBAC's simulations (servers, customers and loads of sections 4 to 6) and its live runs.
 
 Source: Cherkasova, Phaal, *Session-Based Admission Control*, IEEE Transactions on Computers 51(6),
 2002. Section numbers in this package are that paper's.
@@ -37,17 +37,18 @@ STRATEGIES = {
 """Admission policies in the order of Table 2, and the paper's names for them."""
 
 PLANNED_UTILISATION = 0.95
-"""The share of the capacity with which predictive plans: the ac-threshold.
+"""The share of the capacity that the predictive strategy plans with: the ac-threshold.
 
-Equation 7 plans with the full capacity. With files as varied as SPECweb96's, the queue then
-outgrows the timeout of 1 s by chance alone.
+Equation 7 plans with the full capacity. If file sizes vary as much as in SPECweb96, the wait in the
+queue then exceeds the timeout of 1 s by chance alone.
 """
 
 DURATION_S = 500.0
-"""The length of a run from an empty system; the paper does not state it."""
+"""The length of a run that starts with an empty system; the paper does not state this length."""
 
 USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
-"""Loads of Fig. 10a, a picture: mostly about 100 %, a few intervals of moderate overload."""
+"""Loads read from the picture Fig. 10a: mostly about 100 %, with a few intervals of moderate
+overload."""
 
 BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
 """Loads of Fig. 10b: half of the time in overload, 300 % in one interval, otherwise about 100 %."""
@@ -58,7 +59,8 @@ QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
 
 The sizes of SPECweb96 have a squared coefficient of variation of 15.8. With them the work that
 arrives in a second would vary by 40 % instead of 13 %. A queue of one second would then overflow by
-chance alone. These have 0.69: (1 + 0.69) / 100 equals (1 + 15.8) / 1000.
+chance alone. The sizes here have a squared coefficient of variation of 0.69, because (1 + 0.69) /
+100 is about (1 + 15.8) / 1000.
 """
 
 SEGMENTS_S = (50.0, 500.0)
@@ -75,9 +77,10 @@ class Scale:
     weights: tuple[float, ...]
     repetitions: int
     file_classes: tuple[FileClass, ...] | None
-    """Share, smallest and largest size in bytes; None: SPECweb96's, as published."""
+    """Share, smallest and largest size in bytes; None stands for the published sizes of
+    SPECweb96."""
     long_day_means: tuple[int, ...]
-    """Mean lengths for which the days are simulated with the longer segments too."""
+    """Mean lengths for which the days are also simulated with the longer segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +168,8 @@ class Cases(PaperCases[Scale]):
     ) -> Case[ShopRun]:
         """Return a case behind an admission policy (sections 9, 10 and 12).
 
-        Predictive plans with PLANNED_UTILISATION of the capacity it measures unless
-        `planned_utilisation` is given.
+        Unless `planned_utilisation` is given, the predictive strategy plans with
+        PLANNED_UTILISATION of the measured capacity.
         """
         if admission == "sbac-predictive":
             parameters = {"planned_utilisation": PLANNED_UTILISATION, **parameters}
@@ -221,7 +224,7 @@ SHIPPED_SPEC = "sbac-live"
 
 @dataclass(frozen=True, slots=True)
 class LiveCases(PaperCases[LiveScale]):
-    """The runs of the gateway in front of the shop, with the strategies and without."""
+    """The runs of the gateway in front of the shop, with each strategy and without any."""
 
     def keys(self) -> list[str]:
         """Return the policies of the comparison; `none` is the first."""

@@ -18,7 +18,7 @@ BIN_TOLERANCE_POINTS = 1.0
 ABORTED_AT_MOST = {15: 5.0, 50: 1.0}
 USEFUL_TOLERANCE_POINTS = 4.0
 NOBODY_PERCENT = 0.005
-"""A smaller percentage of aborted sessions is printed as 0.00 %."""
+"""A percentage of aborted sessions below this value is printed as 0.00 %."""
 
 
 def claims(cases: Cases | LiveCases) -> list[Claim]:
@@ -76,7 +76,8 @@ def _overloaded(cases: Cases) -> list[Claim]:
         )
     )
     useful = paper["useful_utilisation"]
-    # “Around 15 percent” and “less than 7 percent”, read off a curve, over the offered load.
+    # The values “around 15 percent” and “less than 7 percent” are from a curve, over the offered
+    # load.
     for load, theirs in ((2.0, useful["at_200"]), (3.0, useful["at_300_below"])):
         needs = [cases.overloaded(mean, load) for mean in MEANS]
 

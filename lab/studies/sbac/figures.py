@@ -59,7 +59,7 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), everybody finishes",
 }
-"""The label by kind of lengths, and by whether sessions in progress at 500 s finish."""
+"""The label for each kind of lengths, with sessions in progress cut at 500 s or finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_3(self) -> Figure:
-        """Return Fig. 3: throughput and useful utilisation of an overloaded server."""
+        """Return Fig. 3: the throughput and the useful utilisation of an overloaded server."""
         paper = published()["sbac"]["overloaded"]["useful_utilisation"]
         divided = [
             self._curve(
@@ -322,7 +322,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_1_mixture(self) -> Figure:
-        """Return sales and non-sales sessions as workload."""
+        """Return the figure for a workload of sales and non-sales sessions."""
         curves = [
             self._curve(
                 f"{kind}, {label}",
@@ -341,7 +341,8 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def reading(self) -> Figure:
-        """Return the interpretations of lengths and of a run's end, next to published numbers."""
+        """Return the results of each interpretation of lengths and of a run's end, next to
+        published numbers."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         rows = []
@@ -406,7 +407,8 @@ class Figures(PaperFigures[Cases]):
         value: Callable[[float], Value],
         from_load: float = 0.0,
     ) -> CaseCurve:
-        """Return a curve over the loads; `value` may depend on the load, `always` ignores it."""
+        """Return a curve over the loads; `value` may depend on the load, and `always` ignores the
+        load."""
         loads = [load for load in self.cases.scale.loads if load >= from_load]
         return CaseCurve(label, [(percent(load), case(load), value(load)) for load in loads])
 
@@ -421,7 +423,7 @@ class Figures(PaperFigures[Cases]):
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures(PaperFigures[LiveCases]):
-    """Figures 6 and 7a as far as a shop can show them."""
+    """Those parts of Figures 6 and 7a that a live shop can show."""
 
     def all(self) -> list[Figure]:
         """Return a figure for each mean session length."""

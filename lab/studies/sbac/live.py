@@ -1,4 +1,4 @@
-"""SBAC on the appliance: the gateway in front of the shop, with the strategies and without."""
+"""SBAC on the appliance: the gateway in front of the shop, with each strategy and without any."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -7,7 +7,7 @@ from lab.spec.runs import ShopRun
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:
-    """Return the completed sessions in percent of S_s × time (eq. 1), the server's capacity."""
+    """Return the completed sessions in percent of the server's capacity, S_s × time (eq. 1)."""
 
     def value(metrics: Metrics) -> float:
         return float(100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"]))
@@ -21,7 +21,8 @@ def useful_utilisation(metrics: Metrics) -> float:
 
 
 def useful_over_load(load: float) -> Value:
-    """Return useful utilisation over the offered load, as the published values must be."""
+    """Return useful utilisation over the offered load, which is how the published values must be
+    read."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
@@ -32,13 +33,13 @@ def completed_length(metrics: Metrics) -> float | None:
 
 
 def aborted_percent(metrics: Metrics) -> float | None:
-    """Return the aborted sessions, percent of those admitted."""
+    """Return the aborted sessions in percent of the admitted sessions."""
     admitted = metrics["sessions"] - metrics["rejected"]
     return 100 * metrics["aborted"] / admitted if admitted else None
 
 
 def completed_percent(metrics: Metrics) -> float:
-    """Return the completed sessions, percent of all that arrived."""
+    """Return the completed sessions in percent of all arrived sessions."""
     return float(100 * metrics["completed"] / metrics["sessions"])
 
 
@@ -59,7 +60,8 @@ def bin_percent(which: str, position: int) -> Value:
 
 
 def kind_completed_percent(kind: int) -> Value:
-    """Return the completed sessions of one class of the mixture, percent of those that arrived."""
+    """Return the completed sessions of one class of the mixture, in percent of those that
+    arrived."""
 
     def value(metrics: Metrics) -> float | None:
         counts = metrics["kinds"][kind]
@@ -69,13 +71,15 @@ def kind_completed_percent(kind: int) -> Value:
 
 
 def completed_of_admitted_percent(metrics: Metrics) -> float | None:
-    """Return the completed sessions, percent of those admitted, where all of them end."""
+    """Return the completed sessions in percent of the admitted ones, in runs in which all of these
+    end."""
     aborted = aborted_percent(metrics)
     return None if aborted is None else 100 - aborted
 
 
 def live_throughput(mean: float) -> Value:
-    """Return the sessions of a live run completed before arrivals end, percent of capacity."""
+    """Return the sessions that a live run completes before arrivals end, in percent of the
+    capacity."""
 
     def value(metrics: Metrics) -> float | None:
         in_time = {**metrics, "completed": metrics["completed_by_end"]}
