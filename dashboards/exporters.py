@@ -1,4 +1,4 @@
-"""The names and labels that rules and dashboards use of other projects' exporters.
+"""The names and labels of other projects' exporters that the rules and dashboards use.
 
 tests/dashboards/prometheus/test_exporters.py compares the list with installed exporters.
 """

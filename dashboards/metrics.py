@@ -20,7 +20,7 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 ROOT: Final = Path(__file__).resolve().parent.parent
 PATIENCE_S: Final = 240.0
 LIBRARY: Final = "process"
-"""The metrics of every process of the project by the client library; this is not a part."""
+"""The client library's metrics, which every process of the project has; they belong to no part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def every() -> dict[str, list[Described]]:
 
 
 def labels_by_series() -> dict[str, frozenset[str]]:
-    """Return the name of every series and its labels; `le` of buckets among them."""
+    """Return the name and the labels of every series, including `le` of buckets."""
     return {
         series: frozenset(metric.labels) | ({"le"} if series.endswith("_bucket") else set())
         for metrics in every().values()

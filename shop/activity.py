@@ -1,10 +1,11 @@
 """The shop's counts since its start, kept without locks.
 
-It counts busy workers, pages served with their CPU and execution time, orders committed, and
-requests lost because a back end was away.
+It counts busy workers, served pages with their CPU and execution time, committed orders, and
+requests lost because a back end could not be reached.
 
-Every thread counts for itself and the reader adds up. Thirty threads that share one interpreter
-must not queue for a lock, and `x += 1` on a shared number would lose counts.
+Every thread has separate counts, and the reader adds them up. Thirty threads that share one
+interpreter must not queue for a lock. Without a lock, `x += 1` on a shared number would lose
+counts.
 """
 
 import threading
@@ -16,7 +17,8 @@ from dataclasses import dataclass, field
 class PageCount:
     """The counts of one page type: pages served, and their seconds (real).
 
-    `own_…` is the page's own cost before page work; `drawn_s` is the time that page work had drawn.
+    `own_…` is the page's cost without page work. `drawn_s` is the total of the times that page
+    work drew.
     """
 
     served: int = 0
@@ -97,7 +99,9 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
 
 
 def lost_to() -> dict[str, int]:
-    """Return the requests without an answer by the back end that was away."""
+    """Return the number of requests without an answer, for each back end that could not be
+    reached.
+    """
     totals: dict[str, int] = {}
     for thread in list(_threads):
         for back_end, count in list(thread.lost_to.items()):

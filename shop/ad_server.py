@@ -1,8 +1,8 @@
-"""One request to the ad server, answered before a deadline or not at all.
+"""One request to the ad server, which must be answered before a deadline.
 
 Each thread has a kept-alive connection. The module uses sockets and llhttp instead of
-`http.client`, whose time limit is for each read: a slowly dripping answer would hold up a page
-without end.
+`http.client`, whose time limit is for each read. With that, an answer that comes byte by byte
+could hold up a page without end.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class _Answer:
 
 
 class _Whereabouts:
-    """The address of a host name; a side thread looks it up, as a name server may be slow."""
+    """The address of a host name. A side thread looks it up, because a name server may be slow."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -62,7 +62,10 @@ class _Whereabouts:
         return self._address
 
     def look_up(self) -> None:
-        """Look the address up again, unless that is under way; does not wait."""
+        """Start another look-up of the address, unless one is already under way.
+
+        Do not wait for it.
+        """
         if self._is_name and self._is_asking.acquire(blocking=False):
             threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
 
@@ -87,7 +90,10 @@ class AdServer:
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
-        """Return the body of a 200. Raises Failed or Refused, at the deadline or shortly after."""
+        """Return the body of an answer with status 200.
+
+        Raises Failed or Refused, at the latest shortly after the deadline.
+        """
         deadline_s = time.monotonic() + self.deadline_s
         question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")
         # Removed until the answer is complete: a half-read connection is never used again.

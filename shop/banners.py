@@ -1,6 +1,6 @@
 """The banner of a page: the request to the ad server, and the pauses after failures.
 
-A banner delays a page at most by the deadline (`ad_server`): after any fault the slot stays empty.
+A banner delays a page by at most the deadline (`ad_server`). After any fault the slot stays empty.
 """
 
 import json
@@ -53,7 +53,7 @@ class Banner:
 
 
 def read(body: bytes) -> Banner | None:
-    """Return the banner in an answer, None if there was none to place. Raises Failed."""
+    """Return the banner in an answer; None if the ad server placed no banner. Raises Failed."""
     try:
         placed = json.loads(body)["banners"]
         if placed == []:
@@ -73,7 +73,10 @@ def read(body: bytes) -> Banner | None:
 
 
 class Patience:
-    """The patience with the ad server: after failures, one try per pause. Thread-safe."""
+    """The patience with the ad server.
+
+    After failures, the shop tries once per pause. Thread-safe.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -82,7 +85,9 @@ class Patience:
         self._asks_again_s = 0.0
 
     def may_ask(self) -> bool:
-        """Return True for every page, or during a failure for one page per pause."""
+        """Return whether this page may ask for a banner: every page, or one per pause during a
+        failure.
+        """
         if self._failures < FAILURES_IN_A_ROW:
             return True
         with self._lock:
@@ -93,14 +98,17 @@ class Patience:
             return True
 
     def answered(self) -> bool:
-        """Record an answer. True if the server had been given up."""
+        """Record an answer. Return True if the shop had given up the ad server before."""
         with self._lock:
             given_up = self._failures >= FAILURES_IN_A_ROW
             self._failures = 0
             return given_up
 
     def failed(self) -> bool:
-        """Record a missing, late or invalid answer. True if the server is now given up."""
+        """Record a missing, late or invalid answer.
+
+        Return True if the shop now gives up the ad server.
+        """
         with self._lock:
             self._failures += 1
             self._asks_again_s = self._clock() + PAUSE_S
@@ -160,9 +168,12 @@ def _some(concepts: Iterable[str]) -> list[str]:
 
 
 class Slot:
-    """The slot of one page, as its template reads it; the ad server gets no request before that.
+    """The slot of one page.
 
-    `concepts` is called when banners are wanted: the shelves of the page's books, by default any.
+    The ad server gets a request only when the page's template reads the slot.
+
+    If a banner is needed, `concepts` is called. It returns the shelves of the page's books; by
+    default any shelves do.
     """
 
     def __init__(
@@ -200,7 +211,9 @@ def _page_type(request: HttpRequest) -> PageType | None:
 
 
 def _priority(request: HttpRequest, page: PageType | None) -> int:
-    """Return high priority for customers who are buying or signed in, otherwise low."""
+    """Return high priority for customers who are buying or signed in, and low priority for all
+    others.
+    """
     buying = page is not None and page.name.startswith("Tr-")
     user: Any = getattr(request, "user", None)
     return HIGH if buying or (user is not None and user.is_authenticated) else LOW

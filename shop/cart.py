@@ -1,4 +1,4 @@
-"""The cart: the books that a visitor has put aside, kept in their session."""
+"""The cart: the books that a visitor wants to buy, which are kept in the session."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -50,7 +50,9 @@ def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
 
 
 def take_out(session: SessionBase, bought: Quantities) -> None:
-    """Take these copies out of the stored cart: another page may have changed it since."""
+    """Take these copies out of the stored cart, which another page may have changed in the
+    meantime.
+    """
     stored = type(session)(session.session_key)
     put(session, {book: n - bought.get(book, 0) for book, n in quantities(stored).items()})
 

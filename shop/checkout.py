@@ -1,4 +1,4 @@
-"""The placing of an order: once per idempotency key, wholly or not at all, within the stock.
+"""The placing of an order: once per idempotency key, complete or not at all, and within the stock.
 
 One transaction turns a cart into an order and takes the copies from the stock.
 """
@@ -14,7 +14,9 @@ from shop.models import Book, Customer, Order, OrderLine
 
 
 class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a fault
-    """The error when nothing was ordered: too few copies of these titles are left."""
+    """The error for an order that was not placed because too few copies of these titles
+    are left.
+    """
 
     def __init__(self, left: Mapping[str, int]) -> None:
         super().__init__(
@@ -27,7 +29,9 @@ class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a faul
 
 
 class NoLongerSold(Exception):  # noqa: N818
-    """The error when nothing was ordered: the shop no longer sells some of the titles."""
+    """The error for an order that was not placed because the shop no longer sells some of the
+    titles.
+    """
 
     def __init__(self, gone: frozenset[int], left: tuple[str, ...]) -> None:
         super().__init__(f"{len(gone)} of {len(gone) + len(left)} titles")
@@ -38,11 +42,11 @@ class NoLongerSold(Exception):  # noqa: N818
 
 
 class AnotherTotal(Exception):  # noqa: N818
-    """The error when nothing was ordered: the total differs from the one the customer has seen."""
+    """The error for an order that was not placed because its total differs from the total shown."""
 
 
 class NothingToOrder(Exception):  # noqa: N818
-    """The error when nothing was ordered: no wanted book is on sale."""
+    """The error for an order that was not placed because the shop sells none of its books."""
 
 
 def find_order(customer: Customer, key: uuid.UUID) -> Order | None:
@@ -57,18 +61,18 @@ def place_order(
     address: Mapping[str, str],
     total_cents: int | None = None,
 ) -> Order:
-    """Return the order for this key, placed now unless it already was.
+    """Return the order for this key; place it now if it was not placed before.
 
     `total_cents` is the total that the customer has seen, if any.
 
-    The key is locked first: a second submission waits there until the first is over, and then finds
-    its order. It neither violates the unique key, which PostgreSQL logs as an error, nor takes a
-    number that no order gets. Books are locked in the order of their ids, so two orders of the same
-    books cannot wait for each other.
+    The key is locked first. A second submission waits for this lock until the first is over, and
+    then finds the order of the first. So it does not violate the unique key, which PostgreSQL
+    would log as an error. It also leaves no gap in the order numbers. Books are locked in the
+    order of their ids, so two orders of the same books cannot wait for each other.
 
-    A customer who has left by the commit point has ordered nothing; after it nothing stops the
-    request any more. Raises OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder, and then has
-    changed nothing.
+    If the customer has left before the commit point, no order is placed. After the commit point,
+    the request can no longer be stopped. Raises OutOfStock, NoLongerSold, AnotherTotal or
+    NothingToOrder, and then has changed no data.
     """
     with transaction.atomic(durable=True):
         _lock(key)

@@ -1,4 +1,4 @@
-"""The shop's middleware: page work around the eight pages, and the resources a browser may load."""
+"""The shop's middleware: page work for the eight pages, and limits on what browsers may load."""
 
 from collections.abc import Callable
 
@@ -59,7 +59,9 @@ class ContentSecurityMiddleware:
 
 
 class VisitMiddleware:
-    """The begin of a visit with one of the eight pages: the session then has a cookie."""
+    """The middleware that begins a visit with any of the eight pages, so that the session has a
+    cookie.
+    """
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response

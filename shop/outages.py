@@ -1,7 +1,7 @@
-"""Outages of back ends: PostgreSQL or Redis cannot be reached, or closed the connection.
+"""Outages of back ends: PostgreSQL or Redis cannot be reached, or has closed the connection.
 
-It separates these faults from the shop's own, counts the requests they cost, and writes each into
-the log in one line.
+The module separates outages from faults in the shop. It counts the requests that get no answer
+because of an outage, and logs each fault in one line.
 """
 
 import logging
@@ -23,7 +23,7 @@ _REDIS_TAKES_NOTHING = ("MISCONF", "READONLY", "You can't write against a read o
 
 
 def away(fault: BaseException | None) -> str | None:
-    """Return the back end that is away, if the fault means that; otherwise None."""
+    """Return the back end that cannot be reached, if the fault is an outage; otherwise None."""
     if isinstance(fault, redis.ConnectionError | redis.TimeoutError | redis.OutOfMemoryError):
         return REDIS
     if isinstance(fault, redis.ResponseError) and str(fault).startswith(_REDIS_TAKES_NOTHING):
@@ -39,19 +39,21 @@ def away(fault: BaseException | None) -> str | None:
 
 
 def count(back_end: str) -> None:
-    """Count a request without an answer because that back end was away."""
+    """Count a request that got no answer because that back end could not be reached."""
     lost = activity.mine().lost_to
     lost[back_end] = lost.get(back_end, 0) + 1
 
 
 def counts() -> dict[str, int]:
-    """Return the requests without an answer since the shop started, by the back end away."""
+    """Return the number of requests without an answer since the shop started, for each back end."""
     lost = activity.lost_to()
     return {back_end: lost.get(back_end, 0) for back_end in BACK_ENDS}
 
 
 class InOneLine(logging.Filter):
-    """A filter that logs an outage, which may meet hundreds of requests, without tracebacks."""
+    """A filter that removes tracebacks from the log of an outage, which may affect hundreds of
+    requests.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         fault = record.exc_info[1] if record.exc_info else None

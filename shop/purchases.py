@@ -1,9 +1,9 @@
 """A purchase that may become an order: its books, its key, its customer and address.
 
-The session keeps it, and the checkout's pages carry it, signed. Every form of the checkout carries
-its own purchase, so that a browser may have several of them open at once. A lost session then costs
-a customer only the way back. The session keeps the purchase that was used last, for a page that is
-requested without a form.
+The session keeps the purchase, and the checkout's pages carry it with a signature. Every form of
+the checkout has a separate purchase, so a browser may have several open at once. A customer whose
+session is lost only has to sign in again. The session keeps the last used purchase, for a page
+that is requested without a form.
 """
 
 import uuid
@@ -31,20 +31,20 @@ class Purchase:
     wanted: Quantities
     key: uuid.UUID
     customer: int | None = None
-    """The customer whose page the form was on; None before a sign-in."""
+    """The customer who got the page with this form; None before a sign-in."""
     address: Mapping[str, str] | None = None
     """The address to which `customer` wants the books sent."""
     total_cents: int | None = None
     """The total that the page with this form showed."""
 
     def for_customer(self, customer: int) -> Self:
-        """Return the same purchase for this customer, without the address of another one."""
+        """Return the same purchase for this customer, without another customer's address."""
         if self.customer == customer:
             return self
         return replace(self, customer=customer, address=None)
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
-        """Return this purchase; if it has no address, with the one that the session has kept."""
+        """Return this purchase. If it has no address, add the address that the session has kept."""
         if self.address or kept is None:
             return self
         is_same = (kept.key, kept.customer) == (self.key, self.customer)
@@ -76,7 +76,9 @@ def begun(wanted: Quantities) -> Purchase:
 
 
 def from_kept(state: Mapping[str, Any]) -> Purchase | None:
-    """Return the session's purchase, also that of an older shop; None if it has kept none."""
+    """Return the session's purchase, even from an older version of the shop; None without a
+    purchase.
+    """
     if not state.get("wanted"):
         return None
     customer = state.get("customer")

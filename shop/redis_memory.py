@@ -1,7 +1,8 @@
 """The check whether Redis still has the data that was written to it.
 
-A mark in Redis is looked for whenever a connection is made again; a Redis that died forces every
-thread to do so. A Redis that is back within a moment costs no request, but its data is lost.
+The shop looks for a mark in Redis whenever a thread connects again. After Redis has died, every
+thread must connect again. If Redis restarts within a moment, no request fails, but its data is
+lost.
 """
 
 import secrets

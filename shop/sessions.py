@@ -1,12 +1,12 @@
-"""Sessions: kept in PostgreSQL, next to the orders, and read from Redis.
+"""Sessions, which are kept in PostgreSQL, next to the orders, and read from Redis.
 
-PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. A session with only a
-visit is in Redis alone, because most sessions never hold more. Redis may be away or lose all data
-at any time: the shop then reads from PostgreSQL.
+PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. A session that holds
+only a visit is in Redis alone, because most sessions never hold more. Redis may be unavailable or
+lose all data at any time. The shop then reads from PostgreSQL.
 
 Redis must not return outdated data either, for example a sign-in that has been ended. Each entry
-carries an epoch. The shop begins a new epoch whenever it could not send a change to Redis, and
-trusts no entry of an earlier one. Only the shop, one process, writes to it.
+carries an epoch. The shop begins a new epoch whenever it could not send a change to Redis. It
+trusts no entry of an earlier epoch. Only the shop's single process writes to Redis.
 """
 
 import logging
@@ -27,7 +27,9 @@ from shop import outages
 _logger = logging.getLogger(__name__)
 
 _ASK_AGAIN_S = 1.0
-"""Real seconds without calls of Redis after a fault, so that not every page waits for it."""
+"""After a fault, the shop does not call Redis for this many real seconds, so that not every page
+waits.
+"""
 _VISIT = frozenset({"visit"})
 
 _UPDATE = "UPDATE django_session SET session_data = %s, expire_date = %s WHERE session_key = %s"
@@ -131,7 +133,7 @@ class SessionStore(db.SessionStore):
     def cycle_key(self) -> None:
         """Continue under a new key; the write of the new row also deletes the old one.
 
-        So a sign-in whose page fails has lost nothing.
+        So if the page of a sign-in fails, no data is lost.
         """
         data: dict[str, Any] = self._get_session()  # type: ignore[attr-defined] # Django's
         key, was_in_database = self.session_key, self._is_in_database

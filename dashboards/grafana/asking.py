@@ -1,6 +1,6 @@
 """`python -m dashboards.grafana.asking`: send every query of the dashboards to Prometheus.
 
-It shows that the dashboards have data where there is no Grafana.
+It shows, without Grafana, whether the dashboards have data.
 """
 
 import contextlib
@@ -21,7 +21,9 @@ _TIMEOUT_S = 30.0
 
 
 class PrometheusError(click.ClickException):
-    """Prometheus does not answer, or not with this; one line."""
+    """The error when Prometheus does not answer, or answers without this data; the message is one
+    line.
+    """
 
     exit_code = 2
 

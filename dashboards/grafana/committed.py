@@ -11,7 +11,7 @@ FOLDER = Path(__file__).with_name("dashboards")
 Json = dict[str, Any]
 
 _SCRAPES_IN_A_RATE = 4
-"""The least number of scrapes that Grafana takes for $__rate_interval."""
+"""The smallest number of scrapes in Grafana's $__rate_interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def committed() -> dict[str, Json]:
 
 
 def panels(dashboard: Json) -> list[Json]:
-    """Return the panels that show something."""
+    """Return the panels that show data."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 

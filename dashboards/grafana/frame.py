@@ -66,7 +66,10 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """Variables that replace application and run; the console is always there."""
+    """The variables in place of application and run.
+
+    The variable for the console is always there.
+    """
     from_time: str = "now-15m"
     refresh: str = "5s"
 

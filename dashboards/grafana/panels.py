@@ -26,7 +26,7 @@ from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.queries import Ask, Query
 
 Steps = Sequence[tuple[float | None, str]]
-"""From each value on, its colour; the first value is None."""
+"""Pairs of a value and the colour from that value on. The first value is None."""
 
 NEUTRAL: Steps = ((None, ACCENT),)
 BAD_FROM_1: Steps = ((None, GOOD), (1, BAD))
@@ -38,7 +38,7 @@ Panel = Any
 _REF_IDS = "ABCDEFGHIJ"
 
 _HALF = 12
-"""The least columns with which a legend has room next to the lines."""
+"""The smallest width, in columns, at which a legend fits next to the lines."""
 
 
 def lines(
@@ -114,8 +114,10 @@ def number(
     digits: int | None = None,
     empty: str = "–",
 ) -> Panel:
-    """Return the newest value, with its course behind it; `words` shows the series'
-    name instead."""
+    """Return the newest value in front of its line over time.
+
+    `words` shows the series' name instead.
+    """
     if words:
         queries = _now(queries)
     panel = (
@@ -142,7 +144,7 @@ def states(
     wide: int = 12,
     tall: int = 5,
 ) -> Panel:
-    """Return a band in time per series; `names` maps values to texts and colours."""
+    """Return a band over time for each series; `names` maps values to texts and colours."""
     options = {
         value: models.ValueMappingResult(text=text, color=colour, index=place)
         for place, (value, (text, colour)) in enumerate(names.items())

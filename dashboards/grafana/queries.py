@@ -12,10 +12,12 @@ from dashboards.grafana.sdk import POSTGRESQL, SqlQuery, SqlQueryBuilder
 
 PROMETHEUS = DataSourceRef(type_val="prometheus", uid="${prometheus}")
 RESULTS = DataSourceRef(type_val=POSTGRESQL, uid="${results}")
-"""The data sources by variables of the dashboard, so that any Grafana can import it."""
+"""The data sources, named by variables of the dashboard, so that any Grafana can import it."""
 
 PROVISIONED = {"prometheus": "doorbuster-prometheus", "results": "doorbuster-results"}
-"""The uid of each source that the appliance's own Grafana has, by the variable that chooses it."""
+"""The uid of each data source in the appliance's Grafana, by the variable that chooses
+the source.
+"""
 
 OF_APPLICATION = 'application="$application"'
 """The selector of metrics of gateway and shop: the chosen application."""
@@ -30,7 +32,9 @@ class Ask:
     legend: str = ""
     every_s: int = 1
     now: bool = False
-    """True for series at the end of the shown time only, not for all series within it."""
+    """True if the panel needs only the series at the end of the shown time, not all series within
+    it.
+    """
     buckets: bool = False
     """True for a heat map."""
 

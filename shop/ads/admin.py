@@ -42,7 +42,7 @@ class ConceptAdmin(admin.ModelAdmin):
 
 @admin.register(Advertiser, Publisher)
 class NamedAdmin(admin.ModelAdmin):
-    """Advertisers and publishers, which have only a name here."""
+    """Advertisers and publishers; the form has only their names."""
 
     search_fields = ("name",)
 
@@ -80,7 +80,7 @@ class PageAdmin(admin.ModelAdmin):
 
 
 class BannerForm(forms.ModelForm):
-    """The form of a banner, which has at most as many concepts as the inventory has columns."""
+    """The form of a banner, whose number of concepts is limited by the inventory's columns."""
 
     def clean_concepts(self) -> Any:
         concepts = self.cleaned_data["concepts"]
@@ -171,7 +171,7 @@ class ContractAdmin(admin.ModelAdmin):
 
 
 class _Counted(admin.ModelAdmin):
-    """Counts that the servers write and people only read."""
+    """Counts that the servers write; people can only read them."""
 
     show_full_result_count = False
 

@@ -1,4 +1,4 @@
-"""Banners drawn as SVG; a banner always looks the same."""
+"""Drawings of banners as SVG, always the same for the same banner."""
 
 import random
 from html import escape
@@ -89,7 +89,9 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return an emblem, words below it (in a column: above), and the button at the foot."""
+    """Return an emblem, the words below it, and the button at the foot; in a column the words are
+    above.
+    """
     ink, accent, accent_ink = colours
     narrow = min(width, height)
     is_column = height > 2 * width
@@ -186,7 +188,7 @@ def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) 
 
 
 def _width(text: str) -> float:
-    """Return the most that the text is wide, in font sizes."""
+    """Return the highest possible width of the text, in font sizes."""
     return sum(
         _WIDE if letter in "MWmw@%—" or letter > "\u024f"  # not Latin: ideographs are squares
         else _NARROW if letter in "ijl.,:;'’!|ftr ()[]"
@@ -196,7 +198,9 @@ def _width(text: str) -> float:
 
 
 def _broken(text: str, room: float, size: float) -> list[str]:
-    """Return the words in lines of at most `room`, as far as single words are shorter."""
+    """Return the words in lines of at most `room`; only a single longer word makes a
+    longer line.
+    """
     lines: list[str] = []
     for word in text.split():
         if lines and _width(f"{lines[-1]} {word}") * size <= room:

@@ -2,17 +2,17 @@
 
 - Capacity is the forecast, over the contract's time, of all slots that can show the banner. Such a
   slot has its size and a concept in common.
-- Held are the missing impressions of every other contract that can be shown in one of these slots.
-  They are spread evenly over its remaining time; the part within the contract's time counts. A
-  contract that renews itself continues at its rate.
+- Other contracts hold impressions if their banners can be shown in one of these slots. The missing
+  impressions of each are spread evenly over its remaining time. The part within the new contract's
+  time counts. A contract that renews itself continues at its rate.
 
-Each other contract counts in full, although it may have other slots too. So the check may refuse a
-contract that could be placed. It may also accept one that cannot:
+Each other contract counts in full, although it may have other slots, too. So the check may refuse
+a contract that could be placed. It may also accept a contract that cannot be placed:
 
 - Another contract holds an average over its time, but its beginning may be taken already. Take one
   slot of 10 views a day: days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25. Each fits
   together with the earlier ones, but together they want 125 of 100.
-- Two slots of one size on a page count twice, also for a banner that may be at most once on a page.
+- Two slots of the same size on a page count twice, although a banner may be on a page only once.
 """
 
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Capacity:
 
 
 class NoCapacity(ValidationError):  # noqa: N818
-    """The error for a contract for more impressions than are left."""
+    """The error for a contract that wants more impressions than are left."""
 
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(

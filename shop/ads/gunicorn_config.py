@@ -72,13 +72,19 @@ _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal for a dead master; until `post_worker_init` it ends the process at once."""
+"""The signal that shows that the master is dead.
+
+Before `post_worker_init`, it ends the process at once.
+"""
 LAST_REPORT_WITHIN_S = 5
-"""Real seconds a worker has for its last report when its master was killed."""
+"""Real seconds that a worker has for its last report after its master was killed."""
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Let the worker process end with a master that is killed; called when the process begins."""
+    """Make the worker process end if its master is killed.
+
+    Gunicorn calls this when the process begins.
+    """
     serving.end_with_master(worker, MASTER_DIED)
 
 

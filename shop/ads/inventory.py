@@ -1,6 +1,6 @@
 """The contracted banners, in arrays: one row each, one column per property.
 
-A banner keeps its row for as long as the process lives, so that counts per row need not move.
+A banner keeps its row for the whole life of the process, so that counts per row need not move.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +21,8 @@ Column = npt.NDArray[Any]
 class Banner:
     """The properties of a contracted banner. Times are seconds since the epoch.
 
-    `not_beside_banners` and `not_beside_advertisers` must not be on the same page; it is enough
-    that one of two banners excludes the other.
+    Banners in `not_beside_banners`, and banners of `not_beside_advertisers`, must not be on the
+    same page. Two banners exclude each other as soon as one of them names the other.
     """
 
     id: int
@@ -39,7 +39,7 @@ class Banner:
 
 @dataclass(frozen=True, eq=False)
 class Inventory:
-    """All rows at one moment; a change makes another inventory.
+    """All rows at one moment. A change makes a new inventory.
 
     Columns have the shape (rows,), `concepts` has (MOST_CONCEPTS, rows), padded with NO_CONCEPT.
     `rate_per_s` is impressions per second if a contract is delivered evenly over its time.

@@ -1,10 +1,13 @@
-"""The rule of an even delivery, for one contract; `candidates` applies it to all rows at once."""
+"""The rule of an even delivery for one contract. `candidates` applies the same rule to all rows."""
 
 import math
 from datetime import datetime
 
 
 def due(impressions: int, starts: datetime, ends: datetime, now: datetime) -> int:
-    """Return the impressions of an even delivery until now; one is due as soon as it starts."""
+    """Return the impressions that an even delivery would have made by now.
+
+    The first is due at the start.
+    """
     elapsed = (now - starts) / (ends - starts)
     return math.ceil(impressions * min(1.0, max(0.0, elapsed)))

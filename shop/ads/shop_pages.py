@@ -1,7 +1,8 @@
 """The shop's eight pages as a publisher's pages, so that their banners are counted page by page.
 
-Their slots have no concepts, as those come with each request, from the page's books. So no contract
-counts on them; their impressions come on top of the other publishers' forecasts.
+Their slots have no concepts, because each request brings the concepts of the page's books. So
+capacity checks do not include these slots. Their impressions are in addition to the other
+publishers' forecasts.
 """
 
 from django.db import transaction
@@ -12,7 +13,7 @@ from shop.page_types import PUBLISHER, SIZES
 
 
 def open_pages() -> None:
-    """Create the pages that are missing; people's changes to the others stay."""
+    """Create the pages that are missing. Keep people's changes to the other pages."""
     with transaction.atomic():
         publisher, _ = Publisher.objects.get_or_create(name=PUBLISHER)
         for page_type in PAGE_TYPES:

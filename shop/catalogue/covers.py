@@ -1,4 +1,4 @@
-"""Book covers drawn as SVG; a book always has the same cover."""
+"""Drawings of book covers as SVG, always the same for the same book."""
 
 import random
 from collections.abc import Callable

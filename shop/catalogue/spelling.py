@@ -1,4 +1,4 @@
-"""Spelling: the words that books are made of, nearest to a word that no book has."""
+"""Spelling suggestions: for a word that no book has, the most similar word that books have."""
 
 import re
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ from functools import cache
 from shop.catalogue.shelves import CLOSINGS, FIRST_NAMES, LAST_NAMES, PLACES, SHELVES
 
 MOST_WORDS = 6
-"""A longer search gets no suggestion, so its cost has a limit."""
+"""A longer search gets no suggestion, which limits the cost."""
 _LENGTHS = range(4, 21)
 _LIKENESS = 0.75
 _SLOT = re.compile(r"{\w+}")
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 def corrected(query: str) -> str | None:
     """Return the query with each unknown word replaced by the nearest known one.
 
-    None if that changes nothing. Quotation marks and signs of the query are left out.
+    Return None if that changes no word. The result has no quotation marks and signs of the query.
     """
     words = _WORD.findall(query.lower())
     if not 0 < len(words) <= MOST_WORDS:

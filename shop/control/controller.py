@@ -1,9 +1,9 @@
 """The shop's controller: it reports the shop's load and takes the run's settings.
 
 It serves the calls of docs/controller-api.md on a separate port. It runs in threads next to the
-workers and must answer while all of them want the interpreter. Each connection has a thread that
-sleeps in `recv` and sends each answer in one piece, so that an answer costs a single wait for the
-interpreter.
+workers, and must answer while all workers compete for the interpreter. Each connection has a
+thread that sleeps in `recv` and sends each answer in one piece. So an answer needs only a single
+wait for the interpreter.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from shop.stock import returns, shelf_filling
 CONNECTIONS = 32
 IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
-"""Real seconds, from its beginning, of a connection on which no call has been accepted yet."""
+"""Real seconds that a connection may last before its first accepted call."""
 _BODY_BYTES = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -202,7 +202,10 @@ def _has_token(given: str) -> bool:
 
 
 def _names() -> frozenset[str]:
-    """Return the host names that a caller may use; a web page with a rebound name has another."""
+    """Return the host names that a caller may use.
+
+    A web page with a rebound name (DNS rebinding) uses another.
+    """
     from django.conf import settings
 
     return frozenset((*_LOOPBACK, settings.INNER_HOST, settings.SHOP_HOST)) - {"0.0.0.0", "::"}
@@ -241,8 +244,8 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
 class _Places:
     """The connections that are open, at most CONNECTIONS.
 
-    When all places are taken, a new connection gets the place of the oldest one on which no call
-    has been accepted. So connections that only wait cannot keep callers out.
+    If all places are taken, a new connection replaces the oldest connection that has had no
+    accepted call. So connections that only wait cannot keep callers out.
     """
 
     def __init__(self) -> None:
@@ -250,7 +253,10 @@ class _Places:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Return whether this connection gets a place: not if all others have calls in progress."""
+        """Return whether this connection gets a place.
+
+        It gets no place if all others have calls in progress.
+        """
         with self._lock:
             if len(self._open) >= CONNECTIONS:
                 oldest = next((one for one in self._open if one.may_give_way), None)
@@ -338,7 +344,10 @@ class _Connection:
                     return
 
     def _patience_s(self) -> float:
-        """Return the time for the next bytes; bytes alone do not prolong the first call's time."""
+        """Return the time limit for the next bytes.
+
+        The time for the first call ends even if bytes come.
+        """
         if self._is_known:
             return IDLE_S
         return max(0.001, self._until_s - time.monotonic())

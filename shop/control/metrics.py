@@ -22,7 +22,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def orders_in_database() -> dict[str, int | float]:
-    """Return orders, copies sold and revenue in the shop's currency, of all accounts."""
+    """Return the orders, the copies sold and the revenue (in the shop's currency) of
+    all accounts.
+    """
     sold = OrderLine.objects.aggregate(copies=Sum("quantity"))["copies"] or 0
     cents = Order.objects.aggregate(cents=Sum("total_cents"))["cents"] or 0
     return {"orders": Order.objects.count(), "books_sold": sold, "revenue": cents / 100}
@@ -35,7 +37,7 @@ def exposition() -> bytes:
 
 class _Shop(Collector):
     def collect(self) -> Iterator[Metric]:
-        """Read every count for this scrape; nothing is kept between scrapes."""
+        """Read every count for this scrape. No value is kept between scrapes."""
         yield CounterMetricFamily(
             "doorbuster_shop_cpu_seconds", "CPU used by the shop's process.", time.process_time()
         )

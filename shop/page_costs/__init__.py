@@ -1,1 +1,1 @@
-"""The cost of pages: they take as long as the papers' pages, and this machine is measured."""
+"""The cost of pages, which take as long as the papers' pages, and its measurement."""

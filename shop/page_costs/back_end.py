@@ -1,7 +1,7 @@
 """The time that each thread has waited for PostgreSQL and Redis.
 
-Waiting is wall time less the thread's own CPU. Among thirty threads it includes the wait for the
-interpreter that follows an answer; the rest of a page's waits for the interpreter are not in it.
+Waiting is wall time less the thread's own CPU. Among thirty threads, it includes the wait for the
+interpreter right after an answer. It does not include a page's other waits for the interpreter.
 """
 
 import threading
@@ -27,7 +27,7 @@ def waited_s() -> float:
 
 
 def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-    """Return the result of `ask`; the time it waits is counted, even if it raises."""
+    """Return the result of `ask`, and count the time that it waits, even if it raises an error."""
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     try:
         return ask(*arguments, **more)
@@ -49,6 +49,6 @@ class RedisPool(redis.ConnectionPool):
 
 
 def _connected(connection: redis.Connection) -> None:
-    """Set up a new connection in place of redis-py's own step, and look at the memory."""
+    """Set up a new connection instead of redis-py, and check whether Redis has lost its data."""
     connection.on_connect()
     memory.look(connection)

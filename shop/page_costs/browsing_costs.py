@@ -1,7 +1,7 @@
 """PostgreSQL's cost of the four browsing pages with the present catalogue.
 
-This process makes the pages one after the other. The time is the CPU time of PostgreSQL's backend
-process.
+This process builds the pages one after the other. The measured time is the CPU time of the
+PostgreSQL process that serves its connection.
 """
 
 import random

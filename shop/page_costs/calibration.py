@@ -1,9 +1,10 @@
 """The calibration: it shows that the pages of an idle shop cost the same as the paper's pages.
 
-Execution time is the controller's count for the one request made between two of its answers. Draws
-are uniform within ± 50 %, so a mean of n of them strays by 29 % / √n by chance alone. The verdict
-therefore uses the mean of (measured - drawn), which chance does not affect: it compares the time
-that page work drew with the time that the request took. The table also has the plain mean.
+The execution time is the difference between two answers of the controller, with exactly one
+request between them. Draws are uniform within ± 50 %, so a mean of n of them strays by 29 % / √n
+by chance alone. The verdict therefore uses the mean of (measured - drawn), which chance does not
+affect. It compares the time that the request took with the time that page work drew. The table
+also has the plain mean.
 """
 
 import http.client
@@ -94,7 +95,7 @@ def controller_at(url: str) -> JsonClient:
 
 
 def run(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> int:
-    """Calibrate a running shop, or one that it starts; return the exit status."""
+    """Calibrate a running shop, or a shop started for this purpose; return the exit status."""
     if rounds < 2:
         raise click.BadParameter("must be at least 2, or there is no mean", param_hint="--rounds")
     try:
@@ -206,7 +207,7 @@ def _book_on_sale(rng: random.Random) -> int:
 
 
 def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
-    """Return the process's CPU per request beyond the page's own thread inside Django."""
+    """Return the process's CPU per request, without the CPU of the page's thread inside Django."""
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")

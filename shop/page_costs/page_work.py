@@ -2,16 +2,16 @@
 
 A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
 (LIFO-Pri, Table 2) divided by the time scale. BUSY_RATIO of it is CPU. The thread that serves the
-page really burns it, measured with its CPU clock, so that a page under contention takes longer but
-costs the same. The rest is waiting for the database (`pg_sleep` on the page's connection, which the
-database can cancel). Busy and waiting periods are interleaved, as in section 3.2.2 of the paper.
-That is profile `paper`.
+page really uses this CPU time, measured with its CPU clock. So under contention a page takes
+longer, but costs the same. The rest is waiting for the database (`pg_sleep` on the page's
+connection, which the database can cancel). Busy and waiting periods are interleaved, as in section
+3.2.2 of the paper. That is profile `paper`.
 
-Under profile `cpu` every page is the CPU-intensive one of the paper's section 3.1 (Table 1, Figs. 3
-to 5). It takes CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way; the only waits
-are those of the page's queries. The paper prints neither mean nor distribution. At the load its
-drop rate implies (ρ = 1.15), this mean and near-constant times give its Table 1, and exponential
-times do not.
+Under profile `cpu` every page is the CPU-intensive one of the paper's section 3.1 (Table 1, Figs.
+3 to 5). It takes CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way. The page
+waits only for its queries. The paper prints neither the mean nor the distribution. Its drop rate
+implies a load of ρ = 1.15. At that load, this mean with nearly constant times gives the paper's
+Table 1, and exponential times do not.
 
 The page's own cost counts towards the draw:
 
@@ -21,11 +21,11 @@ The page's own cost counts towards the draw:
   counting that would make the promised waits vanish under load. So the wait of a page type is
   learnt from requests that were alone, and a request among others counts at most that wait.
 
-A page may cost more than its draw, or less because a wait is rounded to the database's whole
-milliseconds. The next request of its type gets the difference, so that the means hold.
+A page may cost more than its draw. It may also cost less, because the database waits in whole
+milliseconds. The next request of the same type gets the difference, so that the means are right.
 
-If the sentry is set to cancel, a page whose customer has left ends within the next slice. It is not
-counted as served, and the next page of its type makes up the difference.
+If the sentry is set to cancel, a page whose customer has left ends within the next slice. It does
+not count as served, and the next page of the same type gets the difference.
 """
 
 import random
@@ -83,7 +83,7 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """The budget of requests: it draws their cost, and carries differences over. Thread-safe."""
+    """The budget of requests. It draws their costs and carries differences over. Thread-safe."""
 
     def __init__(self, settings: PageWorkSettings) -> None:
         self._profile = settings.profile
@@ -103,7 +103,7 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return the excess of earlier requests of this type, which the caller must make up."""
+        """Return how much earlier requests of this type cost too much; the caller must save it."""
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = NOTHING
@@ -182,11 +182,11 @@ class PageWork:
         self.configure(PageWorkSettings())
 
     def configure(self, settings: PageWorkSettings) -> None:
-        """Use these settings from the next request on; the draws start again from the seed."""
+        """Use these settings from the next request on, and start the draws again from the seed."""
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:
-        """Learn again how long an idle page waits, as pages are made in another way from now on."""
+        """Measure again how long an idle page waits, because pages are now made in another way."""
         self.idle_waits = IdleWaits()
 
     @property
@@ -237,7 +237,7 @@ class PageWork:
     def _spend(
         self, stopwatch: Stopwatch, busy_until_s: float, waiting_s: float, alone: bool
     ) -> float:
-        """Burn CPU until the stopwatch has seen `busy_until_s` of it, and wait in between.
+        """Use CPU until the stopwatch has counted `busy_until_s`, with waits in between.
 
         Returns the time waited for the back end, in seconds of the budget.
         """
@@ -254,7 +254,7 @@ class PageWork:
 
 
 def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
-    """Use CPU in Python, which shares the interpreter as the making of a page does.
+    """Use CPU in Python code, which shares the interpreter as real page code does.
 
     Raises ClientGone when the request's client has left.
     """

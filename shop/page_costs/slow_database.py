@@ -1,8 +1,8 @@
 """A fault for lessons: for a bounded time every query of a page waits longer in PostgreSQL.
 
-The wait is a separate query (`pg_sleep`), so it holds the worker, the connection and the locks of
-the transaction, and the sentry can cancel it. The fault is in the memory of the shop's process:
-it ends by itself, and also with the shop.
+The wait is a separate query (`pg_sleep`). So it keeps the worker, the connection and the
+transaction's locks busy, and the sentry can cancel it. The fault is only in the memory of the
+shop's process. It ends by itself, or when the shop ends.
 """
 
 import time
@@ -19,7 +19,7 @@ LONGER_S: Final = 1.0
 MOST_S: Final = 600.0
 """Paper seconds that the fault may last."""
 MOST_REAL_S: Final = 300.0
-"""Real seconds that the fault may last, whatever the time scale is."""
+"""Real seconds that the fault may last, at any time scale."""
 
 
 class SlowDatabase:
@@ -44,7 +44,9 @@ class SlowDatabase:
 
     @contextmanager
     def felt(self) -> Iterator[bool]:
-        """Let the queries within the block feel it; yield whether the database is slow."""
+        """Delay the queries within the block while the database is slow; yield whether
+        it is slow.
+        """
         if self._clock() >= self._until_s:
             yield False
             return

@@ -79,7 +79,8 @@ def form(html: str, action: str) -> Form:
 class Walker:
     """A customer with separate cookies and one kept-alive connection.
 
-    `tls` has the authorities that must certify an https URL's server; the system's if None.
+    `tls` has the authorities that must certify the server of an https URL. If None, the system's
+    authorities count.
     """
 
     def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:

@@ -5,9 +5,9 @@ A Django middleware for Gunicorn's `gthread` and `sync` workers, one line in MID
     MIDDLEWARE = ["shop.sentry.SentryMiddleware", ...]
 
 The user-level counterpart of `socket_watch` (Connection Sentry, section 3): one epoll thread per
-process watches the sockets of the requests in progress. When a client leaves, its request's running
-query is cancelled, the page ends at its next query or `check()`, and the connection is closed.
-Settings, limits, and what is safe to cancel: docs/sentry.md.
+process watches the sockets of the requests in progress. When a client leaves, the thread cancels
+the request's running query. The page ends at its next query or `check()`, and the connection is
+closed. Settings, limits, and what is safe to cancel: docs/sentry.md.
 
 The package uses relative imports only, so that the folder can be copied into another project.
 """

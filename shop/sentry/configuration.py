@@ -1,6 +1,6 @@
 """The SENTRY_* settings with their allowed values, and the mode, which may change at run time.
 
-docs/sentry.md shows the table of settings, and a test compares it.
+docs/sentry.md has the table of settings; a test compares it with this module.
 """
 
 from collections.abc import Callable

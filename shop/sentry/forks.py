@@ -1,4 +1,4 @@
-"""A fresh start in a forked child, which has its parent's memory but none of its threads."""
+"""A fresh state in a forked child, which has its parent's memory but not its parent's threads."""
 
 import os
 from collections.abc import Callable

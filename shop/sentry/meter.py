@@ -1,7 +1,8 @@
 """The wasted-work meter: time spent for clients who had left, and the effect of cancelling.
 
-Only requests whose client left are counted here, so a lock does not delay the others. Times are
-real seconds: CPU of the request's own thread, and time spent waiting for query results.
+Only requests whose client left are counted here, so the lock does not delay other requests. Times
+are real seconds: the CPU time of the request's thread, and the time spent waiting for query
+results.
 """
 
 import threading
@@ -16,11 +17,11 @@ Outcome = Literal["effective", "too_late", "failed"]
 class Counts:
     """Counts since the process started.
 
-    - `wasted_…`: spent after the client had left by requests that might have been cancelled, which
-      is the possible saving.
-    - `kept_…`: the same by requests that had to be finished (protected, or past their commit
+    - `wasted_…`: time spent after the client had left, on requests that could have been cancelled.
+      This is the possible saving.
+    - `kept_…`: the same for requests that had to be finished (protected, or past their commit
       point).
-    - `unanswered_…`: spent before the client left on requests that were then never answered.
+    - `unanswered_…`: time spent before the client left, on requests that were then never answered.
     - `finished`: the requests that ran to their end; `interrupted`: those that did not.
     - `cancels_attempted` = effective + too late + failed, once they are over.
     """

@@ -10,15 +10,15 @@ _ATTRIBUTE = "sentry_may_cancel"
 def cancellable(view: View) -> View:
     """Allow this view to be cancelled even for a POST.
 
-    It must leave nothing half done: all it writes in one transaction, with `commit_point()` as the
-    last statement of it. Other decorators keep the mark if they use functools.wraps.
+    The view must not leave work half done. It must write all its data in one transaction whose
+    last statement is `commit_point()`. Other decorators keep the mark if they use functools.wraps.
     """
     setattr(view, _ATTRIBUTE, True)
     return view
 
 
 def protected(view: View) -> View:
-    """Forbid that this view is ever cancelled, even when it only reads."""
+    """Never cancel this view, even when it only reads."""
     setattr(view, _ATTRIBUTE, False)
     return view
 

@@ -1,4 +1,4 @@
-"""Queries of watched requests: each is known while it runs, so that it can be cancelled."""
+"""The registry of running queries of watched requests, so that they can be cancelled."""
 
 import logging
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def _prepare(sender: object, connection: BaseDatabaseWrapper, **_: object) -> No
 
 
 def wrap(connection: BaseDatabaseWrapper) -> None:
-    """Let every query of the connection be known while it runs."""
+    """Register every query of the connection while it runs."""
     # First, so outermost: `execute_wrapper()` blocks of the page end by popping the last.
     if _run not in connection.execute_wrappers:
         connection.execute_wrappers.insert(0, _run)
@@ -92,10 +92,11 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
-    """Return whether the page ends here: its query was cancelled, or its connection was closed.
+    """Return whether the page ends here because its query was cancelled or its connection was
+    closed.
 
-    A query that ended normally does not become an interruption: the page must know its effect (a
-    lock that it has taken, say) to undo it. The next query or check interrupts the page.
+    A query that ended normally does not interrupt the page. The page must know the query's effect,
+    for example a lock, to undo it. The next query or check interrupts the page.
     """
     ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
@@ -105,7 +106,10 @@ def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
 
 
 def _discard(connection: Any) -> None:
-    """Close the session for good: with a pool, Django's `close` would only give it back."""
+    """Close the session for good.
+
+    With a pool, Django's `close` would only return it to the pool.
+    """
     connection.connection.close()
     connection.close()
 

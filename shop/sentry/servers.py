@@ -1,6 +1,6 @@
 """The servers whose connections can be watched: Gunicorn's `gthread` and `sync` workers.
 
-A warning about other servers comes once.
+For any other server, the sentry logs one warning.
 """
 
 import logging

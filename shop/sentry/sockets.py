@@ -1,9 +1,9 @@
 """The epoll thread: it watches sockets, and notices that a client has left.
 
 There is one epoll and one thread per process. A file descriptor is registered during a request
-only. The kernel's event has only its number, which may belong to the next connection by the time
-the event is read. So after an event the thread checks the socket, under the lock of the request
-that has the number now.
+only. The kernel's event has only the descriptor's number. When the event is read, this number may
+already belong to the next connection. So after an event the thread checks the socket, under the
+lock of the request that now has the number.
 """
 
 import errno
@@ -55,7 +55,10 @@ class SocketWatcher:
         forks.in_child(self._forget)
 
     def _forget(self) -> None:
-        """Begin without a thread; a forked child has neither thread nor a right to this epoll."""
+        """Begin without a thread.
+
+        A forked child has no thread and must not use its parent's epoll.
+        """
         self.watched: dict[int, Watched] = {}
         """The requests in progress, by their descriptors."""
         self.epoll: Any = None
@@ -81,7 +84,7 @@ class SocketWatcher:
             raise
 
     def remove(self, watched: Watched) -> None:
-        """Stop the watch. Does nothing if the descriptor is another connection's by now."""
+        """Stop the watch. Do nothing if the descriptor now belongs to another connection."""
         if self.watched.get(watched.fd) is not watched:
             return
         try:

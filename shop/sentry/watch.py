@@ -1,12 +1,13 @@
 """One request in progress whose client is watched: a small state machine under a lock.
 
-It decides when a request may be interrupted; a cancel never outlives the query it is meant for.
+It decides when a request may be interrupted. A cancel never lasts longer than the query that it is
+meant for.
 
-Three kinds of threads use it: the request's thread; the sentry's, which reports that the client has
-left; and a side thread that cancels the running query. All of them take `lock`. It is held for a
-few instructions, with one exception: *while a cancel is under way*. The request's thread needs it
-to leave a query. So no later statement, not even the rollback, can begin before the earlier cancel
-is over. A cancel that the database did not confirm costs the connection.
+Three kinds of threads use it: the request's thread, the sentry's thread, which reports that the
+client has left, and a side thread that cancels the running query. All of them take `lock`. A
+thread holds it for a few instructions only, except *while a cancel is under way*. The request's
+thread needs the lock to leave a query. So no later statement, not even the rollback, can begin
+before the cancel is over. A cancel that the database did not confirm costs the connection.
 """
 
 import logging
@@ -29,8 +30,8 @@ _LONGEST_PAUSE_S: Final = 1.0
 class ClientGone(BaseException):
     """The signal that the client of this request has left: stop working on it.
 
-    Like asyncio.CancelledError it is not an Exception, so that a page's `except Exception` does not
-    take it for a failure. SentryMiddleware catches it.
+    Like asyncio.CancelledError, it is not an Exception, so a page's `except Exception` does not
+    catch it. SentryMiddleware catches it.
     """
 
 
@@ -160,7 +161,9 @@ class Watch:
     # -- its queries
 
     def begin_query(self, send: Send | None) -> bool:
-        """Record that a query begins; False if it is part of one that is under way already.
+        """Record that a query begins.
+
+        Return False if it is part of a query that is already under way.
 
         `send(timeout=s)` cancels it from another thread and raises unless the database has
         confirmed in time. Raises ClientGone, but only once: a page may query again to clean up.
@@ -177,9 +180,11 @@ class Watch:
         raise ClientGone
 
     def end_query(self, was_cancelled: bool) -> Cancel | None:
-        """Record that the query is over; `was_cancelled`: it failed as a cancelled one does.
+        """Record that the query is over.
 
-        Waits for its cancel and returns it; None if there was none.
+        `was_cancelled` is whether it failed with the error of a cancelled query.
+
+        Wait for the query's cancel and return it; None if the query had no cancel.
         """
         with self.lock:
             self._running, self._send = False, None
@@ -196,7 +201,7 @@ class Watch:
         return cancel
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel that query, repeatedly until it has ended.
+        """Cancel that query; repeat this until the query has ended.
 
         Each time the database has `timeout_s` to confirm. Runs in a side thread; holds `lock` while
         the database works on it.

@@ -40,7 +40,10 @@ SWITCH_INTERVAL_S = 0.0005
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Let the worker process die with a master that is killed; called when the process begins."""
+    """Make the worker process end if its master is killed.
+
+    Gunicorn calls this when the process begins.
+    """
     serving.end_with_master(worker, signal.SIGKILL)
 
 

@@ -24,7 +24,9 @@ def end_with_master(worker: Worker, sign: signal.Signals) -> None:
 
 
 def check_inner_host() -> None:
-    """Raise click's error if nothing can listen on the inner host; Gunicorn would retry long."""
+    """Raise click's error if no process can listen on the inner host; Gunicorn would only retry
+    for long.
+    """
     host = settings.INNER_HOST
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

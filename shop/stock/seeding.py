@@ -25,8 +25,8 @@ def fingerprint() -> str:
 def seed(count: int, progress: Progress) -> bool:
     """Fill the shop with `count` books unless it is up to date; return whether anything was done.
 
-    Another number of books keeps accounts and orders as `shelf_filling.resize` does. Other books,
-    or other words to find them by, mean a new shop.
+    If only the number of books differs, accounts and orders stay, as in `shelf_filling.resize`. If
+    the books or their search words differ, the shop is emptied and filled again.
     """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():

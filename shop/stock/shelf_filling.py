@@ -1,4 +1,4 @@
-"""The size of the catalogue: it puts books on the shelves of an open shop and takes them off."""
+"""The size of the catalogue: adding books to an open shop, and removing them."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -47,7 +47,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Open an account, sign it in and redirect to the page its owner wanted."""
+    """Create an account, sign the customer in, and redirect to the page that they wanted."""
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:

@@ -5,17 +5,18 @@ or leads to the first step that is missing. The buttons that people press send t
 address with `?then=show`: the answer then leads to `GET` of that page, which a browser may reload
 and go back to. A form that is sent to its own address gets the page itself.
 
-Every form carries its purchase, signed (`shop.purchases`): the books, the key under which they are
-ordered from *Buy* to Tr-4, the customer whose page it was on, and the address. A form orders the
-books of its page, whatever other tabs of the browser have done since. So every step may be sent
-again.
+Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
+customer who got the page, and the address. The key stays the same from *Buy* to Tr-4. A form
+orders the books of its page, whatever the customer did in other tabs of the browser. So every step
+may be sent again.
 
 A customer whose session is lost signs in and continues with the same purchase. An order that they
-did not see confirmed is found by its key, and not placed a second time. When something has changed
-meanwhile, a page explains the change and the next step.
+did not see confirmed is found by its key, and not placed a second time. If stock, prices or books
+have changed in the meantime, a page explains the change and the next step.
 
-So every step may also be cancelled when its customer leaves, Tr-4 until its order is committed
-(`place_order`). Sessions stay whole: each is written in one piece, by middleware or by `login`.
+So every step may also be cancelled when its customer leaves; Tr-4 only until its order is
+committed (`place_order`). Sessions stay complete, because middleware or `login` writes each
+session in one piece.
 """
 
 import re
@@ -192,7 +193,9 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:
-    """Tr-4: place the order, exactly once however often it is sent, and confirm it."""
+    """Tr-4: place the order exactly once, even if the form is sent several times, and
+    confirm it.
+    """
     form = PaymentForm(request.POST)
     try:
         purchase = _purchase(request)
@@ -259,7 +262,7 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
 def _begun(request: HttpRequest) -> Purchase | HttpResponse:
     """Return the purchase of this POST: one book by *Buy*, or the whole cart.
 
-    The same cart sent from two tabs is one purchase until it is placed.
+    If two tabs send the same cart, it is one purchase until the order is placed.
     """
     if "book" not in request.POST:
         wanted = cart.quantities(request.session)
@@ -333,8 +336,8 @@ def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
 def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]) -> None:
     """Put the rest of a purchase into the cart, without the books in `gone`.
 
-    The cart may have been lost since. The purchase itself stays: the same form sent again is
-    refused again, as it would order less than its customer has seen.
+    The cart may have been lost in the meantime. The purchase does not change. If the same form is
+    sent again, it is refused again, because it would order less than the customer has seen.
     """
     both = purchase.wanted | cart.quantities(request.session)
     cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
@@ -359,7 +362,10 @@ def _placed_or_refused(
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    """Show the customer's order of this address; without one, the last of this session."""
+    """Show the customer's order at this address.
+
+    Without an order in the address, show the session's last order.
+    """
     if _ORDER in request.GET:
         asked = request.GET[_ORDER]
         order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None

@@ -1,4 +1,7 @@
-"""Error pages in the shop's look. They use neither session nor database, which may be the error."""
+"""Error pages in the shop's style.
+
+They use neither session nor database, as these may be the cause.
+"""
 
 import sys
 
@@ -24,7 +27,7 @@ def _page(status: int, title: str, message: str, **more: object) -> HttpResponse
 
 
 def _come_back(title: str, message: str) -> HttpResponse:
-    """Answer 503, as the page will be available in seconds."""
+    """Answer 503, because the page will be available again within seconds."""
     response = _page(503, title, f"{message} {_ONCE}")
     response.headers["Retry-After"] = str(AWAY_S)
     return response
@@ -33,8 +36,8 @@ def _come_back(title: str, message: str) -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 400; or 503 when the session ended while its page was made.
 
-    The session was ended elsewhere, or lost by Redis. Django takes that for a bad request, but the
-    same request is valid without that session.
+    Another request ended the session, or Redis lost it. Django treats that as a bad request, but
+    the same request is valid without that session.
     """
     if isinstance(exception, SessionInterrupted):
         return _come_back("Where were we?", "The shop lost your session for a moment.")
@@ -49,9 +52,9 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer 403: the CSRF token of a form is missing or old.
 
-    Signing in, also in another tab, makes the tokens of all open pages old, and a page of the
-    checkout that is reloaded sends its old one again. So its purchase gets a form with a new token,
-    which only its customer can send.
+    A sign-in, even in another tab, makes the tokens of all open pages invalid. A reloaded page of
+    the checkout sends its old token again. So the answer has a form for the same purchase with a
+    new token, which only the same customer can send.
     """
     purchase = request.POST.get("purchase", "")
     try:
@@ -83,8 +86,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Answer 500; or 503 when PostgreSQL or Redis is away.
 
     Django calls it while it handles the exception of a view or a middleware. Neither page claims
-    that nothing was ordered: the lost answer may have been that of a commit. The form must be valid
-    for another try, so its token stays; a login that failed late changed it.
+    that no order was placed, because the lost answer may have been the answer to a commit. The
+    form must be valid for another try. So its token is kept, even if a login that failed late has
+    changed it.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])

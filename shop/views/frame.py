@@ -14,7 +14,10 @@ from shop.models import Category
 
 @cache
 def category_links() -> SafeString:
-    """Return the shelves as list items: the same on every page, so they are made once."""
+    """Return the shelves as list items.
+
+    They are made only once, because every page has the same shelves.
+    """
     shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
     if not shelves:
         category_links.cache_clear()
@@ -22,7 +25,9 @@ def category_links() -> SafeString:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's lazy values: they use the session or the database when a template does."""
+    """Return the frame's lazy values, which use the session or the database only when a template
+    reads them.
+    """
     return {
         "category_links": SimpleLazyObject(category_links),
         "cart_copies": SimpleLazyObject(lambda: cart.copies(request.session)),

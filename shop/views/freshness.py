@@ -1,4 +1,7 @@
-"""How long a browser keeps a page: it fetches each again, but can go back to a refused form."""
+"""How long a browser keeps a page.
+
+It fetches every page again, but can go back to a refused form.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,8 +15,8 @@ def always_fresh(
 ) -> Callable[..., HttpResponse]:
     """Make the pages of this view too private and too short-lived for any cache.
 
-    The answer to a refused form is the exception: no `GET` shows it again, so a browser that may
-    not keep it cannot go back to it.
+    The answer to a refused form is the exception. No `GET` shows it again, so a browser can go
+    back to it only if it may keep it.
     """
 
     @wraps(view)

@@ -2,9 +2,9 @@
 
 There is one transaction per flush interval. The thread also renews contracts from time to time.
 
-A report is added once or not at all. Its number is written in the same transaction as its counts.
-If the answer to a commit is lost, the number shows whether it took place; the same report is then
-left out or sent again.
+A report is never added twice. Its number is written in the same transaction as its counts. If the
+answer to a commit is lost, the number shows whether the commit took place. The thread then skips
+the report, or sends it again.
 """
 
 import logging
@@ -31,8 +31,8 @@ FORGOTTEN_AFTER = timedelta(days=1)
 def forget_silent(now: datetime) -> int:
     """Remove the rows of processes that have not reported for long; return their number.
 
-    Nearly all of them have ended. A process that only had nothing to report gets another row with
-    its next report. Raises DatabaseError.
+    Nearly all of these processes have ended. A process that still runs, but had no counts to
+    report, gets a new row with its next report. Raises DatabaseError.
     """
     silent = Server.objects.filter(started__lt=now - FORGOTTEN_AFTER).exclude(
         reported__gte=now - FORGOTTEN_AFTER
@@ -54,7 +54,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float) -> None:
-        """Exchange every interval, and earlier when half a block is unreported."""
+        """Exchange in every interval, and earlier if half a block is unreported."""
         self._thread = threading.Thread(
             target=self._run, args=(interval_s,), name="ads-writer", daemon=True
         )

@@ -1,13 +1,13 @@
-"""The deliveries that this process knows of, and those that it has yet to report.
+"""The deliveries known to this process, and those that it must still report.
 
-`delivered` is the total that all processes had reported at this process's last report, plus its own
-deliveries since. No banner gets more than `block` impressions that this process has not yet
+`delivered` is the total that all processes had reported at this process's last report, plus its
+own deliveries since. No banner gets more than `block` impressions that this process has not yet
 reported. So P processes deliver at most P × block − 1 impressions of a banner beyond its contract.
-The report that completes the contract carries at most `block`, of which one was owed; each of the
-other P − 1 processes learns of it at its next report.
+The report that completes the contract has at most `block` impressions, and at least one of them
+was still due. Each of the other P − 1 processes learns of the completion at its next report.
 
-A process that dies loses at most `block` unreported impressions of a banner, which are delivered
-again. A single process never over-delivers.
+If a process dies, it loses at most `block` unreported impressions of a banner; these are delivered
+again. A single process never delivers too many.
 """
 
 import threading
@@ -32,10 +32,10 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The counts to add to the database; never empty, once per number.
+    """The counts to add to the database. They are never empty, and each number is added only once.
 
-    `counts` is by banner id. `pages` is by page id and has the same impressions, as far as their
-    request named its page.
+    `counts` is by banner id. `pages` is by page id; it has the same impressions, except for
+    requests that did not name their page.
     """
 
     number: int
@@ -72,9 +72,9 @@ class Ledger:
         """Set when half a block of some banner is unreported."""
 
     def take(self, row: int, page: int | None = None) -> bool:
-        """Book one impression of a row, on that page; False if there is none left.
+        """Book one impression of a row on that page. Return False if no impression is left.
 
-        It is also False if the block is used up.
+        Also return False if the block is used up.
         """
         with self._lock:
             inventory, delivered = self.view
@@ -101,7 +101,7 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """Return the unreported counts, the same until they are acknowledged; None without any."""
+        """Return the unreported counts, or None. They stay the same until they are acknowledged."""
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):
@@ -131,8 +131,8 @@ class Ledger:
     ) -> None:
         """Take over the database's state after a report.
 
-        `banners` are new or changed, `totals` the reported impressions by banner id, of at least
-        every new banner and every banner in the acknowledged report.
+        `banners` are the new or changed banners. `totals` has the reported impressions by banner
+        id, at least for every new banner and every banner in the acknowledged report.
         """
         with self._lock:
             inventory, delivered = self.view

@@ -110,7 +110,7 @@ def changed_since(revision: int) -> list[Banner]:
 
 
 def totals_since(revision: int) -> dict[int, int]:
-    """Return the delivered impressions by banner, as far as they were reported since."""
+    """Return the delivered impressions by banner that were reported after this change."""
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE revision > %s", [revision])
     )

@@ -1,8 +1,8 @@
 """The ad server's metrics for Prometheus, of all its processes together.
 
 Names have the form `doorbuster_ads_<what>_<unit>`. Each process counts in a separate file in the
-folder PROMETHEUS_MULTIPROC_DIR, so that any of them can answer for all (prometheus_client,
-*Multiprocess mode*). Without that variable, as in tests, a process counts for itself.
+folder PROMETHEUS_MULTIPROC_DIR. So any process can answer for all of them (prometheus_client,
+*Multiprocess mode*). Without that variable, as in tests, each process has only its counts.
 """
 
 import os
@@ -15,7 +15,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-"""Upper bounds of a selection's time: half a millisecond for few banners, seconds for millions."""
+"""Upper bounds of a selection's time, which is half a millisecond for few banners and seconds for
+millions.
+"""
 
 registry = CollectorRegistry()
 

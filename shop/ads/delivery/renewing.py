@@ -1,9 +1,10 @@
-"""Contracts that renew themselves: those of the seed, so that the server never lacks banners.
+"""Contracts of the seed, which renew themselves so that the server always has banners.
 
-A renewed contract stays one contract with one count: its end moves on, and its impressions grow by
-its rate for that time. The number due at this moment stays the same, so nothing is delivered twice.
-A contract may have ended before it was renewed, while the server was not running. That time does
-not count: the contract is moved, or it would be far behind from the first moment.
+A renewed contract stays the same contract with the same count. Its end moves, and its impressions
+grow by its rate × the added time. The number due at this moment stays the same, so nothing is
+delivered twice. A contract may have ended before it was renewed, while the server was not running.
+That time does not count, because the contract would begin far behind its schedule. So the contract
+is moved.
 """
 
 from datetime import datetime, timedelta
@@ -21,7 +22,7 @@ LOOKED_AFTER_S = 3600.0  # between two checks; much less than AHEAD
 def renew(now: datetime) -> int:
     """Renew the contracts that end soon, and return their number. Raises DatabaseError.
 
-    Several processes may do so at once: the second finds nothing left to renew.
+    Several processes may do this at once. The second process then finds no contract to renew.
     """
     about = now + AHEAD
     with transaction.atomic(), connection.cursor() as cursor:

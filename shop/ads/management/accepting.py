@@ -1,4 +1,4 @@
-"""The acceptance of a contract, wholly or not at all: it stores a banner and its contract."""
+"""The acceptance of a contract, which stores both the banner and its contract, or neither."""
 
 from typing import Any
 

@@ -19,8 +19,8 @@ def token() -> str:
 def direct(request: HttpRequest) -> bool:
     """Return whether the request came to the ad server's port, which only the lab's machines reach.
 
-    The gateway, as every proxy does, names the customer's address in X-Forwarded-For, and a
-    customer cannot remove that.
+    Like every proxy, the gateway names the customer's address in X-Forwarded-For, and customers
+    cannot remove it.
     """
     return "X-Forwarded-For" not in request.headers
 

@@ -1,4 +1,4 @@
-"""Reports of contracts and publishers' pages: delivered against schedule, placed, clicked."""
+"""Reports of contracts (delivered and scheduled impressions, clicks) and of publishers' pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,7 +37,7 @@ def rate(clicks: int, impressions: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PageReport:
-    """A publisher's page, with what was shown and clicked on it."""
+    """A publisher's page, with the counts of its impressions and clicks."""
 
     id: int
     name: str

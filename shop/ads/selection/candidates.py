@@ -1,7 +1,8 @@
 """The candidates for a concept: the search whose speed depends on the priority.
 
-A scan over the inventory's columns is a handful of numpy operations. Each releases the interpreter
-while it runs, so that two threads search two concepts at the same time (docs/decisions/0012).
+A scan over the inventory's columns consists of a few numpy operations. Each releases the
+interpreter while it runs. So two threads can search two concepts at the same time
+(docs/decisions/0012).
 
 Source: ad_server.txt, section IV.A ("banners that fulfill all requirements associated with the
 request") and Fig. 4, lines 3 to 7.
@@ -30,8 +31,8 @@ class Wanted:
 class _Scratch(threading.local):
     """Each thread's memory for one block, 16 bytes a row.
 
-    Allocating it for each search would cost more than the search, and threads would wait for each
-    other in the allocator. The system provides only the pages that are used.
+    If each search allocated it, that would cost more than the search, and threads would wait for
+    each other in the allocator. The system provides only the memory pages that are used.
     """
 
     def __init__(self) -> None:
@@ -49,8 +50,8 @@ def find(
 ) -> Rows:
     """Return the rows, ascending, of due banners with this concept and the wanted size.
 
-    A banner is due while fewer impressions have been delivered than an even delivery over its
-    contract's time would have delivered by now. `delivered` has the shape (rows,).
+    A banner is due while its delivered impressions are below the number that an even delivery
+    would have reached by now. `delivered` has the shape (rows,).
     """
     found = []
     blocks = -(-len(inventory) // BLOCK_ROWS)

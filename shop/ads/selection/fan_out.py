@@ -26,8 +26,8 @@ class FanOut:
     """A search with the threads of a level; the server's threads share it.
 
     `levels` maps a priority level to its number of threads, the calling thread included: {0: 1, 1:
-    4} is the paper's low and high priority. `requests` may search at once with all their threads;
-    without a free helper a request searches alone.
+    4} is the paper's low and high priority. Up to `requests` requests may search at once with all
+    their threads. If no helper thread is free, a request searches alone.
     """
 
     def __init__(self, levels: Mapping[int, int], requests: int) -> None:

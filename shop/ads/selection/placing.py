@@ -1,4 +1,4 @@
-"""The draw of one page's banners: no banner twice, and none together with one that it excludes.
+"""The draw of a page's banners, without repetitions and without pairs that exclude each other.
 
 Source: ad_server.txt, section IV ("not placing repeated or paradoxal banners in the same page").
 """
@@ -22,8 +22,8 @@ def place(
     """Return at most `slots` rows for one page, drawn by their weights from those still compatible.
 
     `weights` has the shape of `candidates` and is changed. `take` books an impression of a row. It
-    returns False if none is left, as other pages are drawn at the same time. There are fewer rows
-    than slots if no further candidate is compatible with the drawn ones.
+    returns False if none is left, as other pages are drawn at the same time. The result has fewer
+    rows than slots if no other candidate is compatible with the drawn rows.
     """
     placed: list[int] = []
     while len(placed) < slots:

@@ -1,4 +1,4 @@
-"""The roulette: a banner's space on the wheel is the impressions that its contract still lacks.
+"""The roulette, on which a banner's share is the number of impressions its contract still lacks.
 
 Source: ad_server.txt, section IV.A, Tables I and II.
 """
@@ -12,7 +12,7 @@ Weights = npt.NDArray[np.int64]
 
 
 def cumulative(weights: Weights) -> Weights:
-    """Return the array of weights: each entry is the sum of all up to it. Weights are 0 or more."""
+    """Return the cumulative sums of the weights, which must be 0 or more."""
     return np.cumsum(weights)
 
 
@@ -22,6 +22,8 @@ def position(wheel: Weights, number: int) -> int:
 
 
 def draw(wheel: Weights, rng: random.Random) -> int | None:
-    """Return a position with a probability by its weight; None if all weights are 0."""
+    """Return a random position, with probability in proportion to its weight; None if all weights
+    are 0.
+    """
     total = int(wheel[-1]) if len(wheel) else 0
     return position(wheel, rng.randrange(total)) if total > 0 else None
