@@ -1,4 +1,4 @@
-"""The programs of the console's services: `python -m lab.console`; the runtime calls them."""
+"""The programs of the console's services, `python -m lab.console`; the runtime starts them."""
 
 import os
 import signal

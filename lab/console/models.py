@@ -27,7 +27,7 @@ ENDED = (State.DONE, State.CANCELLED, State.INTERRUPTED, State.FAILED)
 
 
 def new_id() -> str:
-    """Return an id that is short enough to read aloud and that counting cannot guess."""
+    """Return an id that is short enough to read aloud and cannot be guessed by counting."""
     return secrets.token_hex(5)
 
 
@@ -69,7 +69,7 @@ class Launch(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether it needs the machine alone."""
+        """Whether the launch is live, so that it needs the machine alone."""
         return self.engine == "live"
 
     @property
@@ -78,7 +78,8 @@ class Launch(models.Model):
 
     @property
     def took_s(self) -> float | None:
-        """Real seconds from its begin to its end; None if it has not begun or not ended."""
+        """Real seconds from the begin to the end of the launch; None if it has not begun or not
+        ended."""
         if self.began_at is None or self.ended_at is None:
             return None
         return (self.ended_at - self.began_at).total_seconds()
@@ -141,7 +142,8 @@ class StepLaunch(models.Model):
 
 
 class HandIn(models.Model):
-    """A lesson that a person has handed in: one file for the teacher, as it was then."""
+    """A lesson that a person has handed in: one file for the teacher, which later work does not
+    change."""
 
     by = models.CharField(max_length=150, blank=True)
     lesson = models.PositiveSmallIntegerField()

@@ -13,15 +13,15 @@ class Page:
     folder: str
     address: str
     title: str = ""
-    """Name in the navigation; empty for a page that the navigation does not show."""
+    """The name in the navigation; empty for a page that the navigation does not show."""
     marks: str = ""
-    """Address of the page that the navigation marks instead of this one."""
+    """The address of the page that the navigation marks instead of this page."""
     also: tuple[str, ...] = ()
     """Other addresses for which the navigation marks this page."""
     apart: tuple[str, ...] = ()
     """Addresses under this page's own for which the navigation marks no page."""
     is_teachers: bool = False
-    """Whether only teachers find it in the navigation, and only if people have accounts."""
+    """Whether the navigation shows the page only to teachers, and only if people have accounts."""
 
     @property
     def urls(self) -> str:

@@ -27,7 +27,7 @@ _Operation = TypeVar("_Operation", bound=Callable[..., Any])
 
 
 class _Parser(Parser):
-    """JSON, or a spec in TOML as the body of a launch."""
+    """The parser of bodies: JSON, or a spec in TOML as the body of a launch."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         if request.content_type == TOML:
@@ -58,7 +58,8 @@ def call(
 ) -> Callable[[_Operation], _Operation]:
     """Return a decorator that makes a function a call; calls of one path have one permission.
 
-    `refusals` are statuses in addition to 401, and for POST to 400, 403 and 429.
+    `refusals` are further statuses. Every call may have 401, and a POST may also have 400, 403 and
+    429.
     """
     assert _permissions.setdefault(path, permission) is permission, path
     usual = (401,) if method == "GET" else (400, 401, 403, 429)
@@ -69,7 +70,7 @@ def call(
 def listing(
     path: str, permission: Permission, summary: str, *, answers: Any
 ) -> Callable[[_Operation], _Operation]:
-    """Return `call` for a list, which a query in the address selects."""
+    """Return `call` for a list; a query in the address selects a part of the list."""
     return call("GET", path, permission, summary, answers=answers, refusals=(400,))
 
 
@@ -83,7 +84,7 @@ def patterns() -> Iterator[URLPattern]:
 
 
 def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Return a view whose refusals are JSON, whichever function of the console refuses."""
+    """Return a view whose refusals are always JSON, even if another part of the console refuses."""
 
     def answering(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
         answer = view(request, **arguments)

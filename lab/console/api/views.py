@@ -21,7 +21,7 @@ logger = logging.getLogger("lab.people")
 @students
 @require_http_methods(["GET", "POST"])
 def own_tokens(request: HttpRequest) -> HttpResponse:
-    """Show the tokens of this person; make one, which this answer alone shows."""
+    """Show the tokens of this person; make a token and show it in this answer only."""
     context: dict[str, object] = {"has_accounts": LAB.lab_accounts}
     if LAB.lab_accounts:
         assert isinstance(request.user, User)

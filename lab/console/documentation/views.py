@@ -1,4 +1,4 @@
-"""The pages of the documentation site, as they were built, and a page for when they are not."""
+"""The built pages of the documentation site, and a page for a site that is not built."""
 
 import posixpath
 

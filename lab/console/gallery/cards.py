@@ -235,7 +235,7 @@ def _shipped(name: str) -> Spec:
 
 
 def shipped() -> list[str]:
-    """Return the names of the shipped specs; a test compares the gallery with them."""
+    """Return the names of the shipped specs; a test compares the gallery with these names."""
     return sorted(path.stem for path in SPECS.glob("*.toml"))
 
 

@@ -1,4 +1,5 @@
-"""Pictures of what was simulated or measured, for the cards of the gallery that no paper has.
+"""Pictures of simulated or measured results, for the cards of the gallery that are not from a
+paper.
 
 doorbuster simulate first-look --repetitions 20
 python -m lab.console.gallery.measured_pictures first-look results/<folder>
@@ -44,7 +45,7 @@ FOLDER = Path(__file__).parent / "static" / "console"
 RUSH_CONDUCT = "stubborn"
 RUSH_POLICIES = ("pass-through", "door-fifo")
 CROWDED = 8
-"""The number of names from which they are written smaller."""
+"""The most names that are written in large letters."""
 
 
 def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Path:
@@ -110,7 +111,8 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg: a lasting collapse and one that ends, from a report on hysteresis."""
+    """Write `name`.svg: a lasting collapse and a collapse that ends, from a report on
+    hysteresis."""
     board = load_checked("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {

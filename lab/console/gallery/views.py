@@ -1,6 +1,6 @@
 """The gallery: every experiment that comes with Doorbuster, and the launch form of each.
 
-The form also shows the spec of a result, to change it and run it again.
+In the form you can also change the spec of a result and run it again.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ LONG_S = 15 * 60
 @readers
 @require_GET
 def gallery(request: HttpRequest) -> HttpResponse:
-    """Show what Doorbuster is, where to begin, and every experiment by the question it answers."""
+    """Show what Doorbuster is, where to begin, and the experiments by the questions they answer."""
     by_question: dict[str, list[Card]] = {}
     for one in CARDS:
         by_question.setdefault(one.question, []).append(one)
@@ -44,7 +44,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def launch(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of an experiment; a launch that is sent joins the queue."""
+    """Show the form of an experiment; put a submitted launch into the queue."""
     card = cards.card(name)
     if card is None:
         raise Http404
@@ -63,7 +63,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def change(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of a result's spec; a launch that is sent joins the queue."""
+    """Show the form of a result's spec; put a submitted launch into the queue."""
     result, base = _result_with_spec(name)
     offered = {policy for policy, _ in own_policies.choices()}
     wanted = {one.name for one in base.policy if one.gateway is None}
@@ -85,9 +85,9 @@ def _result_with_spec(name: str) -> tuple[ResultEntry, Spec]:
 def _spec_form(
     request: HttpRequest, base: Spec, shown: Mapping[str, object], real_s: float
 ) -> HttpResponse:
-    """Show the form over a spec, or launch what was sent.
+    """Show the form over a spec, or launch the submitted form.
 
-    A launch that takes long must be confirmed: `asks_s` is then its duration.
+    A launch that takes long must be confirmed; `asks_s` is the duration of such a launch.
     """
     allowance = permissions.allowance_of(request)
     form = LaunchForm(request.POST or None, initial=initial(base))

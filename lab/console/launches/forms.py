@@ -1,7 +1,7 @@
 """The form of a launch: a spec as fields, with the range of each.
 
-`lab.spec.experiment` defines a valid spec: the same checks apply to a form, a file and the command
-line.
+`lab.spec.experiment` defines a valid spec. So the same checks apply to a form, a file and the
+command line.
 """
 
 import re
@@ -55,9 +55,9 @@ _FIELD_OF = {
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
-"""Fields that are essential where an experiment compares several of their values."""
+"""Fields that are essential if an experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
-"""A single number as most of Europe writes it, or two loads."""
+"""The pattern of a single number as most of Europe writes it; it also fits two loads."""
 
 
 class LaunchForm(forms.Form):
@@ -139,7 +139,8 @@ class LaunchForm(forms.Form):
 
     @property
     def essential(self) -> list[forms.BoundField]:
-        """The fields that every launch needs, and those in which this experiment's runs differ."""
+        """The fields that every launch needs, and the fields in which this experiment's runs
+        differ."""
         names = (*_ESSENTIAL, *_COMPARED)
         return [self[name] for name in names if name in self.fields and self._is_essential(name)]
 
@@ -196,8 +197,8 @@ class LaunchForm(forms.Form):
             )
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
-        """Return the spec that the fields describe; None if a field is wrong (the form shows
-        it)."""
+        """Return the spec that the fields describe; None if a field is wrong, which the form then
+        shows."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -245,7 +246,7 @@ class LaunchForm(forms.Form):
 
 
 def name_labels_in_errors(form: forms.Form) -> None:
-    """Make the errors of all fields of a form name their labels, and ranges of numbers."""
+    """Put the label of the field, and the range of a number, into all errors of a form."""
     for name, field in form.fields.items():
         label = str(field.label or name.replace("_", " ").capitalize())
         if isinstance(field, forms.MultipleChoiceField):
@@ -261,7 +262,7 @@ def name_labels_in_errors(form: forms.Form) -> None:
 
 
 def _name_range(field: forms.IntegerField, label: str) -> None:
-    """Make the errors of a number name its label and the allowed range."""
+    """Put the label of the field and the allowed range into the errors of a number."""
     words = f"{label} must be between {field.min_value:,} and {field.max_value:,}."
     kind = "a number" if isinstance(field, forms.FloatField) else "a whole number"
     field.error_messages["invalid"] = f"{label} must be {kind}."
@@ -274,10 +275,10 @@ def _name_range(field: forms.IntegerField, label: str) -> None:
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen policies; empty if the choice is that of the spec.
+    """Return the chosen policies; empty if the choice is the same as in the spec.
 
-    Then the spec's list is used. It also has labels and the admission of each policy, which the
-    fields lack.
+    If it is empty, the list of the spec applies. That list also has labels and the admission of
+    each policy, which the fields lack.
     """
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
@@ -318,7 +319,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 
 
 def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
-    """Return the spec with these values, which `name` calls; raises SpecError."""
+    """Return the spec with these values; errors call it `name`. Raises SpecError."""
     _check_own(plain, name, allowance)
     spec = checked_without_files(spec_of(plain, name), name)
     _check_room(spec)
@@ -326,7 +327,7 @@ def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Sp
 
 
 def _parsed(text: str, name: str) -> Mapping[str, Any]:
-    """Return the values of a spec; a process with little memory and time parses them."""
+    """Return the values of a spec; a process with limits on memory and time parses the text."""
     try:
         plain: Mapping[str, Any] = bounded.call(
             "lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING
@@ -339,7 +340,7 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
-    """Raise SpecError for a path that no form offers, before the console reads it."""
+    """Raise SpecError for a path that no form offers, before the console reads the file."""
     offered = own_policies.own()
     named = named_by(plain)
     for path, _ in named:

@@ -12,7 +12,7 @@ IDLE_TIMES = 10
 """Real time of a launch as a multiple of its CPU time: other processes may need the CPUs."""
 
 RESERVED_BYTES = 3 * GIB // 2
-"""Memory that the libraries of a simulation reserve but do not use; about 1.2 GiB was measured."""
+"""Memory that the libraries of a simulation reserve but do not use (measured: about 1.2 GiB)."""
 
 
 class JobLimits:
@@ -55,13 +55,14 @@ class JobLimits:
         return ""
 
     def out_of_memory(self) -> str:
-        """Return why a process got no more memory: it alone reached the bound of all."""
+        """Return the reason for a process that got no more memory: it alone reached the limit for
+        all."""
         most = written("job_memory_bytes", self._allowance.job_memory_bytes)
         return self._words("memory", "over the limit", most, "job_memory_bytes")
 
     @property
     def process_bytes(self) -> int:
-        """Return the bytes that one process may reserve; `exceeded` is too late for a fast one.
+        """Return the bytes that one process may reserve; `exceeded` is too late for a fast process.
 
         A process reserves more than it uses: RESERVED_BYTES before the first run.
         """

@@ -1,9 +1,10 @@
-"""The queue of launches: which is next, which must wait, and which has died.
+"""The queue of launches: the next launch, the waiting launches, and launches that have died.
 
-One live launch runs at a time, because two would disturb each other. Simulated ones run next to it,
-in SIMULATED_AT_ONCE places and a quick place. The quick place is for launches of at most QUICK_S,
-so a short launch never waits for a long one. People take turns: the person whose launches have used
-the least time lately is next (`in_turn`). `claim` and `starts` follow the same two functions.
+One live launch runs at a time, because two would disturb each other. Simulated launches run next to
+the live launch, in SIMULATED_AT_ONCE places and a quick place. The quick place is for launches of
+at most QUICK_S, so a short launch never waits for a long one. People take turns: the person whose
+launches have used the least time lately is next (`in_turn`). `claim` and `starts` use the same two
+functions.
 """
 
 import heapq
@@ -26,7 +27,7 @@ SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
 """The longest expected duration of a launch in the quick place, real seconds."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
-"""Launches at the same time: a live one, simulated ones and a quick one."""
+"""The most launches at the same time: a live launch, simulated launches and a quick launch."""
 LATELY_S = 3600.0
 """Real seconds for which a person's use counts."""
 
@@ -56,8 +57,8 @@ def waiting_of(person: str) -> list[Launch]:
 def used_s(engine: str) -> dict[str, float]:
     """Return the real seconds of each person's launches on this engine within LATELY_S.
 
-    A running launch counts with its expected duration. Otherwise its person would be next again
-    because it has only begun.
+    A running launch counts with its expected duration. Otherwise a launch that has just begun would
+    count little, and its person would be next again.
     """
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
@@ -79,8 +80,8 @@ def used_s(engine: str) -> dict[str, float]:
 def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]:
     """Return the order in which the waiting launches of one engine begin.
 
-    Launches that a teacher has put first come first, one that gives way comes last. Among the
-    others, the person who has used least is next each time; each turn counts as use. A person's
+    Launches that a teacher has put first come first, and a launch that gives way comes last. For
+    each other place, the person with the least use is next, and each turn counts as use. A person's
     launches keep their order.
     """
     used = defaultdict(float, used)
@@ -143,9 +144,9 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 
 
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
-    """Return for each free place whether it is the quick one.
+    """Return for each free place whether it is the quick place.
 
-    A running launch that fits the quick place is there.
+    A running launch that fits the quick place counts as being there.
     """
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)
@@ -182,7 +183,7 @@ def cancel(launch: Launch) -> None:
 
 
 def move_first(launch: Launch) -> None:
-    """Put a launch before all others that wait: places below 0 come before all turns."""
+    """Put a launch before all other waiting launches; places below 0 come before all turns."""
     with transaction.atomic():
         first = Launch.objects.filter(state=State.QUEUED).order_by("place").first()
         if first is not None and (first.pk != launch.pk or first.place > 0):
@@ -238,7 +239,8 @@ def starts(
 ) -> list[tuple[Launch, float]]:
     """Return the start of each waiting launch, real seconds from now, the earliest first.
 
-    `live` and `simulated` are in turn; `running` has the running launches and their remaining time.
+    `live` and `simulated` are in the order of turns; `running` has the running launches and their
+    remaining time.
     """
     found: list[tuple[Launch, float]] = []
     live_s = sum(left_s for one, left_s in running if one.is_live)

@@ -1,4 +1,4 @@
-"""A launch on its way into the queue: made from a spec, and checked against a person's limits."""
+"""The submission of a launch: it is made from a spec and checked against a person's limits."""
 
 from collections.abc import Callable, Sequence
 
@@ -64,7 +64,8 @@ def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance
 
 
 def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
-    """Return `expected_real_s`; raises AllowanceError before any run is planned."""
+    """Return `expected_real_s` of a spec within the limits; raises AllowanceError before any
+    planning."""
     require(allowance, "runs_per_launch", spec.number_of_runs)
     expected_s = expected_real_s(spec)
     require(allowance, "expected_s_per_launch", expected_s)
@@ -72,9 +73,9 @@ def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
 
 
 def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
-    """Put the launch that `make` returns into the queue, and lead to its page.
+    """Put the launch that `make` returns into the queue, and redirect to its page.
 
-    The answer leads to the queue with the reason if the person may not launch it now.
+    If the person may not launch it now, the answer redirects to the queue and shows the reason.
     """
     try:
         launch = make()
@@ -88,7 +89,7 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
 
 
 def enqueued(request: HttpRequest, launch: Launch) -> bool:
-    """Put a launch of this person into the queue; return whether the workers get a message.
+    """Put a launch of this person into the queue; return whether the workers got a message.
 
     Raises QueueError or AllowanceError if the person may not launch it now.
     """

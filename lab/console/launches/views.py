@@ -23,7 +23,7 @@ from lab.results.comparison import ComparisonResult
 OVER = 286
 """The status with which htmx stops polling."""
 LEADS_AFTER_S = 4
-"""Real seconds from the end of a launch until its open page goes to the result."""
+"""Real seconds from the end of a launch until an open page of the launch goes to the result."""
 
 
 @students
@@ -71,7 +71,8 @@ def queue(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def table(request: HttpRequest) -> HttpResponse:
-    """Show the same lists without a page around them; the page requests them every two seconds."""
+    """Show the lists of the queue without a page around them; the page requests them every two
+    seconds."""
     return render(request, "console/queue_table.html", queue_lists())
 
 
@@ -89,7 +90,8 @@ def one(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def state(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show its state without a page around it; the page requests it every second until the end."""
+    """Show the state of a launch without a page; the page requests it every second until the
+    end."""
     launch = get_object_or_404(Launch, pk=pk)
     return render(
         request,
@@ -102,7 +104,8 @@ def state(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def result(request: HttpRequest, pk: str) -> HttpResponse:
-    """Make an open page of a launch go to its result; browsers without scripts never ask."""
+    """Redirect an open page of a launch to its result; browsers without scripts never request
+    this."""
     launch = get_object_or_404(Launch, pk=pk)
     found = entry_of(launch.result)
     if found is None:
@@ -122,7 +125,7 @@ def cancel(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_POST
 def first(request: HttpRequest, pk: str) -> HttpResponse:
-    """Put a launch before all others that wait."""
+    """Put a launch before all other waiting launches."""
     launch = get_object_or_404(Launch, pk=pk)
     launch_queue.move_first(launch)
     return redirect("queue")

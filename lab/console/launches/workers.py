@@ -1,4 +1,4 @@
-"""Celery workers carry out launches: each runs `doorbuster` and observes it until it ends.
+"""The Celery workers that carry out launches: each runs `doorbuster` and observes it to its end.
 
 A message only wakes a worker; the queue decides which launch is next. A lost or repeated message
 does no harm.
@@ -39,15 +39,17 @@ STOP_WITHIN_S = 30.0
 """Real seconds that a command has to stop its load and keep its results after a stop signal."""
 INTERRUPTED = 130
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
-"""Last words of a command that got no more memory: from Python, the kernel or the loader."""
+"""The last words of a command without enough memory: from Python, the kernel or the loader."""
 _COMMAND = "command"
-"""A file in the folder of a launch with a running command: its process and its start."""
+"""A file in the folder of a launch. It names the process and the start of the running command."""
 _MARKS = FOLDER / "workers"
-"""A file for each worker, which touches its file every 2 s while it reaches the broker."""
+"""The folder with a file for each worker. A worker touches its file every 2 s while it reaches the
+broker."""
 _ONLINE_WITHIN_S = 15.0
-"""A worker whose file is older is not online."""
+"""The limit in real seconds: a worker with an older file is not online."""
 _BROKER_WITHIN_S = 0.3
-"""Prometheus waits for the answer, so an unreachable broker must not delay it."""
+"""The limit for the broker's answer: Prometheus waits, so an unreachable broker must not cause
+delay."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -110,9 +112,9 @@ def _remove_marks() -> None:
 
 # Celery creates `app.Worker` at its first use.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
-    """A worker that ends at once at SIGQUIT; Celery's own way may wait for its pool for ever.
+    """A worker that ends at once at SIGQUIT; Celery's own worker may wait for its pool for ever.
 
-    Commands end with the process that carries them out (`common.pinned`), by SIGTERM.
+    A command gets SIGTERM when the process that carries it out ends (`common.pinned`).
     """
 
     def install_platform_tweaks(self, worker: object) -> None:
@@ -161,12 +163,12 @@ def _next() -> None:
 
 
 def folder_of(launch: Launch) -> Path:
-    """Return the folder of its spec, its output and its progress."""
+    """Return the folder with the spec, the output and the progress of a launch."""
     return FOLDER / "launches" / launch.pk
 
 
 def carry_out(launch: Launch) -> None:
-    """Run the command of a claimed launch to its end, with any outcome."""
+    """Run the command of a claimed launch to its end, and record any outcome."""
     folder = folder_of(launch)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -189,7 +191,7 @@ def carry_out(launch: Launch) -> None:
 
 
 def last_words(log: Path) -> str:
-    """Return why a command failed: its error line, or the end of its output."""
+    """Return the reason why a command failed: its error line, or the end of its output."""
     lines = log_tail.read(log).strip().splitlines()
     errors = [line for line in lines if line.startswith("Error: ")]
     return (errors[-1].removeprefix("Error: ") if errors else "\n".join(lines[-5:])) or (
@@ -280,7 +282,8 @@ def _note_progress(launch: Launch, path: Path) -> None:
 def end_left_overs() -> None:
     """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died.
 
-    They received a signal when it died, but Python may lose an interrupt during an import.
+    The commands received a signal when the worker died, but Python may lose an interrupt during an
+    import.
     """
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
         launch = Launch.objects.filter(pk=mark.parent.name).first()
@@ -300,8 +303,7 @@ def end_left_overs() -> None:
 def _end_all(process: int) -> None:
     """End the command and every process that it started.
 
-    Each process ends at once and separately, because the command's processes may have separate
-    sessions.
+    Each process is ended separately, because the command's processes may have separate sessions.
     """
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(process)

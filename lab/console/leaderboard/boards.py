@@ -33,7 +33,7 @@ class RowShown:
     rank: int | None
     """None for a step of DOOR's ablation."""
     cells: tuple[CellShown, ...]
-    """A cell per load, and the mean over them."""
+    """A cell per load, and the mean over the loads."""
     behind: str
     """The paired difference to the best row by seed; a dash on boards of older versions."""
     recovery: CellShown
@@ -54,7 +54,7 @@ class BoardShown:
     loads: tuple[str, ...]
     rows: tuple[RowShown, ...]
     leaders: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """ρ, the best policy, and the policies on the same level."""
+    """For each load: ρ, the best policy, and the policies on the same level."""
     ablation: str
 
     @property
@@ -65,7 +65,7 @@ class BoardShown:
 
     @property
     def has_report(self) -> bool:
-        """Whether its page with pictures and tables is here."""
+        """Whether the page of the board, with pictures and tables, is here."""
         return self.result.file("report.html") is not None
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
@@ -81,12 +81,13 @@ class BoardShown:
 
     @property
     def fairness_tables(self) -> list[Mapping[str, Any]]:
-        """Completed sessions, and the waits of the others."""
+        """The completed sessions, and the waits of the other sessions."""
         return self.tables("fairness")
 
 
 def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
-    """Return the readable boards: the newest made here first, then imported ones and references."""
+    """Return the readable boards: first boards made here (the newest first), then imported boards
+    and references."""
     found = [
         board
         for result in results

@@ -1,4 +1,4 @@
-"""The class's progress, for its teachers, and what was handed in."""
+"""The pages for teachers: the class's progress, and the lessons that were handed in."""
 
 import io
 import zipfile
@@ -51,7 +51,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @answers
 @require_GET
 def everything(request: HttpRequest, number: int) -> HttpResponse:
-    """Return all that was handed in for a lesson as one ZIP."""
+    """Return all work that was handed in for a lesson as one ZIP."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
         for one in _of_class().filter(lesson=number).order_by("by"):
@@ -68,7 +68,7 @@ def handed_in(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _of_class() -> QuerySet[HandIn]:
-    """Return what people have handed in, without work from before there were accounts."""
+    """Return the work that people have handed in; omit work from the time before accounts."""
     return HandIn.objects.exclude(by="")
 
 

@@ -16,7 +16,7 @@ class Finding:
 
     band: Band
     field: str
-    """The field of a value that the person types; empty where the console reads the value."""
+    """The field in which the person types the value; empty where the console reads the value."""
     value: float | str | None
     """None while there is no value."""
 
@@ -57,7 +57,7 @@ def value_field(step: int, row: int) -> str:
 
 
 def _read(work: Work, step: int, place: Place) -> float | str | None:
-    """Return the value; None while it is not where the sheet says."""
+    """Return the value; None while it is not at the place that the sheet names."""
     if place.kind == "scoreboard":
         folder = LAB.results_dir / SCOREBOARD
     else:

@@ -17,7 +17,7 @@ from lab.lessons.sheet import BAND_COLUMNS, Step
 
 
 def hand_in(person: str, work: Work) -> HandIn:
-    """Keep the work as it is now for the teacher, in place of what was handed in before."""
+    """Keep the present work for the teacher; it replaces work that was handed in before."""
     now = timezone.now()
     who = f"{person}, " if person else ""
     head = f"# Lab {work.sheet.number}: {work.sheet.title}\n\n{who}{now:%Y-%m-%d %H:%M} UTC"
@@ -30,7 +30,8 @@ def hand_in(person: str, work: Work) -> HandIn:
 
 
 def file_name(handed_in: HandIn) -> str:
-    """Return a name for the file, with the person's if there is one: `lab-1-bert.md`."""
+    """Return a name for the file; it includes the person's name if there is one:
+    `lab-1-bert.md`."""
     who = f"-{handed_in.by}" if handed_in.by else ""
     return f"lab-{handed_in.lesson}{who}.md"
 
@@ -64,7 +65,7 @@ def _of_step(work: Work, step: Step) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return a person's text as a quotation, which cannot look like the rest of the file."""
+    """Return a person's text as a quotation, so that it cannot look like the rest of the file."""
     return "\n".join(f"> {line}".rstrip() for line in (text or "(no answer)").splitlines())
 
 

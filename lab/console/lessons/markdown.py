@@ -18,14 +18,14 @@ _OF_CONSOLE, _OF_SHOP = (
     f"http://127.0.0.1:{Settings.model_fields[name].default}/"
     for name in ("lab_port", "gateway_port")
 )
-"""The addresses that the sheets name: those of the default settings."""
+"""The addresses that the sheets name; they are the addresses of the default settings."""
 _URL = re.compile(r"https?://[^\s)>\"']+[^\s)>\"'.,;:?!]")
 _ABOVE_DOCS = {"CONTRIBUTING.md": "contributing", "README.md": "index"}
 """Documents above the folder docs, and their pages on the documentation site."""
 
 
 class _Renderer(RendererHTML):
-    """Wraps tables so that wide ones scroll, and lets the keyboard scroll wide code."""
+    """A renderer with which wide tables scroll, and the keyboard can scroll wide code."""
 
     def table_open(
         self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
@@ -93,7 +93,7 @@ def _text(content: str) -> Token:
 
 
 def address(target: str, shop: str) -> str:
-    """Return the target of a sheet's link as the console has it."""
+    """Return the target of a sheet's link in the console."""
     for of_part, here in ((_OF_CONSOLE, "/"), (_OF_SHOP, shop)):
         if target.startswith(of_part) or target == of_part.rstrip("/"):
             return here + target.removeprefix(of_part).removeprefix(of_part.rstrip("/"))

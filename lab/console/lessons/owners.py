@@ -1,4 +1,4 @@
-"""The permission to read what was handed in: teachers, and the person who handed it in."""
+"""The permission to read handed-in work: teachers have it, and the person who handed it in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,4 +16,4 @@ def _for_who_handed_in(request: HttpRequest, arguments: Mapping[str, Any]) -> st
 
 
 hand_in_owners = Permission(reads=_for_who_handed_in, sends=_for_who_handed_in)
-"""Teachers and the person who handed it in."""
+"""Teachers and the person who handed in the work."""

@@ -1,4 +1,4 @@
-"""The launch of a step: the experiment of the command that the sheet has there."""
+"""The launch of a step: the experiment of the command in the step."""
 
 from dataclasses import dataclass, replace
 
@@ -29,15 +29,15 @@ class Start:
     """The experiment of a step, which the console can launch."""
 
     line: str
-    """The command of the sheet that it replaces."""
+    """The command of the sheet that the launch replaces."""
     is_last_of_several: bool
-    """Whether other commands come first, which only a terminal has."""
+    """Whether the step has earlier commands that only a terminal can run."""
     title: str
     spec: Spec | None = None
     arguments: tuple[str, ...] = ()
     """The words of a command without a spec."""
     fault: str = ""
-    """Why it cannot be launched now; empty if it can."""
+    """The reason why the console cannot launch it now; empty if it can."""
 
     @property
     def engine(self) -> str:
@@ -61,7 +61,7 @@ class Start:
 
 
 def start_of(sheet: Sheet, step: Step) -> Start | None:
-    """Return what the console can launch for a step; None where only a terminal has a command."""
+    """Return the experiment that the console can launch for a step; None if only a terminal can."""
     lines = [
         line
         for command in step.commands

@@ -23,7 +23,8 @@ LISTED = 50
 
 
 def may_choose(request: HttpRequest) -> bool:
-    """Return whether this person may take any result: a student of a class has only launches."""
+    """Return whether this person may choose any result; a student of a class may choose only
+    launches."""
     return permissions.is_teacher(request)
 
 
@@ -48,7 +49,7 @@ def step_page(
     prediction: AnswerForm | None = None,
     read: ValuesForm | None = None,
 ) -> HttpResponse:
-    """Return the page; it has the answer only after the prediction."""
+    """Return the page of a step; it has the answer only after the prediction."""
     done = work_of(name_of(request), sheet)
     predicted = done.answers.get(prediction_field(found.number), "")
     field = notes_field(found.number)
@@ -90,7 +91,7 @@ def step_page(
 
 
 def _refusal(request: HttpRequest, start: Start | None) -> str:
-    """Return why this person may not launch the step's experiment here."""
+    """Return the reason why this person may not launch the step's experiment here."""
     if start is None or start.fault:
         return ""
     return permissions.refusal(request, Launch(engine=start.engine))

@@ -45,7 +45,7 @@ def lessons(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def lesson(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the aim of a lesson, what it needs, and its steps."""
+    """Show the aim, the requirements and the steps of a lesson."""
     sheet = _sheet(number)
     context = {
         "sheet": sheet,
@@ -59,7 +59,8 @@ def lesson(request: HttpRequest, number: int) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Show a step; its notes, when they are sent, mark it as done and lead to the next one."""
+    """Show a step. Submitted notes mark the step as done, and the answer redirects to the next
+    step."""
     sheet, found = _step(number, step)
     person = name_of(request)
     field = notes_field(step)
@@ -90,7 +91,7 @@ def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Launch the experiment of a step; the step's page shows how far it is."""
+    """Launch the experiment of a step; the page of the step shows the progress."""
     sheet, found = _step(number, step)
     start = start_of(sheet, found)
     if start is None or start.fault:
@@ -124,7 +125,8 @@ def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Take a result of a terminal as the result of a step; the newest launch if none is chosen."""
+    """Take a result of a terminal as the result of a step; if none is chosen, take the newest
+    launch."""
     sheet, _ = _step(number, step)
     name = request.POST.get("result", "")
     if not may_choose(request) or (name and result_list.entry_of(name) is None):
@@ -136,7 +138,7 @@ def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def questions(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the questions of a lesson with this person's answers; keep new ones, and hand in."""
+    """Show the questions of a lesson with this person's answers; keep new answers, and hand in."""
     sheet = _sheet(number)
     person = name_of(request)
     labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}

@@ -15,7 +15,8 @@ def prediction_field(step: int) -> str:
 
 
 def notes_field(step: int) -> str:
-    """Return the field of a step's notes; it is kept, even empty, once the step is done."""
+    """Return the field of a step's notes; once the step is done, the field is kept even if
+    empty."""
     return f"step-{step}"
 
 
@@ -52,7 +53,8 @@ class Work:
     def result_of(self, step: int) -> str:
         """Return the name of the result that counts for a step; empty while there is none.
 
-        It is the chosen one, or else that of the newest launch, once this has ended.
+        The chosen result counts. If none is chosen, the result of the newest launch counts once
+        that launch has ended.
         """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""
@@ -65,7 +67,7 @@ class Work:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything is kept of it."""
+        """Whether any part of this work is kept."""
         return bool(self.answers or self.launches)
 
 
@@ -122,7 +124,7 @@ def erase(person: str, sheet: Sheet, field: str) -> None:
 
 
 def keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
-    """Keep the text of each field; an empty text removes the field."""
+    """Keep the text of each field; remove a field with an empty text."""
     for field, text in texts.items():
         if text:
             write(person, sheet, field, text)

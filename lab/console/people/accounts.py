@@ -1,7 +1,7 @@
 """Accounts of the console: their names, and how they are made and changed.
 
-Two names are alike when they differ only in capitals or compatibility characters. At most one
-account exists of names that are alike.
+Two names are alike when they differ only in capitals or compatibility characters. Names that are
+alike have at most one account together.
 """
 
 import csv
@@ -26,11 +26,11 @@ from lab.console.people.logins import PasswordHasher
 
 STANDARD_INPUT = "-"
 MOST_NAMES = 500
-"""Students in one list."""
+"""The most students in one list."""
 MOST_LIST_BYTES = 64 * 1024
 MOST_NAME_LENGTH = 150
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Without i, l, o, 0 and 1, which look alike on paper."""
+"""The characters of passwords, without i, l, o, 0 and 1, which look alike on paper."""
 
 
 logger = logging.getLogger("lab.people")
@@ -67,7 +67,8 @@ def alike(name: str) -> User | None:
 
 
 def _known(name: str) -> User | None:
-    """Return the account of exactly this name; raises AccountError if one is only like it."""
+    """Return the account of exactly this name; raises AccountError if only a name like it has an
+    account."""
     check_name(name)
     account = User.objects.filter(username=name).first() or alike(name)
     if account is not None and account.username != name:
@@ -162,7 +163,8 @@ def enrol(name: str, *, teacher: bool) -> str:
 
 
 def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
-    """Return name and password of each; if one name is refused, no account is made or changed."""
+    """Return name and password of each student; if one name is refused, no account is made or
+    changed."""
     with transaction.atomic():
         return [(name, enrol(name, teacher=False)) for name in students]
 
@@ -172,7 +174,7 @@ def make_students(
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return name and password of each new student, and the names whose accounts exist already.
 
-    An account that exists is not changed. Raises AccountError, and then makes none.
+    An account that exists is not changed. Raises AccountError, and then makes no account.
     """
     with transaction.atomic():
         wanted = list(dict.fromkeys(students))
@@ -246,9 +248,9 @@ def make_student(account: User) -> None:
 
 
 def delete(account: User) -> None:
-    """End the account's sessions and launches; remove it with its work on lessons.
+    """End the account's sessions and launches; remove the account with its work on lessons.
 
-    Its results and notes stay.
+    The account's results and notes stay.
     """
     try:
         with transaction.atomic():
@@ -297,7 +299,7 @@ def _cancel_launches(account: User) -> None:
 
 
 def end_sessions(account: User) -> None:
-    """Log the account out everywhere: old cookies and all its tokens become invalid."""
+    """Log the account out everywhere: its old cookies and all its tokens become invalid."""
     Token.objects.filter(person=account).delete()
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for session in store.get_model_class().objects.iterator():

@@ -1,4 +1,5 @@
-"""The limits on logins: attempts count before hashing, and few passwords are hashed at a time."""
+"""The limits on logins: an attempt counts before its password is hashed, and few hashes run at a
+time."""
 
 import ipaddress
 import math
@@ -17,17 +18,17 @@ from lab.console.site import allowances
 from lab.console.site.rates import Limit
 
 PER_NAME = Limit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
-"""Wrong passwords for one name from one address."""
+"""The most wrong passwords for one name from one address."""
 PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
-"""Wrong passwords from one address for all names, names without an account included."""
+"""The most wrong passwords from one address for all names, including names without an account."""
 MOST_WAITING = 64
-"""Logins that may wait for a hash; a class that logs in at the same time waits here."""
+"""The most logins that wait for a hash; the logins of a class at the same time wait here."""
 PATIENCE_S = 20.0
 """The longest wait of a login for a hash, real seconds."""
 
 
 class TooManyError(Exception):
-    """A password cannot be tried now; it can after `wait_s` whole seconds."""
+    """A password cannot be tried now. It can be tried after `wait_s` whole seconds."""
 
     def __init__(self, wait_s: int, message: str) -> None:
         super().__init__(message)
@@ -35,7 +36,7 @@ class TooManyError(Exception):
 
 
 class Places:
-    """At most `most` are inside at a time; others wait, or raise TooManyError."""
+    """A limit: at most `most` callers are inside at a time; others wait, or raise TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
         self._free = threading.Semaphore(most)
@@ -83,17 +84,17 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def made(self, password: str) -> str:
         """Return the hash of a generated password of at least 72 random bits.
 
-        No attacker can try all of them, so few iterations are safe. A class of thirty has its
-        accounts within a second, and logs in at the same time within a few.
+        No attacker can try all such passwords, so few iterations are safe. With them a class of
+        thirty gets its accounts within a second, and its simultaneous logins take a few seconds.
         """
         return self.encode(password, self.salt(), self.MADE_ITERATIONS)
 
     def must_update(self, encoded: str) -> bool:
-        """Return whether the next login hashes this password again: never one that `made` hashed.
+        """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        Otherwise the first logins of a class take a second of CPU each, all at the same time. So
-        the console refuses a wrong password for such an account quickly, which reveals that the
-        account exists. Names of a class are not secret.
+        Otherwise each first login of a class would take a second of CPU, all at the same time. So
+        the console refuses a wrong password for such an account quickly. This reveals that the
+        account exists, but names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -103,7 +104,8 @@ class PasswordHasher(PBKDF2PasswordHasher):
 def network_of(address: str) -> str:
     """Return the network that counts as one address: loopback, or an IPv6 /64.
 
-    A machine chooses its addresses freely within these. Text that is not an address stays as it is.
+    A machine chooses its addresses freely within such a network. Text that is not an address stays
+    as it is.
     """
     try:
         known = ipaddress.ip_address(address)
@@ -118,13 +120,14 @@ def network_of(address: str) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the address that a request counts for."""
+    """Return the address for which a request counts."""
     return network_of(str(request.META.get("REMOTE_ADDR", "")))
 
 
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
-    """Count an attempt for this name and address before the block, and forget it if it was right.
+    """Count an attempt for this name and address before the block; forget it if the password was
+    right.
 
     The block raises ValidationError when the password is wrong. `name` has the form that
     authentication compares: `UsernameField` has stripped and normalised it. Raises TooManyError.
@@ -153,7 +156,7 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
 
 
 class LoginForm(AuthenticationForm):
-    """Name and password, counted."""
+    """The form of name and password; every attempt counts."""
 
     def clean(self) -> dict[str, Any]:
         name = self.cleaned_data.get("username")
@@ -165,7 +168,7 @@ class LoginForm(AuthenticationForm):
 
 
 class ChangeForm(PasswordChangeForm):
-    """The old password and a new one; the old one counts as a login does."""
+    """The form of the old and the new password; the old password counts as in a login."""
 
     def __init__(self, request: HttpRequest, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

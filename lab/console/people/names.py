@@ -9,8 +9,8 @@ def normal(name: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return a key that is equal for names with other capitals or compatibility characters.
+    """Return a key that ignores capitals and compatibility characters of a name.
 
-    Blanks around the name do not matter either.
+    The key also ignores blanks around the name.
     """
     return normal(normal(name).casefold()).strip()

@@ -32,7 +32,8 @@ else:
 
 
 class _Counted(_Form):
-    """A page that tries a password; after some wrong ones the answer is 429 with Retry-After."""
+    """A page that tries a password; after too many wrong ones the answer is 429 with
+    Retry-After."""
 
     def post(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
         try:
@@ -79,7 +80,7 @@ class Password(_Counted, PasswordChangeView):
         return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """End all sessions of the account; this one gets another key."""
+        """End all other sessions of the account; the present session gets a new key."""
         accounts.end_sessions(form.user)
         response = super().form_valid(form)
         messages.success(self.request, "Your password is changed.")
@@ -98,13 +99,13 @@ SAID = {
     "student": "{} is a student now.",
     "delete": "{} is deleted. Results and notes of {} stay.",
 }
-"""The report of a page after a change that leads to another page."""
+"""The message of the next page after a change."""
 
 
 def about_accounts(view: View) -> View:
     """Return a view that exists only where the lab has accounts.
 
-    A browser keeps none of its pages, because some show a password once.
+    A browser keeps none of the view's pages, because some pages show a password once.
     """
 
     @wraps(view)
@@ -124,7 +125,7 @@ def about_accounts(view: View) -> View:
 def everyone(request: HttpRequest) -> HttpResponse:
     """Show all accounts; make accounts for students from an uploaded list of names.
 
-    The names are in a file, or in the text field without a file.
+    The names are in a file; if there is no file, they are in the text field.
     """
     context: dict[str, object] = {}
     if request.method == "POST":

@@ -68,7 +68,7 @@ def _api() -> dict[str, list[dict[str, Any]]]:
 
 
 def _python(modules: str, **more: str) -> dict[str, Any]:
-    """Return what a page needs that runs Python: whether it is there, and where."""
+    """Return the facts for a page that runs Python: whether Pyodide is there, and its address."""
     is_there = pyodide.is_there()
     folder = reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/"
     return {
@@ -85,7 +85,8 @@ def _page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpRespo
 
 
 def _tag(*beginning: str) -> Callable[[HttpRequest], str]:
-    """Return a function for the ETag of an archive; `beginning` as `sources.archive`."""
+    """Return a function for the ETag of an archive; `beginning` is the same as in
+    `sources.archive`."""
     return lambda _: f'"{hashlib.sha256(sources.archive(*beginning)).hexdigest()[:16]}"'
 
 
@@ -109,7 +110,8 @@ def policy_modules(request: HttpRequest) -> HttpResponse:
 @require_GET
 @cache_control(max_age=A_YEAR_S, immutable=True, private=True)
 def pyodide_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return a file of Pyodide, compressed; its address has the version, so it never changes."""
+    """Return a compressed file of Pyodide. Its address contains the version, so the file never
+    changes."""
     if name not in pyodide.FILES or not pyodide.is_there():
         raise Http404
     response = HttpResponse(pyodide.compressed(name), content_type=pyodide.FILES[name])

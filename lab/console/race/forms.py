@@ -24,10 +24,11 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Return complete runs with the same customers at the same load, by a label of both.
+    """Return complete runs, grouped by a label of the customers and the load that they share.
 
-    The largest load is first, because policies differ there. The runs of a label are in the order
-    of the spec, because they ran in a random order. Empty when the plan is damaged.
+    The largest load is first, because policies differ most there. The runs of a label are in the
+    order of the spec, because they ran in a random order. The result is empty if the plan is
+    damaged.
     """
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []
@@ -52,7 +53,8 @@ def _place(order: Sequence[str], policy: str) -> int:
 
 
 class RaceForm(forms.Form):
-    """A new race: simulated, or live where this machine has processors for several shops."""
+    """The form of a new race: simulated, or live if this machine has processors for several
+    shops."""
 
     engine = forms.ChoiceField(
         choices=[

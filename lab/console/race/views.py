@@ -102,7 +102,7 @@ def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
 @readers
 @require_GET
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show a race in progress; lead to its runs once it has ended.
+    """Show a race in progress; redirect to its runs once it has ended.
 
     The page sends a request every second.
     """

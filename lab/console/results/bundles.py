@@ -27,7 +27,7 @@ from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
-"""A file that only bundles have: the console has notes in its database (`notes`)."""
+"""The file with notes, which only bundles have: the console has notes in its database (`notes`)."""
 _NOT_COPIED = {IMPORTED, NOTES_FILE, *extras.NAMES}
 _NOT_UNPACKED = {IMPORTED, *extras.NAMES}
 MOST_TEXT_BYTES = 16 * 2**20
@@ -62,10 +62,10 @@ class TooLargeError(Exception):
 def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> None:
     """Write the bundle of a result folder, with `notes` (`notes.packed`).
 
-    Raises TooLargeError if its files have more than `most_bytes`: no console would import it. Files
-    that are still being written are omitted. So are files without a suffix: they control a run in
-    progress (`load-factor`), and stay after a kill. The files that only bundles have are added
-    (`lab.bundle.extras`).
+    Raises TooLargeError if the files have more than `most_bytes`, because no console would import
+    such a bundle. The bundle omits files that are still being written. It also omits files without
+    a suffix: they control a run in progress (`load-factor`) and remain if the run is killed. The
+    files that only bundles have are added (`lab.bundle.extras`).
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
@@ -84,13 +84,13 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Unpack the bundle `file` into the folder `place` and check all its content.
 
-    The call is in a child process with limits (`common.bounded`). `limits` has the highest number
-    of `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer is the
-    `name` of the result folder and its `size_bytes`. If the bundle exceeds a limit, the answer is
-    its name, `over`, and the bundle's value, `size`.
+    The function runs in a child process with limits (`common.bounded`). `limits` has the highest
+    number of `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer
+    is the `name` of the result folder and its `size_bytes`. If the bundle exceeds a limit, the
+    answer has the name of the limit as `over` and the bundle's value as `size`.
 
-    Raises SpecError for any other file: another format, other kinds of files, paths that lead
-    elsewhere, a damaged result.
+    Raises SpecError for any file that is not a bundle. Examples are another format, other kinds of
+    files, paths outside the folder, and a damaged result.
     """
     place, limits = Path(asked["place"]), asked["limits"]
     try:
@@ -120,8 +120,8 @@ class _OverError(Exception):
 def files_of(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         is_being_written = path.name.startswith(".") or not path.suffix
-        # This console's facts: the origin of the result, and the notes in its database. Bundles
-        # have their extras from the release that packs them.
+        # The console itself supplies the origin of the result and the notes in its database. The
+        # release that packs a bundle supplies the extras.
         is_mark = path.parent == folder and path.name in _NOT_COPIED
         if path.is_file() and not path.is_symlink() and not is_being_written and not is_mark:
             yield path
@@ -197,7 +197,7 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
 
 
 def _check_own(folder: Path) -> None:
-    """Check that a bundle's spec names only its own copies, and no path of this machine."""
+    """Check that a bundle's spec names only copies in the bundle, and no path of this machine."""
     spec = folder / "spec.toml"
     with _quick(spec):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""
@@ -231,7 +231,7 @@ def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
 
 
 def _check_texts(folder: Path) -> None:
-    """Check that every file for pages has its form and can be read quickly."""
+    """Check that every file for pages has the right form and can be read quickly."""
     events = 0
     for path in sorted(folder.rglob("*")):
         with _quick(path):
@@ -288,9 +288,10 @@ _ACTIVE = {
     *("script", "foreignobject", "iframe", "object", "embed", "handler", "listener"),
     *("animate", "animatemotion", "animatetransform", "set"),
 }
-"""Elements of SVG that run programs, include other pages or may turn a link into a program."""
+"""SVG elements that run programs, include other pages, or may turn a link into a program."""
 _REFUSED_IN_SVG = (b"<!ENTITY", b"<?xml-stylesheet", b"\0")
-"""Entities; style sheets, which may write scripts; text in another encoding than UTF-8."""
+"""Forbidden text in an SVG: entities, style sheets (which may write scripts), encodings except
+UTF-8."""
 
 
 def _check_picture(path: Path) -> None:

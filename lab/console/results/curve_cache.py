@@ -1,4 +1,4 @@
-"""The curves of a result, computed once while its logs stay the same."""
+"""The curves of a result, computed once for unchanged logs."""
 
 import contextlib
 import hashlib
@@ -34,7 +34,7 @@ def curves(result: ResultEntry) -> dict[str, Any]:
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
-    """Return the curves that a reference has instead of logs; raises ExperimentError."""
+    """Return the curves of a reference, which has them instead of logs; raises ExperimentError."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")
@@ -57,7 +57,7 @@ def _kept(result: ResultEntry) -> dict[str, Any]:
 
 
 def warm(name: str) -> None:
-    """Compute the curves of a result in advance, on idle CPU time; return when they are done.
+    """Compute the curves of a result in advance, with idle CPU time; return when they are complete.
 
     A result without curves is skipped; its page shows the reason.
     """

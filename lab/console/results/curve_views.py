@@ -95,7 +95,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
 
 
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
-    """Return the address of each result's numbers, and the name of the result there."""
+    """Return the address of each result's numbers, and the name of the result in the overlay."""
     titles = [one.title for one in results]
     return [
         {
@@ -108,7 +108,7 @@ def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
 
 
 def _label(result: ResultEntry, *, is_alone: bool) -> str:
-    """Return the title, and its difference from others."""
+    """Return the title of a result, and its differences from the other results."""
     more = [
         *([] if is_alone else [result.when]),
         *(["imported"] if result.imported else []),

@@ -1,4 +1,4 @@
-"""The decision trace of one attempt: the policy's knowledge, and why it served or refused it."""
+"""The decision trace of one attempt: the policy's knowledge, and the reason for its decision."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ NOT_KNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A policy's sheet with the parameters of this run."""
+    """A policy's data sheet with the parameters of this run."""
 
     title: str
     sheet: Sheet
@@ -44,7 +44,7 @@ class Known:
 
 
 def sheets(choice: PolicyChoice) -> list[Known]:
-    """Return the sheets of the queueing policy and of an admission policy in front of it.
+    """Return the data sheets of the queueing policy and of an admission policy in front of it.
 
     For a run behind a baseline proxy, return the proxy's sheet.
     """

@@ -1,4 +1,4 @@
-"""The differences between this machine and that of a result."""
+"""The differences between this machine and the machine of a result."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ VERSIONS = {**CODE, "python": "Python"}
 def differences(result: ResultEntry) -> list[str]:
     """Return a line for each difference: `CPUs: 4 there, 2 here`; empty if none is known.
 
-    Two versions with the same code give the same results. So the version counts only if a result
+    Two versions with the same code give the same results. So the version matters only if a result
     lacks the fingerprint of its code.
     """
     versions = result.facts("versions")

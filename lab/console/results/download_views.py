@@ -22,7 +22,7 @@ from lab.report.drawing.table import Table
 LOGS = ("attempts", "samples")
 METRIC_FILES = {"runs": tidy.by_run, "summary": tidy.summary}
 PATIENCE_S = 5.0
-"""Real seconds that a download waits while others are packed."""
+"""Real seconds that a download waits while other downloads are packed."""
 AGAIN_S = 10
 """Real seconds after which a refused browser may try again."""
 
@@ -31,9 +31,9 @@ View = Callable[..., HttpResponseBase]
 
 
 def packed(view: View) -> View:
-    """Return a view that packs one download per person at a time, and few in total.
+    """Return a view that packs one download per person at a time, and only a few in total.
 
-    Other requests, and those over the person's limit, get status 429 and one line.
+    Other requests, and requests over the person's limit, get status 429 and one line.
     """
 
     @require_GET

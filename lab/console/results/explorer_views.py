@@ -1,4 +1,4 @@
-"""The decision explorer: choose an attempt, read why it was served, held or refused."""
+"""The decision explorer: pages to choose an attempt and read why it was served, held or refused."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Results from other machines: how many a person may import, and the mark that they carry.
+"""Results from other machines: the limits on a person's imports, and the mark of an import.
 
-A child process with limits unpacks and checks the bundle. The console trusts no statement in it:
-the mark is ours, and the name cannot be one that this lab uses or will use.
+A child process with limits unpacks and checks the bundle. The console trusts no statement in the
+bundle. It writes the mark itself, and chooses a name that this lab neither uses nor will use.
 """
 
 import hashlib
@@ -39,8 +39,8 @@ _TURNS: Final = Turns(2)
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
     """Unpack a bundle as an imported result of `by`, completely or not at all.
 
-    Imports count for `key`. Raises AllowanceError for a limit, SpecError for a file that is not a
-    bundle.
+    The imports are counted under `key`. Raises AllowanceError for a limit, SpecError for a file
+    that is not a bundle.
     """
     with _turn(key):
         kept = kept_by(results_dir, by)
@@ -63,9 +63,9 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 
 
 def name_for(told: str, now: datetime) -> str:
-    """Return the name for a result called `told`: unchanged if its date is in the past.
+    """Return the name for a result called `told`; the name is unchanged if its date is in the past.
 
-    The lab uses other names itself, or they would come before all later results.
+    The lab uses other names itself, or such names would come before all later results.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:

@@ -17,7 +17,7 @@ _MOST_BYTES = result_forms.MOST_BYTES // 2
 
 
 def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
-    """Keep a note of `by` on a result; notes count for `key`.
+    """Keep a note by `by` on a result; notes are counted under `key`.
 
     Raises AllowanceError for a limit, ExperimentError for a text of the wrong length.
     """
@@ -37,7 +37,7 @@ def of(result: str) -> list[Note]:
 
 
 def that_travel(result: str) -> list[Note]:
-    """Return the newest notes that fit into a bundle, the oldest of these first."""
+    """Return the newest notes that fit into a bundle, in the order of their times."""
     found: list[Note] = []
     left_bytes = _MOST_BYTES
     for note in reversed(of(result)[-result_forms.MOST_NOTES :]):
@@ -57,7 +57,7 @@ def packed(result: str) -> bytes:
 def unpack(folder: Path) -> None:
     """Keep the notes of a bundle that was unpacked into a result folder.
 
-    Raises ExperimentError when the file does not have its form.
+    Raises ExperimentError when the file of notes does not have the right form.
     """
     file = folder / NOTES_FILE
     if not file.is_file():

@@ -19,7 +19,7 @@ MOST_PICTURES_BYTES = 32 * 2**20
 
 
 def of(result: ResultEntry, notes: Sequence[Note]) -> str:
-    """Return the page with these notes; it loads and runs nothing, even as a local file."""
+    """Return the page with these notes; the page loads and runs nothing, even as a local file."""
     report = result.file("report.html")
     if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
         text = sealed(report.read_text(encoding="utf-8", errors="replace"))

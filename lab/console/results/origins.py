@@ -13,9 +13,10 @@ class Listed:
 
     result: ResultEntry
     took_s: float | None
-    """Real seconds of its last launch; None for results of a terminal and imported ones."""
+    """Real seconds of the result's last launch; None for imported results and results of a
+    terminal."""
     by: str
-    """The person who launched or imported it; empty if unknown."""
+    """The person who launched or imported the result; empty if unknown."""
 
 
 def listed(results: Sequence[ResultEntry]) -> list[Listed]:

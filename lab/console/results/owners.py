@@ -12,7 +12,7 @@ from lab.spec.own_policies import COPIES
 
 
 def may_delete(request: HttpRequest, result: str) -> bool:
-    """Return whether this person may delete the result: teachers all, students their imports.
+    """Return whether this person may delete the result; students may delete only their own imports.
 
     The results that come with Doorbuster cannot be deleted.
     """
@@ -36,7 +36,8 @@ result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    """Return why a student may not read this: it has a policy that another student submitted."""
+    """Return why a student may not read this: the result has a policy that another student
+    submitted."""
     file = arguments.get("file")
     if file is not None and COPIES not in file.split("/"):
         return ""

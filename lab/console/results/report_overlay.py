@@ -1,4 +1,4 @@
-"""Reports of one paper together: their claims, and their figures and tables by key.
+"""Several reports of one paper together: their claims, and their figures and tables by key.
 
 The numbers of a figure come from `figures/<key>.csv`. Unreadable files are omitted.
 """
@@ -16,7 +16,8 @@ MOST_POINTS = 20_000
 
 
 def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
-    """Return (claim, requirement, its row in each report or None), in the first report's order."""
+    """Return (claim, requirement, the row in each report or None), in the order of the first
+    report."""
     by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
     texts = dict.fromkeys(text for known in by_report for text in known)
     return [
@@ -32,8 +33,8 @@ def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[
 def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
     """Return the figures and tables of all reports, by key.
 
-    Each has `key`, `heading`, `what`, `parts` (result, figure, tables of each report that has it)
-    and `panels`, which can be drawn together.
+    Each entry has `key`, `heading`, `what`, `parts` and `panels`. `parts` has the result, figure
+    and tables of each report with the entry. `panels` can be drawn together.
     """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):

@@ -1,7 +1,7 @@
-"""Results as the console shows them: the list of results, and the content of each.
+"""Results in the form for the console: the list of results, and the content of each result.
 
-A result may be damaged, on purpose or not. The console then shows it as damaged: nothing here
-raises, so no page of another result fails.
+A result may be damaged, on purpose or not. The console then shows it as damaged. No function of
+this module raises an exception, so a damaged result causes no failure of other pages.
 """
 
 import csv
@@ -58,7 +58,7 @@ class Summary:
     imported: Imported | None
     reference: Reference | None
     winner: str
-    """The short form of its verdict, for a report of its claims; empty if it has none."""
+    """The short form of the verdict, or of the claims of a report; empty if there is none."""
 
 
 _summaries: dict[Path, tuple[object, Summary]] = {}
@@ -150,7 +150,7 @@ def _summarised(path: Path) -> Summary:
 
 
 def _dates(path: Path, reference: Reference | None) -> list[str]:
-    """Return the begin of a result, as pages write it and as people search for it."""
+    """Return the time at which a result began: the form on pages, and the forms for searches."""
     at = reference.at if reference else began_at_of(path.name)
     return [] if at is None else [f"{at:%a} {at.day} {at:%d %b %B %Y %Y-%m-%d %H:%M:%S %H:%M}"]
 
@@ -190,12 +190,14 @@ class ResultEntry:
 
     @property
     def began_at(self) -> datetime | None:
-        """The begin, from the name or a reference's mark; None for a renamed result."""
+        """The time at which the result began, from its name or a reference's mark; None if it was
+        renamed."""
         return self.reference.at if self.reference else began_at_of(self.name)
 
     @property
     def when(self) -> str:
-        """The begin to the second, for results with one title; the name if it has no date."""
+        """The time at which it began, to the second, for results with the same title; without a
+        date, the name."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
@@ -231,7 +233,7 @@ class ResultEntry:
         return self.shown(found)
 
     def shown(self, fault: str) -> str:
-        """Return a fault for a page, with file names from the result's folder on."""
+        """Return a fault for a page; paths of files begin with the result's folder."""
         return fault.replace(f"{self.path.parent}/", "")
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
@@ -253,17 +255,17 @@ class ResultEntry:
 
     @property
     def has_curves(self) -> bool:
-        """Whether its curves are here or can be computed from its logs."""
+        """Whether the curves of the result exist or can be computed from its logs."""
         return self.has_logs or (self.reference is not None and self.computed_curves.is_file())
 
     @property
     def computed_curves(self) -> Path:
-        """The file of curves of a reference without logs."""
+        """The file with the curves of a reference without logs."""
         return self.path / reference.CURVES
 
     @property
     def has_png(self) -> bool:
-        """Whether its figures are here as PNG, too: references have only SVG."""
+        """Whether the figures also exist as PNG; references have only SVG."""
         return next((self.path / "figures").glob("*.png"), None) is not None
 
     def tables(self) -> list[Mapping[str, Any]]:
@@ -279,7 +281,8 @@ class ResultEntry:
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
         """The tables and figures of a report (a reproduction, a leaderboard), in their order.
 
-        They come from `exhibits.json`. A report from before that file has its tables only as CSV.
+        They come from `exhibits.json`. An older report has no such file and has its tables only as
+        CSV.
         """
         found = self._read("exhibits.json") or self._tables_alone()
         drawn = self.figures()
@@ -303,14 +306,14 @@ class ResultEntry:
     def verdict(self) -> list[str]:
         """Return the conclusion, empty if there is none.
 
-        It is a sentence for each load of a comparison, and one on the claims of a report.
+        A comparison has a sentence for each load. A report has a sentence about its claims.
         """
         return self.verdict_of_loads() or (
             conclusion(self.claims()) if self.is_reproduction else []
         )
 
     def verdict_of_loads(self) -> list[str]:
-        """Return the conclusion of a comparison, a sentence for each load, as tables.md has it."""
+        """Return the conclusion of a comparison from tables.md, a sentence for each load."""
         return self._marked("> ")
 
     @property
@@ -331,12 +334,13 @@ class ResultEntry:
         return [line for line in self.lines() if not is_warning(line)]
 
     def _marked(self, mark: str) -> list[str]:
-        """Return the lines before the tables of tables.md that begin with `mark`, without it."""
+        """Return, without `mark`, those lines before the tables of tables.md that begin with
+        `mark`."""
         head = self.text("tables.md").split("\n### ", 1)[0]
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
-        """The machine, versions and options, which must be equal where numbers are compared."""
+        """The machine, versions and options; they must be equal if you compare numbers."""
         spec = self.spec
         how = {} if spec is None else {
             "engine": spec.engine,
@@ -404,7 +408,8 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Remove the result at once for all readers: it is renamed first. A reference stays."""
+        """Remove the result for all readers at the same moment by renaming it first. A reference
+        stays."""
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")
         self.path.rename(gone)
@@ -426,7 +431,8 @@ def references() -> list[ResultEntry]:
 
 
 def references_for(result: ResultEntry) -> list[ResultEntry]:
-    """Return the references that fit this result: of the same paper, or of its policies."""
+    """Return the references that fit this result: they have the same paper, or the same
+    policies."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]
@@ -439,7 +445,7 @@ def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
 
 
 def entry_of(name: str) -> ResultEntry | None:
-    """Return the result of this name; a reference comes before a result of this lab."""
+    """Return the result of this name; a reference overrides a result of this lab."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)
@@ -490,7 +496,8 @@ def _of_csv(path: Path) -> dict[str, Any]:
 
 
 def _fault(file: str) -> str:
-    """Return why the run.json of a complete run cannot be read; read once while unchanged."""
+    """Return why the run.json of a complete run cannot be read; an unchanged file is read only
+    once."""
     stamp = _stamp(file)
     if stamp is None:
         return ""

@@ -1,6 +1,7 @@
 """The picture under the verdict: the share of the possible sales that each policy reached.
 
-It is made from the table *Who sells*, so older results and those from other consoles have it, too.
+The picture is made from the table *Who sells*. So older results and results from other consoles
+have it, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +13,13 @@ from lab.report import tidy
 TABLE: Final = "Who sells"
 SHARE: Final = "Estimated"
 MOST: Final = 8
-"""Bars of one picture; the table has the other policies."""
+"""The most bars of one picture; the table has the other policies."""
 
 
 class Bar(NamedTuple):
     """The bar of one policy; ratios are of the picture's width.
 
-    `words` are the share as the table has it. The 95 % interval begins at `interval_ratio`; its
+    `words` are the share as printed in the table. The 95 % interval begins at `interval_ratio`; its
     width is 0 for a single run.
     """
 

@@ -41,7 +41,8 @@ ENGINES = ("live", "simulated")
 @readers
 @require_GET
 def all_results(request: HttpRequest) -> HttpResponse:
-    """Show all results, the newest first, by words and engine, in pages; then references."""
+    """Show the results with the searched words and engine in pages, the newest first; then
+    references."""
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
     found = result_list.matching(result_list.entries(), words, engine if engine in ENGINES else "")

@@ -1,8 +1,8 @@
 """Policies that people submit to the class's scoreboard from the console.
 
 A submission is a launch: the command `doorbuster policy score` checks the file and simulates it
-next to the three known policies. With accounts the author of its row is the account, so a person
-replaces only own rows.
+next to the three known policies. With accounts the author of the row is the account, so people can
+replace only their own rows.
 """
 
 import re
@@ -39,8 +39,8 @@ _TURNS = Turns(2)
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
-    Another submission of this person with the same name that waits or runs is cancelled. Raises
-    CallError for the file, and as `enqueued`.
+    If this person has another submission of the same name that waits or runs, it is cancelled.
+    Raises CallError for a wrong file, and the errors of `enqueued`.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)
@@ -73,7 +73,7 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
 
 
 def _read(file: PolicyFile) -> None:
-    """Raise CallError with the lines that keep this text from being a policy."""
+    """Raise CallError with the reasons why this text is not a policy."""
     try:
         files.check_form(file)
         if found := files.impurities(file):
@@ -86,17 +86,17 @@ def _read(file: PolicyFile) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission as its page shows it."""
+    """A submission in the form for the page."""
 
     launch: Launch
     name: str
     place: int | None
-    """The place of its row."""
+    """The place of the submission's row."""
     row: Mapping[str, Any] | None
-    """Its row; None without one, and after a later submission of this name."""
+    """The submission's row; None without a row, and after a later submission of the same name."""
     behind: Behind | None
     lines: tuple[int, ...]
-    """The lines of the file that the reason of its failure names."""
+    """The lines of the file that the reason of the failure names."""
 
 
 def listed(request: HttpRequest) -> list[Submission]:
@@ -124,5 +124,5 @@ def listed(request: HttpRequest) -> list[Submission]:
 
 
 def are_under_way(submissions: list[Submission]) -> bool:
-    """Return whether one of them waits or runs."""
+    """Return whether any of these submissions waits or runs."""
     return any(one.launch.state not in ENDED for one in submissions)

@@ -20,7 +20,8 @@ from lab.students.scoreboard import FOLDER, SCORES, Board
 @readers
 @require_GET
 def scoreboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's board with the origin of each row, or the reference if there is none."""
+    """Show this lab's board with the origin of each row; show the reference if there is no
+    board."""
     board, released = shown()
     rows = [row for _, row in board.ranked()]
     context = {
@@ -33,7 +34,8 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
 
 
 def shown() -> tuple[Board, ResultEntry | None]:
-    """Return this lab's board; without rows the one that comes with Doorbuster, and its result."""
+    """Return this lab's board; if it has no rows, the board that comes with Doorbuster, and its
+    result."""
     board = Board.read(LAB.results_dir / FOLDER)
     released = None if board.rows else _reference()
     return (Board.shown(released.path / SCORES), released) if released else (board, None)
@@ -46,7 +48,7 @@ def _reference() -> ResultEntry | None:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """Addresses of the runs behind a row; empty where there is nothing to show."""
+    """The addresses of the runs behind a row; an address is empty if there is nothing to show."""
 
     result: str
     race: str

@@ -19,7 +19,7 @@ from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 NEWEST: Final = 5
-"""Number of result folders that are read; imported ones are not."""
+"""The number of result folders that are read; imported results are not read."""
 
 _PREFIX: Final = "doorbuster_lab_"
 _ENGINES: Final = ("live", "simulated")
@@ -44,7 +44,7 @@ _OF_CUSTOMERS: Final = (
 
 
 class LabMetrics(Collector):
-    """A separate registry, read through `text`."""
+    """The lab's metrics in a separate registry; `text` reads them."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The console's server: one uvicorn process, an event loop for streams, threads for pages.
 
-There is no master process: if the process is killed, its port is free, and its supervisor starts
-the next one.
+There is no master process. If the process is killed, its port is free, and its supervisor starts a
+new process.
 """
 
 import faulthandler
@@ -20,7 +20,8 @@ from lab.console.site.settings import LAB
 
 GRACE_S = 1
 STUCK_S = 120.0
-"""Limit for an event loop that stands still; then the process ends and another one starts."""
+"""The limit for an event loop that stands still. Then the process ends and another process
+starts."""
 SIGN_OF_LIFE_EVERY_S = 10
 KEPT_ALIVE_S = 30
 WAITING_CONNECTIONS = 2048
@@ -31,8 +32,8 @@ logger = logging.getLogger("lab.console")
 class ConsoleServer(Server):
     """A uvicorn that accepts TLS through TlsListener and ends open streams before it waits.
 
-    Streams do not end by themselves. Without this uvicorn would cancel each of them after GRACE_S
-    and log a traceback.
+    Streams do not end by themselves. Without this class uvicorn would cancel each stream after
+    GRACE_S and log a traceback.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -1,7 +1,7 @@
 """TLS on a port that browsers may also call by plain HTTP.
 
-The first byte shows which of the two a client uses. TLS goes to the server; plain HTTP gets one
-short answer, which leads to https.
+The first byte shows which of the two a client uses. TLS goes to the server. Plain HTTP gets one
+short answer, which redirects to https.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The addresses of other parts of the appliance, as the browser of a request reaches them."""
+"""The addresses of other parts of the appliance for the browser that sent a request."""
 
 from urllib.parse import urlsplit
 

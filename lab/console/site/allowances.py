@@ -1,7 +1,7 @@
 """The allowances of one person in the lab: every limit, stated once.
 
-Limits with another reason are stated where that reason is: the size of a policy file in
-`gateway.students.files`, the sizes in a spec in `lab.spec.experiment`.
+Limits with another reason are stated in the module of that reason. `gateway.students.files` has the
+size of a policy file, and `lab.spec.experiment` has the sizes in a spec.
 """
 
 import math
@@ -115,7 +115,8 @@ TEACHER = Allowance(
     notes_per_hour=600,
     notes_per_result=200,
 )
-"""Limits of teachers, and of all people without accounts; the command line has none of them."""
+"""The limits of teachers, and of all people if there are no accounts. The command line has no such
+limits."""
 
 _STUDENT = Allowance(
     whose="a student",
@@ -148,7 +149,7 @@ _STUDENT = Allowance(
 QUEUED_LAUNCHES = 200
 """The most waiting launches of all people together."""
 DOWNLOADS_AT_ONCE = 2
-"""Downloads packed at the same time; each may keep a CPU busy for a minute."""
+"""The most downloads packed at the same time; each may keep a CPU busy for a minute."""
 FREE_DISK_BYTES = 1 * GIB
 """The disk space that an import leaves free."""
 
@@ -157,11 +158,11 @@ FREE_DISK_BYTES = 1 * GIB
 LOGINS_WITHIN_S = 300
 """The time within which wrong passwords count."""
 LOGINS_PER_NAME = 5
-"""Wrong passwords for one name from one address."""
+"""The most wrong passwords for one name from one address."""
 LOGINS_PER_ADDRESS = 50
-"""Wrong passwords from one address for all names: a class may share an address."""
+"""The most wrong passwords from one address for all names; a class may share an address."""
 PASSWORDS_AT_ONCE = 2
-"""Passwords checked at the same time; a check takes about 0.2 s of a CPU."""
+"""The most passwords checked at the same time; a check takes about 0.2 s of a CPU."""
 
 
 def limits() -> dict[str, str]:
@@ -191,7 +192,7 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
-    """Return how to get past a limit; `do` is the verb for what a teacher may do."""
+    """Return the way to get past a limit; `do` is the verb for the action of a teacher."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."
     return f"A teacher may {do} it for you, or the administrator raises {limit} in {VARIABLE}."

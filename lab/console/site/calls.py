@@ -1,4 +1,4 @@
-"""Calls of programs, at `/api/`: which requests they are, and how they are refused."""
+"""Calls of programs at `/api/`: how the console recognises and refuses them."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ _FORGED: Final = (
 
 
 def is_call(path: str) -> bool:
-    """Return whether a program calls this address: the answer is JSON, also if refused."""
+    """Return whether this address is for programs; its answers are JSON, including refusals."""
     return path.startswith(ADDRESS)
 
 
@@ -47,7 +47,7 @@ def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
 def is_from_a_page(request: HttpRequest) -> bool:
     """Return whether a web page may have sent this request.
 
-    Browsers add one of these fields to every request of a page that changes something.
+    A browser adds one of these fields to every request with which a page changes something.
     """
     fields = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode")
     return any(request.headers.get(name) for name in fields)

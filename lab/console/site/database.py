@@ -29,7 +29,7 @@ def make_database() -> None:
 def _close(folder: Path, database: Path) -> None:
     """Make the folder and the database if they are missing, and deny other users access first.
 
-    SQLite gives the files next to a database the database's mode.
+    SQLite gives the files next to a database the same mode as the database.
     """
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)

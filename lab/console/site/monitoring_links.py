@@ -51,7 +51,7 @@ class Watchers:
         self._lock = threading.Lock()
 
     def there(self) -> tuple[Watcher, ...]:
-        """Return those that answered; an old answer is renewed in the background."""
+        """Return the watchers that answered; an old answer is renewed in the background."""
         with self._lock:
             if self._clock() >= self._due_s:
                 self._due_s = self._clock() + LOOK_EVERY_S
@@ -59,7 +59,8 @@ class Watchers:
         return self._there
 
     def look(self) -> None:
-        """Send a request to all: on this machine, then by the names of the services of Compose."""
+        """Send a request to all watchers: on this machine, then by the names of the services of
+        Compose."""
         self._there = tuple(
             one
             for one in self._watchers
@@ -72,8 +73,8 @@ class Watchers:
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
     """Return (address, title) for a browser that calls the console by `own_host`, without port.
 
-    They listen next to the console only on this machine's loopback, unless the inner host is
-    another one. So browsers on other machines get no links that would not work.
+    Unless the inner host is another machine, the watchers listen only on this machine's loopback.
+    So browsers on other machines get no links, because the links would not work.
     """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):

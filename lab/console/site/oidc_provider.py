@@ -1,4 +1,4 @@
-"""The OpenID Connect provider of this lab, as its settings name it."""
+"""The OpenID Connect provider that the settings of this lab name."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ _PATIENCE_S = 5
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The provider with which people sign in without a password here."""
+    """The provider with which people sign in, so that they need no password in the console."""
 
     issuer: str
     client_id: str
@@ -39,7 +39,7 @@ class Provider:
 
     @property
     def id(self) -> str:
-        """The key of its accounts: another issuer's accounts are different accounts."""
+        """The key of the provider's accounts; accounts of another issuer are different accounts."""
         return "lab-" + hashlib.sha256(self.issuer.encode()).hexdigest()[:12]
 
     @property

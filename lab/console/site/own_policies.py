@@ -1,6 +1,6 @@
 """Policies that forms offer: the registry's, and the files in the folder of students' policies.
 
-Only files in that folder are offered: no path comes from a browser.
+Only files in that folder are offered, so no path comes from a browser.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ def own() -> list[str]:
 
 
 def sheet_of(name: str) -> Sheet | None:
-    """Return a policy's sheet; None if it is not offered, or is not a valid policy now."""
+    """Return a policy's data sheet; None if the policy is not offered or not valid now."""
     if name in POLICIES:
         return registry.sheet(name)
     if name not in own():

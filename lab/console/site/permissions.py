@@ -1,4 +1,4 @@
-"""Permissions. Every view has one as its decorator, from this module or from its page.
+"""Permissions. Every view has a permission as its decorator, from this module or from its page.
 
 Without accounts (the default) the console listens on loopback and all people are teachers. With
 accounts, `AccountsMiddleware` checks the view's permission before each request. A view without a
@@ -51,12 +51,13 @@ def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A decorator of views: what a student may read and send there. A teacher may do everything."""
+    """A decorator of views that defines what a student may read and send. A teacher may do
+    everything."""
 
     reads: Rule = _allowed
-    """For GET and HEAD."""
+    """The rule for GET and HEAD."""
     sends: Rule = _allowed
-    """For all other methods."""
+    """The rule for all other methods."""
     needs_login: bool = True
 
     def __call__(self, view: View) -> View:

@@ -1,4 +1,4 @@
-"""Limits on how often a person or an address may do something, and how many do so at a time.
+"""Limits on the number of actions of a person or an address, and on simultaneous actions.
 
 The counts are in memory: the console is one process, and a restart forgets them.
 """
@@ -64,11 +64,12 @@ class BusyError(Exception):
     def __init__(self, *, is_own: bool) -> None:
         super().__init__()
         self.is_own = is_own
-        """Whether the same key has a turn already; otherwise only other keys have."""
+        """Whether the same key has a turn already; if False, other keys have all turns."""
 
 
 class Turns:
-    """Turns: one at a time for each key, and at most `most` in total."""
+    """A limit on simultaneous actions: one turn at a time for each key, and at most `most` in
+    total."""
 
     def __init__(self, most: int) -> None:
         self._free = threading.Semaphore(most)

@@ -35,10 +35,10 @@ def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 -
 def is_own_name(host: str) -> bool:
     """Return whether a console without logins may be called by `host`, a name without port.
 
-    A page elsewhere can make its name lead to this machine (DNS rebinding). It would then have the
-    console's origin, and checks of Origin would not stop it. Such a page needs a public name. So
-    addresses and names without a dot are allowed, and of all other names only those of this
-    machine.
+    A page of another site can make its name lead to this machine (DNS rebinding). The page would
+    then have the console's origin, and checks of Origin would not stop it. Such a page needs a
+    public name. So the console allows addresses, names without a dot, and the names of this
+    machine. It refuses all other names.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
     if "." not in name and ":" not in name:

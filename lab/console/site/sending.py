@@ -1,6 +1,8 @@
-"""A middleware that sends files piece by piece, read in threads: the event loop never waits.
+"""A middleware that sends files piece by piece. Threads read the pieces, so the event loop never
+waits.
 
-Without it Django reads the whole file into memory before its first byte leaves, and warns of it.
+Without this middleware Django would read the whole file into memory before it sends the first byte,
+and log a warning.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -29,7 +31,7 @@ def SendingMiddleware(  # noqa: N802 - named as every middleware
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same pieces, each taken in a thread; an empty one is the end, as in a file."""
+    """Yield the same pieces, each read in a thread; an empty piece marks the end, as in a file."""
     take = sync_to_async(partial(next, pieces, b""))
     while piece := await take():
         yield piece

@@ -1,7 +1,7 @@
 """Django settings of the console, read from the appliance's settings (docs/settings.md).
 
-They list only differences from Django's defaults. The shop's settings are similar in places, but
-neither could import the other's, because shop and console are independent.
+The settings are only differences from Django's defaults. The settings of the shop are similar in
+places. Neither module can import the other, because shop and console are independent.
 """
 
 from lab.console import pages

@@ -13,7 +13,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class SpecWords:
-    """The parts of a spec by which people tell launches apart."""
+    """The parts of a spec with which people distinguish launches."""
 
     policies: str
     """`SQ, 8Q-AF and 17 more`."""
@@ -21,7 +21,7 @@ class SpecWords:
     loads: str
     """`1.4, 2`; a dash for a closed loop."""
     customers: str
-    """The number of sessions in each run, or how long they arrive."""
+    """The number of sessions in each run, or the time in which sessions arrive."""
     repetitions: int
 
 
@@ -43,7 +43,7 @@ def of(spec: Spec) -> SpecWords:
 
 @lru_cache(maxsize=256)
 def of_text(text: str) -> SpecWords | None:
-    """Return the words of a spec in TOML; None if it cannot be read any more."""
+    """Return the words of a spec in TOML; None if this version cannot read the spec."""
     try:
         return of(read_spec(text, "spec"))
     except ExperimentError:

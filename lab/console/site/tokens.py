@@ -1,6 +1,7 @@
-"""Tokens: a program that sends one acts as the person who made it.
+"""Tokens: a program that sends a token acts as the person who made the token.
 
-A token is shown once and kept as a digest. It has the rights of its person at the time of a call.
+A token is shown once and kept as a digest. A call with a token has the rights that the person has
+at the time of the call.
 """
 
 import secrets
@@ -54,7 +55,8 @@ def make(account: User, name: str) -> str:
 
 
 def account_of(authorization: str) -> User | None:
-    """Return the account that this field `Authorization` proves, and note the use of its token."""
+    """Return the account of the token in this field `Authorization`, and note the use of the
+    token."""
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() != "bearer":
         return None
@@ -81,8 +83,8 @@ class TokenMiddleware(MiddlewareMixin):
     """The middleware that finds the person of a call by its token.
 
     A call with a token needs no protection against forged requests: a browser adds no token by
-    itself. Calls without one are checked as every form is, except those of programs to a console
-    without accounts.
+    itself. A call without a token is checked like a form. An exception is a program's call to a
+    console without accounts.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

@@ -1,7 +1,7 @@
-"""The limit on the size of a request, checked before any of it is kept.
+"""The limit on the size of a request, checked before the console keeps any part of the request.
 
-Django writes a whole body to the disk before it checks the sender. Without this any client could
-fill the disk, and a student could send as much as a teacher.
+Django writes a whole body to the disk before it checks the sender. Without this limit any client
+could fill the disk, and a student could send as much as a teacher.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +24,8 @@ FORM_BYTES = 1024 * 1024
 
 
 def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[int]]) -> Application:
-    """Return the application with a limit: it stops at bodies above `most_bytes` of the scope."""
+    """Return the application with a limit: it stops reading bodies of more than
+    `most_bytes(scope)`."""
 
     async def within(scope: Scope, receive: Receive, send: Send) -> None:
         most = await most_bytes(scope)
@@ -49,7 +50,8 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
 
 
 async def allowed_bytes(scope: Scope) -> int:
-    """Return the most bytes of the body: a person's bundle, or what memory may hold."""
+    """Return the most bytes of the body: the limit for a person's bundle, or the limit for
+    memory."""
     if scope["path"] in IMPORT_PATHS and (allowance := await _allowance_of(scope)):
         return allowance.bundle_bytes + FORM_BYTES
     return FILE_UPLOAD_MAX_MEMORY_SIZE

@@ -1,7 +1,7 @@
 """The watch: it samples the gateway twice a second and sends each sample to all viewers.
 
-Sixty viewers cost the gateway as much as one. The watch requests the waiting requests only while at
-least one viewer has the watch page open.
+Sixty viewers cost the gateway as much as one. The watch asks for the list of waiting requests only
+while at least one viewer has the watch page open.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ EVERY_S = 0.5
 KEPT = 2400
 """Samples that are kept: twenty minutes."""
 TOLD = 400
-"""The number of kept samples that a new viewer receives, evenly over that time."""
+"""The number of kept samples that a new viewer receives, evenly spread over the twenty minutes."""
 MARKS_KEPT = 200
 BEHIND = 20
 """The most samples in a viewer's queue; a slower viewer loses the oldest."""
@@ -36,7 +36,7 @@ STRIP = 300
 """Waiting requests that are shown in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
-"""The live run in progress, in the form of a frame (`under_way.UnderWay.told`)."""
+"""The live run in progress, in the form that a frame has (`under_way.UnderWay.told`)."""
 
 logger = logging.getLogger("lab.console")
 
@@ -44,8 +44,8 @@ logger = logging.getLogger("lab.console")
 class Watch:
     """A sampler of one gateway; `frames` has the last frames, the oldest first.
 
-    Every frame has a number. `name` changes with every start, so numbers of an earlier server are
-    not valid for this one.
+    Every frame has a number. `name` changes with every start of the server, so numbers from an
+    earlier start are not valid.
     """
 
     def __init__(
@@ -108,10 +108,10 @@ class Watch:
 
     async def follow(self, after: str = "", *, closely: bool = True) -> AsyncGenerator[bytes, None]:
         """Yield the events since `after` (`name-number`) that a viewer has missed, then all new
-        ones.
+        events.
 
-        Without a valid `after` it begins with the whole history. Only for viewers who watch
-        `closely` the gateway is queried for waiting requests.
+        Without a valid `after` the stream begins with the whole history. The gateway is queried for
+        waiting requests only for viewers who watch `closely`.
         """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         missed = self._missed(after)  # no await until the queue is registered, so no event is lost
@@ -159,7 +159,7 @@ class Watch:
         frame |= {"number": self._number, "at": time.time(), "marks": []}
         if "away" not in frame:
             if self._seen is not None and self._seen["gateway"] != frame["gateway"]:
-                # Its clock and counts begin again: earlier numbers are not comparable.
+                # The gateway's clock and counts begin again, so earlier numbers are not comparable.
                 self.frames.clear()
                 self.marks.clear()
                 self._seen = None
@@ -180,7 +180,7 @@ class Watch:
         return None
 
     def _marks(self, frame: Frame) -> list[Mark]:
-        """Return changes, and begins and ends of runs, since the last answered sample."""
+        """Return the changes since the last answered sample, and the runs that began or ended."""
         before, self._run = self._run, frame["run"]
         goes_on = _run_number(before) == _run_number(self._run)
         # Settings of a launch before and between its runs are not changes by users.

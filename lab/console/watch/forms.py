@@ -20,17 +20,18 @@ _NEEDED = "choose one of the list"
 
 
 def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
-    """Return the texts for a number outside `low` to `high`, which follow the field's label."""
+    """Return the error texts for a number outside `low` to `high`; each text follows the field's
+    label."""
     allowed = f"must be {kind} from {low:,.12g} to {high:,.12g}"
     return dict.fromkeys(("required", "invalid", "min_value", "max_value"), allowed)
 
 
 class PolicyForm(forms.Form):
-    """The policy, the admission in front of it, and the parameters of both.
+    """The form of the policy, the admission in front of it, and the parameters of both.
 
-    Fields of parameters have their names, those of the admission `admission.<name>`; a value per
-    page type is `<name>.<page>`. A missing field keeps its default, because a newly chosen policy
-    has no fields in the form yet.
+    The field of a parameter has the name of the parameter. A parameter of the admission has the
+    field `admission.<name>`, and a value per page type has the field `<name>.<page>`. A missing
+    field means the default, because a newly chosen policy has no fields in the form yet.
     """
 
     policy = forms.ChoiceField(
@@ -50,7 +51,7 @@ class PolicyForm(forms.Form):
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
         """Take the submitted fields, or the present choice in the form of `in_force`.
 
-        The elements' ids begin with `ids`, because a page may have two such forms.
+        The ids of elements begin with `ids`, because a page may have two such forms.
         """
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
@@ -96,7 +97,7 @@ class PolicyForm(forms.Form):
         }
 
     def _in_labels(self, text: str) -> str:
-        """Return the text with the labels of parameters for their names."""
+        """Return the text with the labels of parameters instead of their names."""
         for _, known in self.sheets:
             for parameter in known.parameters:
                 text = text.replace(parameter.name, _label(parameter))
@@ -129,7 +130,7 @@ class PolicyForm(forms.Form):
 
 
 class AbandonmentForm(forms.Form):
-    """The effect of leaving, from now on."""
+    """The form of the effect when a customer leaves, from now on."""
 
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()),
@@ -139,7 +140,7 @@ class AbandonmentForm(forms.Form):
 
 
 class LoadForm(forms.Form):
-    """The factor on the rate of arriving customers, from now on until the run ends."""
+    """The form of the factor on the rate of arriving customers, from now on until the run ends."""
 
     load_factor = forms.FloatField(
         min_value=0,
@@ -152,7 +153,7 @@ class LoadForm(forms.Form):
 
 
 class FaultForm(forms.Form):
-    """A fault that ends by itself, and how long it lasts."""
+    """The form of a fault, which ends by itself, and of its duration."""
 
     for_s = forms.FloatField(
         min_value=faults.FEWEST_S,

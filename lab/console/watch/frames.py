@@ -1,7 +1,7 @@
 """The content of one sample of the gateway, and the changes since the sample before.
 
-Counts are cumulative since the gateway started (`proxies`). A viewer calculates rates from any two
-frames of one gateway, so frames of a long history may be omitted.
+Counts are cumulative since the gateway started (`proxies`). A viewer can calculate rates from any
+two frames of one gateway. So the server may omit frames of a long history.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ Frame = dict[str, Any]
 Mark = dict[str, Any]
 
 DISAGREEMENTS = 12
-"""The number of the last disagreements that are shown in detail."""
+"""The number of newest disagreements that are shown in detail."""
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
@@ -32,8 +32,9 @@ def frame_of(
     """Return a frame from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
 
     `strip` has [id, number of the page type, 1 if the customer has left] of each waiting request,
-    the oldest first. `waits_s` has the paper seconds that the oldest and the newest of them have
-    waited; None if none waits. Both are None if the queue was not queried.
+    the oldest first. `waits_s` has the paper seconds that the oldest and the newest of these
+    requests have waited; it is None if no request waits. Both are None if the queue was not
+    queried.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -86,8 +87,8 @@ def frame_of(
 def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a shadow of `GET /shadows` or of a snapshot, without its disagreements.
 
-    `pages` has by page type, in their order, `[asked, agrees, earlier by, later by]`; null for
-    none.
+    `pages` has a list for each page type, in the order of page types: `[asked, agrees, earlier by,
+    later by]`. A page type without requests has null.
     """
     names = ("name", "fault", "waiting", "asked", "agrees_ratio", "verdicts", "earlier_s",
              "later_s")  # fmt: skip
@@ -137,7 +138,7 @@ def title(policy: Mapping[str, Any]) -> str:
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return counts of TLS connections; None without any and without admission."""
+    """Return the counts of TLS connections; None if there are no connections and no admission."""
     admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
     kinds = ("new", "resumed", "refused")
     if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):
@@ -180,9 +181,9 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
-    """Return about `most` frames at most, evenly, always with the newest, the only complete one.
+    """Return at most about `most` frames, evenly spread. The newest frame is always included.
 
-    The others have only the values for charts.
+    Only the newest frame is complete. The other frames have only the values for charts.
     """
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []

@@ -26,14 +26,14 @@ from lab.titles import title_of
 class UnderWay:
     """A live experiment in progress, launched here or from a terminal.
 
-    It has no `run` before its first run and between runs.
+    The experiment has no `run` before its first run and between runs.
     """
 
     title: str
     words: str
     """The text while there is no run."""
     launch: Launch | None = None
-    """The launch of this console whose result this is; otherwise None."""
+    """The launch of this console that makes the result; None for a run from a terminal."""
     runs: RunsUnderWay | None = None
     is_between: bool = False
     """Whether a run has ended and the next one has not begun."""
@@ -44,7 +44,7 @@ class UnderWay:
         return None if self.runs is None else self.runs.run
 
     def told(self) -> Mapping[str, Any]:
-        """Return the run in the form of a frame."""
+        """Return the run in the form that a frame has."""
         found: dict[str, Any] = {"title": self.title, "words": self.words}
         runs = self.runs
         if runs is not None and runs.planned is not None:
@@ -63,7 +63,7 @@ class UnderWay:
 def _patience_s(runs: RunsUnderWay) -> float | None:
     """Return the mean patience of the customers, paper seconds; None if they never leave.
 
-    The clients of a closed loop have patiences of several kinds, so there it is None, too.
+    The value is also None for a closed loop, because its clients have several kinds of patience.
     """
     assert runs.planned is not None
     if runs.spec is None or runs.planned.rho is None:
@@ -88,8 +88,8 @@ def _which(runs: RunsUnderWay) -> str:
 def under_way() -> UnderWay | None:
     """Return the live experiment on this machine; None if there is none.
 
-    A run and a capacity measurement announce themselves, whichever process began them. Only the
-    launch knows the time before and between runs.
+    A run and a capacity measurement are announced by any process that begins them. Only the launch
+    shows that an experiment is before its first run or between runs.
     """
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     runs = runs_under_way(LAB)

@@ -1,4 +1,4 @@
-"""Several live shops at once, as a frame of the watch shows them."""
+"""Several simultaneous live shops, in the form for a frame of the watch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A live shop under observation. `key`: its run's folder; `title`: its policy's title."""
+    """A live shop under observation. `key` is the folder of its run, and `title` is its policy's
+    title."""
 
     key: str
     title: str
@@ -23,11 +24,11 @@ class Seen:
 
 
 LiveShopsNow = Callable[[], Sequence[Seen]]
-"""A function that returns them in the order of their spec; empty without shops at once."""
+"""A function that returns the shops in the order of their spec; empty if no shops run at once."""
 
 
 class LiveShops:
-    """The live shops, sampled; each has a connection while it exists."""
+    """The sampler of the live shops; each shop has a connection while it exists."""
 
     def __init__(self, lab: Settings, live_shops_now: LiveShopsNow) -> None:
         self._lab = lab
@@ -35,7 +36,8 @@ class LiveShops:
         self._shops: dict[str, Appliance] = {}
 
     def look(self, now: float) -> dict[str, Any]:
-        """Return a frame's part on the live shops at `now` (Unix time); empty without any.
+        """Return the part of a frame about the live shops at `now` (Unix time); empty if there are
+        none.
 
         `live_shops`: as `live_shop_of`.
         `live_shops_time_s`: paper seconds since their customers came.

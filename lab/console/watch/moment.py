@@ -1,4 +1,4 @@
-"""The sentence of the moment: the present state of the shop in words, from one sample."""
+"""The present state of the shop in a few sentences, from one sample."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,15 +8,15 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The fewest finished pages from which a share is calculated."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
-"""Policies with a single queue, so that the discipline alone decides who is next."""
+"""The policies with a single queue; only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
     """Return one to four short sentences about `frame`.
 
-    `earlier` is a sample of the same gateway, about `OVER_S` before; without it no share of wasted
-    pages is stated.
+    `earlier` is a sample of the same gateway from about `OVER_S` before. Without it the text states
+    no share of wasted pages.
     """
     run = frame["run"]
     if shops := frame.get("live_shops"):
@@ -59,7 +59,7 @@ def _without_run(frame: Mapping[str, Any]) -> list[str]:
 
 
 def _last(sold: Mapping[str, Any] | None) -> str:
-    """Return the purchases of the last run; empty without one."""
+    """Return a sentence about the purchases of the last run; empty if there was no run."""
     return "" if sold is None else f"In the last run ({sold['words']}) {_bought(sold)}."
 
 
@@ -99,7 +99,7 @@ def _queue(frame: Mapping[str, Any]) -> list[str]:
 
 
 def _wait(frame: Mapping[str, Any]) -> str:
-    """Return the wait of the next request, compared with the customers' patience."""
+    """Return a sentence that compares the wait of the next request with the customers' patience."""
     waits = frame["waits_s"]
     if waits is None:
         return ""

@@ -10,10 +10,10 @@ Counts = Mapping[str, Mapping[str, int]]
 
 
 class InPlace:
-    """The serving program, gateway or baseline proxy, sample by sample.
+    """The samples of the serving program, which is the gateway or a baseline proxy.
 
-    Counts are cumulative over the gateway, past proxies, and the present proxy since its run began.
-    Only another gateway resets them.
+    Counts add up the gateway, past proxies, and the present proxy since its run began. Only a new
+    start of the gateway resets the counts.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,8 @@ class InPlace:
         self._proxy: Counts = {}
 
     def look(self, snapshot: Mapping[str, Any], proxy: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the gateway's `GET /snapshot`, with the values of `proxy` in its place if any.
+        """Return the gateway's `GET /snapshot`; if there is a `proxy`, its values replace the
+        gateway's values.
 
         `gateway` is the number of the gateway.
         """
@@ -43,7 +44,7 @@ class InPlace:
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether another gateway answers: its clock and its counts begin at zero."""
+    """Return whether another gateway answers, with a clock and counts that begin at zero."""
     is_earlier = bool(now["time_s"] < before["time_s"])
     return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
 

@@ -1,8 +1,8 @@
 """The purchases of live runs' customers, for a frame of the watch.
 
-The customers themselves count: an order counts once its customer has received the confirmation. So
-the orders of visitors and of capacity measurements never count, and confirms and revenue belong to
-the same moment.
+The numbers come from the customers: an order counts once its customer has received the
+confirmation. So the orders of visitors and of capacity measurements never count. Confirms and
+revenue belong to the same moment.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,8 @@ from typing import Any
 
 
 class Sold:
-    """The purchases in the run in progress; after it those of the last run, with its end.
+    """The purchases in the run in progress; after the run, the purchases of the last run, with its
+    end.
 
     When an experiment prepares its first run, the purchases of earlier experiments are removed.
     """
@@ -21,8 +22,9 @@ class Sold:
     def look(self, run: Mapping[str, Any] | None, now: float) -> dict[str, Any] | None:
         """Return the purchases for the run `run` (`under_way.UnderWay.told`) at Unix time `now`.
 
-        They are `confirms` and `revenue_cents` since the run began, `words` of that run, and
-        `ended_at` (Unix time; None while it goes on). Without counts return None.
+        The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
+        run, and `ended_at` (Unix time; None until the run ends). Without counts the function
+        returns None.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:

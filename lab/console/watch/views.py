@@ -164,7 +164,7 @@ def fault(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def as_it_began(request: HttpRequest) -> HttpResponse:
-    """Put policy, load and abandonment of the run back as it began, and end faults."""
+    """Restore the policy, load and abandonment from the start of the run, and end faults."""
     said: dict[str, object]
     try:
         said = {"began_said": under_way.restore(LAB)}

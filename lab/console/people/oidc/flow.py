@@ -1,7 +1,7 @@
 """The code flow with the provider: the redirects, and the check of the provider's answer.
 
-allauth sends state and PKCE. The nonce, the signature, the issuer and the audience of the ID token
-are checked here.
+allauth sends state and PKCE. This module checks the nonce, the signature, the issuer and the
+audience of the ID token.
 """
 
 import secrets
@@ -48,7 +48,8 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The provider's configuration, kept for a time; it must name the issuer of the setting."""
+        """The provider's configuration, kept for a time; it must name the same issuer as the
+        setting."""
         at, known = Adapter._known
         if time.monotonic() < at + KNOWN_FOR_S:
             return known
@@ -117,10 +118,10 @@ class _Callback(OAuth2CallbackView):  # type: ignore[misc]  # allauth has no typ
 @everybody
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider.
+    """Redirect to the provider.
 
     The answer is a page that continues by itself, because the console's Content-Security-Policy
-    forbids forms that lead elsewhere.
+    forbids forms that go to another site.
     """
     wait_s = BEGINNINGS.reserve(address_of(request))
     if wait_s:

@@ -36,7 +36,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         return True
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse a disabled account; make a teacher of a person whom the setting names."""
+        """Refuse a disabled account; make a person a teacher if the setting names the person."""
         if not sociallogin.is_existing:
             return
         if not sociallogin.user.is_active:
@@ -84,7 +84,7 @@ def _is_teacher(sociallogin: SocialLogin) -> bool:
 
 
 def _free(wanted: str) -> str:
-    """Return a name like the wanted one that is not like the name of any account."""
+    """Return a name like the wanted name that is not like the name of any account."""
     stem = re.sub(r"[^\w.@+-]+", "-", names.normal(wanted)).strip("-")[:140] or "person"
     name, number = stem, 1
     while accounts.alike(name) is not None:

@@ -15,5 +15,5 @@ def glance() -> dict[str, object]:
 
 @register.simple_tag
 def page_names() -> dict[str, str]:
-    """Return each page type with its name for choices: "Br-1" → "Br-1 home"."""
+    """Return each page type with its name for choices; the name of "Br-1" is "Br-1 home"."""
     return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

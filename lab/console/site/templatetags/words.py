@@ -31,7 +31,7 @@ def percent(ratio: float | None) -> str:
 
 @register.filter
 def drawn(table: Table | Mapping[str, Any]) -> Markup:
-    """Return a table as HTML, drawn as in reports; results keep tables as JSON."""
+    """Return a table as HTML in the style of reports; results keep tables as JSON."""
     return (table if isinstance(table, Table) else Table.of(table)).html()
 
 
@@ -65,7 +65,7 @@ def share(known: Mapping[str, float | None]) -> str:
 
 @register.filter
 def words(key: str) -> str:
-    """Return a key such as `timed_out` as people write it."""
+    """Return a key such as `timed_out` in ordinary spelling."""
     return str(key).replace("_", " ")
 
 
@@ -85,7 +85,7 @@ def parameter(value: object) -> str:
 
 @register.filter
 def launched(spec: Spec | str | None) -> spec_words.SpecWords | None:
-    """Return what a spec launches (`spec_words`); None without a spec."""
+    """Return the words for the content of a spec (`spec_words`); None without a spec."""
     if not spec:
         return None
     return spec_words.of_text(spec) if isinstance(spec, str) else spec_words.of(spec)
