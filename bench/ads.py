@@ -8,10 +8,12 @@
 - a real server's response times by level.
 
 The bench has a separate PostgreSQL with a seeded inventory. Levels take turns in random order, so
-that other work of the machine affects all alike. Gains are of medians, with their quartiles, and
-each table shows the share of the CPUs that other processes had meanwhile.
+that other work of the machine affects all alike. A gain compares medians and is shown with its
+quartiles. Each table also shows the share of the CPUs that other processes used during the
+measurement.
 
-The ideal gain is that of an answer which is all search, of whole concepts in rounds.
+The ideal gain assumes that a request consists only of searches, and that threads search whole
+concepts in rounds.
 """
 
 import http.client
@@ -83,7 +85,7 @@ class Times(NamedTuple):
         return cls(low, middle, high, tuple(measured))
 
     def gain_over(self, alone: "Times") -> Estimate:
-        """Return the gain over `alone` in percent of its mean, round by round.
+        """Return the gain over `alone` in each round, in percent of the mean of `alone`.
 
         Both must have the same number of rounds.
         """
@@ -123,8 +125,8 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
     """Return the share of calls, 0 to 1, during which a waiting thread got the interpreter.
 
-    The interpreter never switches threads by time during the measurement, so the other thread only
-    runs if the operation releases it.
+    During the measurement, the interpreter never switches threads by time. So the other thread
+    runs only if the operation releases the interpreter.
     """
     go, gone = threading.Lock(), threading.Lock()  # Locks never release it themselves
     go.acquire()
@@ -257,7 +259,9 @@ class World:
         return session.execute(QUERY, parameters, prepare=True, binary=True).fetchall()
 
     def posting_lists(self) -> Callable[[int], Any]:
-        """Return the search with an index by concept: conditions on the concept's rows alone."""
+        """Return the search with an index by concept, which checks the conditions only on the
+        concept's rows.
+        """
         held = self.inventory
         lists = {
             concept: np.flatnonzero((held.concepts == concept).any(axis=0))
@@ -274,7 +278,7 @@ class World:
 
 
 def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dict[int, Times]]:
-    """Return the times of a whole request's search, by the way it is done and by threads."""
+    """Return the times of a whole request's search, by kind of search and number of threads."""
     kinds: dict[str, Callable[[int], Any]] = {
         "memory": world.in_memory,
         "PostgreSQL": world.in_database,
@@ -303,7 +307,9 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 
 
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
-    """Return the pages of three slots per second that `threads` threads select, each fanned out."""
+    """Return how many pages of three slots `threads` threads select per second, each with a
+    fan-out.
+    """
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
     request = selector.Request(3, world.size, world.concepts)
@@ -333,7 +339,7 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Return response times by level: closed-loop clients, each of all levels in random order."""
+    """Return response times by level. Closed-loop clients each send all levels in random order."""
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
 
@@ -362,7 +368,7 @@ def responses(
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
-    """Return a table with a row per kind and number of threads; gains are against one thread."""
+    """Return a table with a row per kind and number of threads. Gains compare with one thread."""
     table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
     table.add_column("")
     for heading in ("threads", "ms, median (quartiles)", "gain", "ideal"):
@@ -379,8 +385,8 @@ def gain_table(
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
     """Return the gain, 0 to 1, of a request that is all search, alone on the machine.
 
-    A thread searches one whole concept at a time, so the concepts are searched in rounds; threads
-    beyond the CPUs share them equally.
+    A thread searches one whole concept at a time, so the threads search the concepts in rounds. If
+    there are more threads than CPUs, the threads share the CPUs equally.
     """
     at_a_time = min(threads, concepts)
     rounds, left = divmod(concepts, at_a_time)

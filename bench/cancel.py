@@ -1,10 +1,10 @@
-"""The time for which a query outlives its customer, from closing the socket to the query's end.
+"""The time that a query still runs after its customer has closed the socket.
 
 `make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate real
-PostgreSQL, and a gateway with 30 workers. Customers leave at the shop itself and at the gateway in
-turn, so that other work of the machine affects both alike. The page's query holds a lock; a session
-that waits for that lock is woken by the database at the moment the query is gone. The bench also
-measures what the sentry costs a request whose customer stays.
+PostgreSQL, and a gateway with 30 workers. Customers leave the shop and the gateway in turn, so
+that other work of the machine affects both measurements alike. The page's query holds a lock; a
+session that waits for that lock is woken by the database at the moment the query is gone. The
+bench also measures what the sentry costs a request whose customer stays.
 """
 
 import os
@@ -51,7 +51,7 @@ path = "/.*"
 
 
 class Bench:
-    """PostgreSQL and the page, running, with one address at which customers come and leave."""
+    """The running PostgreSQL and page, with the address to which customers connect."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where
@@ -59,7 +59,7 @@ class Bench:
         self._port = port
 
     def session(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        """Return a session of the database, autocommitting."""
+        """Return an autocommitting session of the database."""
         return psycopg.connect(
             host="127.0.0.1", port=self._cluster.port, user=self._cluster.user,
             password=self._cluster.password, dbname=self._cluster.database, autocommit=True,
@@ -86,7 +86,9 @@ class Observers:
         self._looking = bench.session()
 
     def round(self, first_key: int, queued: int = 0) -> list[float]:
-        """Let one client per session leave at once; return how long their queries lived on, ms.
+        """Let one client per session leave at the same time.
+
+        Return for how many ms each query ran on.
 
         `queued` other clients, who only wait in a queue, leave at the same time.
         """
@@ -134,7 +136,7 @@ class Observers:
 
 @contextmanager
 def interpreter_busy(bench: Bench, threads: int) -> Iterator[None]:
-    """Let `threads` of the server's threads compute all the time."""
+    """Keep `threads` of the server's threads busy with computing."""
     over = threading.Event()
 
     def keep_busy() -> None:
@@ -206,7 +208,7 @@ def database(
 def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench, Bench]]:
     """Run PostgreSQL and a gateway on the first CPUs and Gunicorn on the last.
 
-    Yield the bench at the shop's address and the bench at the gateway's.
+    Yield two benches: one at the shop's address and one at the gateway's address.
     """
     allowed = sorted(os.sched_getaffinity(0))
     others = tuple(allowed[:-1] or allowed)
@@ -255,7 +257,7 @@ def accepts(port: int) -> bool:
 
 
 def percentile(sorted_values: list[float], ratio: float) -> float:
-    """Return the least value with at least `ratio` of all values at or below it."""
+    """Return the smallest value that is at or above a share `ratio` of all values."""
     return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
 
 
@@ -306,7 +308,7 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
-    """Return the p99 of one customer who leaves an idle shop, ms, and whether it meets the aim.
+    """Return the p99 (ms) for one customer who leaves an idle shop, and whether it meets the aim.
 
     The keys are the places where customers leave.
     """

@@ -1,4 +1,4 @@
-"""A Django project for `bench.cancel`, whose customers leave: one file, one line of middleware."""
+"""The Django project that customers of `bench.cancel` leave: a file with a line of middleware."""
 
 import os
 import sys

@@ -1,9 +1,9 @@
 """Requests/s and p99 of this gateway, compared with nginx, HAProxy and the bare backend.
 
-`make bench-gateway`: in one run on one machine, wrk sends 1 kB GETs over 32 kept connections. The
-measured server has one CPU alone; wrk and the backend (nginx serving a file) share the others.
-Repetitions are interleaved in random order, so that other work of the machine affects all alike.
-Ratios are taken within a round.
+In `make bench-gateway`, wrk requests answers of 1 kB over 32 kept connections, in one run on one
+machine. The measured server has a CPU to itself. wrk and the backend (nginx, which serves a file)
+share the other CPUs. Repetitions are interleaved in random order, so that other work of the
+machine affects all alike. Ratios are taken within a round.
 """
 
 import os
@@ -38,7 +38,9 @@ START_S = 60.0
 
 @dataclass(frozen=True)
 class Subject:
-    """A server to measure: its command, from its port and the backend's."""
+    """A server to measure, and the function that makes its command from two ports: the server's
+    and the backend's.
+    """
 
     name: str
     command: Callable[["Bench", int], list[str]]

@@ -2,8 +2,8 @@
 
 `make bench-handshakes` uses one machine. For each key it starts a separate gateway, and customers
 connect and leave, one after the other. Versions and kinds are interleaved, and ratios are taken
-within a round. The CPU time is that of the gateway's process, with the whole cost of a connection
-there: accepting it, the threads, the end.
+within a round. The CPU time is that of the gateway's process. It includes the whole cost of a
+connection there: accepting it, the threads, and its end.
 """
 
 import os
@@ -91,7 +91,7 @@ def gateway(folder: Path) -> Iterator[Subject]:
 
 
 class Customer:
-    """A customer who connects by one version of TLS, again and again."""
+    """A customer who connects again and again with the same version of TLS."""
 
     def __init__(self, subject: Subject, version: str) -> None:
         self._address = ("127.0.0.1", subject.port)

@@ -21,7 +21,7 @@ _SHAPES: Final = {
     "verdicts": ("[[", '["dispatch",7],', '["dispatch",7]],null]', 3),
     "a text": ('"', "x", '"', 0),
 }
-"""For each shape: its beginning, the repeated part, its end, the values in each repetition."""
+"""Each shape has a beginning, a repeated part, an end, and the number of values per repetition."""
 _TIMES: Final = 5
 
 

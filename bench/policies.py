@@ -5,13 +5,14 @@
 
 A round keeps the length of a queue: a request arrives, the request in service ends, and its worker
 is offered to the policy. The gateway's driver passes these events on and carries out the answers;
-its time is included. Lengths are measured in turn within each round; the ratio of the longest to
-the shortest shows how the cost of a decision grows. Some policies turn arrivals away before their
-queue is that long. Their longest queue is measured instead, and the table shows it.
+its time is included. Lengths are measured in turn within each round. The ratio of the cost at the
+longest to the cost at the shortest queue shows how the cost of a decision grows. Some policies
+turn arrivals away before their queue is that long. Their longest queue is measured instead, and
+the table shows it.
 
-The last column is the cost of the policy as a shadow: the additional time of an arrival or a
-completion in the gateway's dispatcher. SQ is in force, at twice the shop's capacity. The cost has
-the shadow's world, its load samples and the comparison.
+The last column is the cost of the policy as a shadow: the additional time for an arrival or a
+completion in the gateway's dispatcher. SQ is the acting policy, at twice the shop's capacity. The
+cost includes the shadow's world, its load samples and the comparison.
 """
 
 import statistics
@@ -55,11 +56,14 @@ ROOM: Final[Mapping[str, float]] = {
     "throttle_from": 1_000_000,
     "overloaded_at": 2_000_000,
 }
-"""Parameters that let a queue be as long as the bench needs."""
+"""Parameters that allow queues as long as the bench needs."""
 
 
 class OneWorker:
-    """A host whose one worker is free or serves a request; it drops what is refused."""
+    """A host with one worker, which is free or serves a request.
+
+    The host drops refused requests.
+    """
 
     def __init__(self) -> None:
         self.free = 0
@@ -83,7 +87,7 @@ class OneWorker:
 
 
 class Queue:
-    """A policy with a given number of waiting requests, as far as it lets them wait."""
+    """A policy with a given number of waiting requests, or as many as it allows to wait."""
 
     def __init__(self, name: str, length: int) -> None:
         self._worker = OneWorker()

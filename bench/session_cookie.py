@@ -1,7 +1,7 @@
 """The cost of the session cookie for the gateway's one thread, in nanoseconds per request.
 
-`python -m bench.session_cookie` prints the least of many short rounds of CPU time in each line:
-other work of the machine can only add to it.
+Each line of `python -m bench.session_cookie` is the smallest CPU time of many short rounds,
+because other work of the machine can only add CPU time.
 """
 
 import secrets

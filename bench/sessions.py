@@ -1,9 +1,9 @@
-"""The cost of a page with its session in Redis's memory, in an append-only file, in PostgreSQL.
+"""The cost of a page with sessions in Redis's memory, in its append-only file, or in PostgreSQL.
 
 `make bench-sessions` starts four shops, a separate PostgreSQL and two Redis servers, with the
 appliance's configuration. One customer at a time walks through the eight pages, in each shop in
 turn, so that other work of the machine affects all of them alike. Pages have no page work (profile
-`real`). CPU of PostgreSQL and Redis is that of their processes.
+`real`). The CPU time of PostgreSQL and Redis is the CPU time of their processes.
 """
 
 import os
@@ -51,7 +51,7 @@ class Cost:
 
 @dataclass
 class Shop:
-    """One of the shops; `servers_ms` is CPU of PostgreSQL and Redis for each walk."""
+    """One of the shops; `servers_ms` is the CPU time of PostgreSQL and Redis for each walk."""
 
     name: str
     port: int
@@ -182,8 +182,9 @@ def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: 
 
 
 def table(shops: list[Shop]) -> Table:
-    """Return the CPU of the shop's thread + waiting for PostgreSQL and Redis, medians
-    of each page."""
+    """Return, for each page, the median CPU time of the shop's thread plus its waiting for
+    PostgreSQL and Redis.
+    """
     drawn = Table("page", *(shop.name for shop in shops))
     for page in PAGES:
         costs = [shop.pages[page] for shop in shops]

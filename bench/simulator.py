@@ -2,12 +2,13 @@
 
 `make bench-simulator` measures CPU time in one process on one core. Rounds are interleaved in
 random order, so that other work of the machine affects all alike, and ratios are taken within a
-round. All M/M/1s have ρ = 0.8 and start empty.
+round. All M/M/1 simulations have ρ = 0.8 and start empty.
 
-SimPy has two rows. *Textbook* is the shortest M/M/1 that can be written with it: a Resource, two
-draws of `random`, a record of the response time only. *Same model* is nearer to Doorbuster's: the
-customers of `loadgen`, draws by address, the policy object in front of the server. Its customers
-never think, leave or retry. It has no counts and no samples, for which SimPy would need more code.
+SimPy has two rows. *Textbook* is the shortest M/M/1 in SimPy: a Resource and two draws of
+`random`. It records only response times. *Same model* is more like Doorbuster's model. It has the
+customers of `loadgen`, draws by address, and the policy object in front of the server. Its
+customers never think, leave or retry. It has no counts and no samples, because SimPy would need
+more code for them.
 """
 
 import math
@@ -195,7 +196,7 @@ def same_model_simpy(seed: int, responses_s: list[float] | None = None) -> Work:
 
 
 def simpy_events(env: simpy.Environment) -> int:
-    """Return the number of events scheduled so far, SimPy's next event number."""
+    """Return the number of events scheduled so far, which is SimPy's next event number."""
     return next(env._eid)
 
 

@@ -1,7 +1,7 @@
-"""The costs that the product ships with, from this machine's measurements: `make bench-speeds`.
+"""The costs that are part of the product, from measurements on this machine: `make bench-speeds`.
 
-The command writes `lab/machine/speeds.json`. Use an idle machine, after `doorbuster estimates --run
-all`. Kinds of work that were not measured here keep their cost.
+The command writes `lab/machine/speeds.json`. Use an idle machine, after `doorbuster estimates
+--run all`. Kinds of work without a measurement on this machine keep their previous cost.
 """
 
 import json
@@ -26,7 +26,7 @@ from runtime import settings
 
 
 def work() -> dict[str, dict[str, float]]:
-    """Return the requests by kind of case of every simulated command without a spec."""
+    """Return the number of requests by kind of case, for every simulated command without a spec."""
     found = {}
     for arguments in COMMANDS:
         command, name, *_ = arguments

@@ -1,4 +1,4 @@
-"""Whether a server answers by HTTP, or by TLS with the certificate that it should have.
+"""The check whether a server answers by HTTP, or by TLS with the expected certificate.
 
 `python -m common.answering HOST PORT PATH [CERTIFICATE]` ends with status 1 and the reason if not.
 """
@@ -14,7 +14,7 @@ PAGE_TIMEOUT_S = 10.0
 
 
 def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
-    """Return why `GET path` is not answered with 200; None when it is. No proxy is used.
+    """Return why `GET path` does not answer 200; None if it does. No proxy is used.
 
     With `trust`, a PEM file, the call uses TLS, and the server must present the first certificate
     of that file. The name of the server therefore does not matter.

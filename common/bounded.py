@@ -1,9 +1,9 @@
-"""Functions of the project that read what a student sent, each in a child process with limits.
+"""Calls of functions that read a student's input, each in a child process with limits.
 
-Parsers may need far more memory and time than the size of their input suggests. `call` therefore
-runs the parser in a process that is ended when it reaches a limit; the calling process only ever
-sees a short answer. The child runs the project's code: it may open files, so that it can unpack an
-archive. `gateway.students` runs the students' code, which may open nothing.
+Parsers may need far more memory and time than the size of their input suggests. So `call` runs the
+parser in a child process, which ends when it reaches a limit. The calling process only gets a
+short answer. The child runs the project's code, and may open files, for example to unpack an
+archive. `gateway.students` runs the students' code, which may not open any file.
 """
 
 import contextlib
@@ -37,7 +37,9 @@ _OF_ONE_THREAD: Final = {
     "ARROW_IO_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
-"""Each thread of a library reserves address space, which RLIMIT_AS counts."""
+"""Settings that limit the threads of libraries, because RLIMIT_AS counts each thread's address
+space.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Bounds:
     """The limits of one call."""
 
     memory_bytes: int
-    """Address space, in addition to what the function's module needed to be imported."""
+    """Address space, in addition to the space that importing the function's module takes."""
     cpu_s: int
     """CPU seconds, the start of the interpreter included."""
     wall_s: float
@@ -55,15 +57,15 @@ class Bounds:
     file_bytes: int = 0
     """The largest file that the function may write."""
     is_idle: bool = False
-    """Whether it runs only on CPU time that no other process wants."""
+    """Whether it gets only CPU time that no other process needs."""
 
 
 class BoundedError(Exception):
-    """The function refused its argument; the text is one line for a person."""
+    """The error of a function that refused its argument; the text is one line for a person."""
 
 
 class BoundsExceededError(BoundedError):
-    """The call reached a limit; the text is one line that names the limit."""
+    """The error of a call that reached a limit; the text is one line that names the limit."""
 
 
 def call(
@@ -73,8 +75,8 @@ def call(
 
     The child's environment has no variables except `environment` and a few of its libraries.
     Raises BoundsExceededError when the call reaches a limit, and BoundedError when the function
-    raises: an exception of the function's own package passes with its text, any other with its
-    class before it.
+    raises an exception. The error has the exception's text. Before the text is the exception's
+    class, unless the class is of the function's package.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:
@@ -145,7 +147,9 @@ def _read(content: bytes, status: int, bounds: Bounds) -> Any:
 
 
 def _serve(parent: int) -> NoReturn:
-    """Be the child: read the order from standard input, write the answer to standard output."""
+    """Work as the child process: read the order from standard input, write the answer to standard
+    output.
+    """
     _end_with(parent)
     line = os.dup(1)
     os.dup2(2, 1)  # a library's output must not become the answer
@@ -200,7 +204,9 @@ def _limit(bounds: Bounds) -> None:
 
 
 def _words(fault: Exception, package: str) -> str:
-    """Return the exception as one line, with its class first unless it is of this package."""
+    """Return the exception as one line, which begins with its class unless that is of this
+    package.
+    """
     own = type(fault).__module__.partition(".")[0] == package
     words = " ".join(str(fault).split())
     line = words if own and words else f"{type(fault).__name__}: {words}".rstrip(": ")

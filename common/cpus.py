@@ -19,7 +19,7 @@ def usable() -> frozenset[int]:
 
 
 def here() -> frozenset[int]:
-    """Return the CPUs that this process may use: all of them where the system cannot say."""
+    """Return the CPUs that this process may use; all CPUs if the system does not report them."""
     if sys.platform == "linux":
         return frozenset(os.sched_getaffinity(0))
     return frozenset(range(os.cpu_count() or 1))
@@ -40,7 +40,7 @@ def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
 def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
     """Read a CPU list such as `1`, `2-3` or `0,2-3`.
 
-    Raises `ValueError` with the allowed form, or naming the CPUs that are not among the usable.
+    Raises `ValueError`, which shows the allowed form or names the CPUs that cannot be used.
     """
     chosen: set[int] = set()
     for part in text.split(","):
@@ -58,7 +58,9 @@ def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
 
 
 def written(numbers: set[int] | frozenset[int] | tuple[int, ...]) -> str:
-    """Return a CPU list as text, e.g. `0,2`; three and more in a row as `4-6`."""
+    """Return a CPU list as text, e.g. `0,2`. Three or more consecutive CPUs become a range such as
+    `4-6`.
+    """
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:

@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM while the modules of a command are still being imported.
+"""The handling of Ctrl-C and SIGTERM while a command still imports its modules.
 
-Python would end with a traceback from inside the import. The command has done nothing yet, so the
-process just ends.
+Without it, Python would end with a traceback from inside the import. The command has not begun its
+work yet, so the process simply ends.
 """
 
 import os

@@ -1,12 +1,14 @@
-"""Hosts as settings name them: the forms allowed, and what follows from one."""
+"""Hosts in settings: the allowed forms, and the addresses that follow from a host."""
 
 import ipaddress
 import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses that mean every address of the machine for a server, and the address that reaches it
-from the same machine."""
+"""Addresses by which a server listens on every address of the machine.
+
+Each has the address at which the same machine reaches that server.
+"""
 
 LOOPBACK = "127.0.0.1"
 
@@ -17,7 +19,10 @@ _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 
 
 def listening(text: str) -> str:
-    """Return the host in this text, where a server may listen. Raises ValueError with the form."""
+    """Return the host in this text, on which a server may listen.
+
+    Raises ValueError with the allowed form.
+    """
     host = text.removeprefix("[").removesuffix("]").lower()
     if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
         raise ValueError(f"not a host; allowed is {_FORM}")
@@ -25,7 +30,10 @@ def listening(text: str) -> str:
 
 
 def reached(text: str) -> str:
-    """Return the host, which others can call. Raises ValueError, also for every address at once."""
+    """Return the host in this text, which others can call.
+
+    An address such as 0.0.0.0 is invalid, too, and raises ValueError.
+    """
     host = listening(text)
     if host in EVERYWHERE:
         raise ValueError(f"an address for all interfaces cannot be called; allowed is {_FORM}")
@@ -38,7 +46,7 @@ def from_here(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach the host, as far as the text shows."""
+    """Return whether the text shows that only this machine can reach the host."""
     if host == "localhost":
         return True
     # A name may lead anywhere.
@@ -67,7 +75,7 @@ def unknown(host: str) -> str | None:
 
 
 def address(host: str) -> str:
-    """Return an address of `host` for programs that accept no names; an IPv4 one if there is one.
+    """Return an address of `host`, IPv4 if possible, for programs that do not accept names.
 
     Raises OSError or UnicodeError when this machine finds none.
     """

@@ -1,4 +1,4 @@
-"""HTTP calls that pydantic models describe: their checks, their OpenAPI document, their tables."""
+"""HTTP calls described by pydantic models, with their checks, OpenAPI document and tables."""
 
 import json
 import re
@@ -119,9 +119,9 @@ def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
 
 
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
-    """Return the refusal of a value that does not fit the model, about its first fault.
+    """Return the refusal of a value that does not fit the model; it names the first fault.
 
-    `above` is the number of leading steps of a fault's path that do not belong to the value.
+    The first `above` steps of a fault's path do not belong to the value.
     """
     fault = error.errors(include_url=False)[0]
     steps = fault["loc"][above:]
@@ -179,7 +179,8 @@ def _followed(root: Schema, schema: Schema) -> Schema:
 def in_words(schema: Schema) -> str:
     """Return the values that a schema allows: a noun phrase.
 
-    Numbers and enumerations need no description; texts, lists and objects are shown by theirs.
+    The phrase for a text, a list or an object is its description. Numbers and enumerations need no
+    description.
     """
     match schema:
         case {"enum": names}:
@@ -239,7 +240,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Api:
-    """The common properties of an API's calls; refusals have a reason for each status."""
+    """The common properties of an API's calls. The refusals give the reason for each status."""
 
     title: str
     description: str

@@ -14,11 +14,14 @@ _Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
-    """No answer came, or one that is not JSON; the text is the reason, `__cause__` the fault."""
+    """The error when no answer came, or the answer is not JSON.
+
+    The text is the reason, `__cause__` is the fault.
+    """
 
 
 class RefusedError(Exception):
-    """The server answered with a status other than 2xx; the text is its reason."""
+    """The error when the server answered with a status other than 2xx; the text is its reason."""
 
     def __init__(self, status: int, reason: str, answer: Any) -> None:
         super().__init__(reason)
@@ -28,10 +31,10 @@ class RefusedError(Exception):
 
 
 class JsonClient:
-    """One kept connection to one server, without a proxy. Not for several threads at once."""
+    """One kept connection to one server, without a proxy. Only one thread may use it at a time."""
 
     def __init__(self, host: str, port: int, *, timeout_s: float, token: str = "") -> None:
-        """`token` goes with every call; `timeout_s` is for each wait for the server."""
+        """Every call carries `token`. `timeout_s` limits each wait for the server."""
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
 

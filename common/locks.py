@@ -18,7 +18,7 @@ if sys.platform != "win32":
 def are_missing(error: OSError) -> bool:
     """Return whether the file system has no locks that this package can use.
 
-    NFS has none without its lock service, and with it none on folders.
+    Without its lock service, NFS has no locks. With it, NFS has locks on files, but not on folders.
     """
     return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -34,7 +34,7 @@ def hold(handle: int, *, waits: bool = False) -> None:
 def is_held(handle: int) -> bool:
     """Return whether another process holds this open file.
 
-    If not, no process can hold it until it is closed.
+    If the result is false, no other process can take the lock until the file is closed.
     """
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -47,9 +47,9 @@ def is_held(handle: int) -> bool:
 def locked(path: Path, *, waits: bool) -> Iterator[None]:
     """Hold the lock file `path`, which is made with mode 600 and stays.
 
-    Another user who can read a file can lock it, so a lock is never on a file that others read.
-    Raises BlockingIOError if another process holds it and `waits` is false; PermissionError if the
-    file is another user's, or not a plain file.
+    Another user who can read a file can also lock it. So lock files must not be readable by
+    others. Raises BlockingIOError if another process holds it and `waits` is false;
+    PermissionError if the file is another user's, or not a plain file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = os.open(path, flags, 0o600)

@@ -1,4 +1,4 @@
-"""The last lines of a process's log, for the message about the reason of its end."""
+"""The last lines of a process's log, for the message that explains why the process ended."""
 
 import os
 from pathlib import Path
@@ -19,8 +19,7 @@ def read(log: Path) -> str:
 
 
 def of(log: Path, most: int = MOST_LINES) -> str:
-    """Return the end of a log and where the rest is: `last lines of …:`, and below it
-    those lines."""
+    """Return the line `last lines of …:` with the log's path, and below it the last lines."""
     return f"last lines of {log}:\n{shown(read(log), most)}"
 
 

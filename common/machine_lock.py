@@ -1,9 +1,9 @@
-"""A lock of the whole machine. Another user can neither forge it nor hold it without being named.
+"""A lock for the whole machine, which no other user can forge or hold in secret.
 
-The lock is a Unix socket with an abstract name. The kernel gives a name to one process at a time,
-whichever user runs it. It takes the name back when the process ends, and knows the user and the
-process. There is no file that another user could write, make first or leave behind. Containers have
-separate names, because names belong to a network namespace.
+The lock is a Unix socket with an abstract name. The kernel gives a name to only one process at a
+time, whichever user runs the process. When the process ends, the name is free again. The kernel
+knows the user and the process. There is no file that another user could write, make first or leave
+behind. Containers have separate names, because names belong to a network namespace.
 """
 
 import errno
@@ -26,7 +26,7 @@ if sys.platform != "win32":
 _PREFIX: Final = "doorbuster/"
 _DAY_S: Final = 86_400
 _MOST_LOOK_UPS: Final = 128
-"""Look-ups of one holder after which the kernel names only its user."""
+"""The most look-ups of the same holder; after that, only the holder's user is named."""
 
 # sock_diag(7): sockets of the family AF_UNIX with name and user. Python has no names for these.
 _NETLINK_SOCK_DIAG: Final = 4
@@ -112,8 +112,10 @@ class Holder:
 
 
 class HeldError(Exception):
-    """Another process holds the lock; the holder is None if it has just ended or the kernel hides
-    it."""
+    """The error when another process holds the lock.
+
+    The holder is None if it has just ended or the kernel hides it.
+    """
 
     def __init__(self, holder: Holder | None) -> None:
         super().__init__(str(holder) if holder else "a process that cannot be seen from here")
@@ -123,8 +125,8 @@ class HeldError(Exception):
 def take(name: str, known: Holder | None = None) -> socket.socket:
     """Take the lock `name`; it is held until the socket is closed or this process ends.
 
-    Raises HeldError with the holder. `known` is the holder that the last attempt found: it is not
-    looked up again.
+    Raises HeldError with the holder. `known` is the holder that the last attempt found, which need
+    not be looked up again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -34,7 +34,7 @@ class OneLineCommand(click.Command):
 
 
 class OneLineGroup(OneLineCommand, click.Group):
-    """A group of such commands; for an unknown command it names the known ones."""
+    """A group of such commands. If a command is unknown, the fault names the known commands."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

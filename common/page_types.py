@@ -1,7 +1,7 @@
 """The eight page types of the shop, LIFO-Pri's chain over them and its Table 2.
 
-Everything else derives them or is checked against them (`tests/test_page_types.py`). The module
-imports the standard library only.
+Other modules derive their values from this one, or a test checks them against it
+(`tests/test_page_types.py`). The module imports the standard library only.
 """
 
 from collections.abc import Mapping

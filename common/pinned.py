@@ -41,8 +41,9 @@ def command(
     each of its processes. When the machine is short of memory, the kernel ends an `expendable`
     program first.
 
-    `parent` is the process that will start it, if that is known: if it dies before this module has
-    even been loaded, the program is not started at all. A path is a file with its id.
+    `parent` is the process that will start the program, if that process is known. If it dies
+    before this module has been loaded, the program is not started. A path names a file that has
+    the process's id.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
@@ -114,7 +115,7 @@ def _environment(plain: bool) -> dict[str, str]:
 
 
 def raise_open_files() -> int:
-    """Raise the limit on open files as far as `OPEN_FILES` and the hard limit allow."""
+    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Ports of this machine: which are free, and which process holds the others."""
+"""Ports of this machine: which ports are free, and which processes hold the others."""
 
 import contextlib
 import errno
@@ -17,11 +17,12 @@ _given: set[int] = set()
 
 
 class AddressError(ValueError):
-    """The machine has no such address to listen on."""
+    """The error when the machine does not have the address."""
 
 
 def holder(port: int, host: str = "127.0.0.1") -> str | None:
-    """Return None if a server can listen on `port`; otherwise the holder, as far as it is visible.
+    """Return None if a server can listen on `port`, otherwise the process that holds it, if
+    visible.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -53,7 +54,8 @@ def accepts(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:
-    """Return the first free port from `start` up that is not in `avoid`; None if there is none.
+    """Return the first free port, from `start` upwards, that is not in `avoid`; None if all are
+    taken.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -64,8 +66,8 @@ def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> i
 def free(count: int, host: str = "127.0.0.1") -> list[int]:
     """Return `count` free ports of `host`; a process never gets the same port twice.
 
-    The ports are below those that the kernel gives to connections and to programs that ask for any
-    port. A port that is used minutes later is therefore still free then.
+    The kernel gives higher ports to connections, and to programs that accept any port. So a port
+    from here is still free if it is used minutes later.
     """
     found: list[int] = []
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""Files and sockets that are for their owner alone, also in folders that others may enter."""
+"""Files and sockets that only their owner may use, even in folders that others may enter."""
 
 import os
 import shutil
@@ -14,7 +14,10 @@ _SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a new file and rename it: it is never half-written or open beyond `mode`."""
+    """Write a new file and rename it.
+
+    So the file at `path` is always complete and has at most `mode`.
+    """
     aside = path.with_name(path.name + ".new")
     aside.unlink(missing_ok=True)
     try:
@@ -28,7 +31,8 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def put(aside: Path, path: Path) -> None:
-    """Rename `aside`, a file or folder on the same file system, to `path`, and keep it so.
+    """Rename `aside`, a file or folder on the same file system, to `path`, and write that to the
+    disk.
 
     The content reaches the disk before the name does. After a power cut the name leads to the old
     content or to the new one, never to an empty file.
@@ -39,8 +43,10 @@ def put(aside: Path, path: Path) -> None:
 
 
 def socket_path(wanted: Path) -> Path:
-    """Return the path of the socket `wanted`: itself, or one in another folder if it is
-    too long."""
+    """Return the path of the socket `wanted`.
+
+    If `wanted` is too long, the path is in another folder.
+    """
     if _fits(wanted):
         return wanted
     try:
@@ -51,7 +57,7 @@ def socket_path(wanted: Path) -> Path:
 
 
 def make_socket_path(wanted: Path) -> Path:
-    """Return the path at which the socket `wanted` must be made.
+    """Return the path at which to create the socket `wanted`.
 
     If its path is too long for a socket, `wanted` becomes a link into a new private folder. The
     name of that folder is random: another user can neither know nor take it in advance. Raises
@@ -72,7 +78,7 @@ def make_socket_path(wanted: Path) -> Path:
 
 
 def remove_socket(wanted: Path) -> None:
-    """Remove the socket `wanted`, with its separate folder if it has one."""
+    """Remove the socket `wanted`, and its separate folder if that exists."""
     there = socket_path(wanted)
     there.unlink(missing_ok=True)
     if there != wanted:

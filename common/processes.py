@@ -1,4 +1,4 @@
-"""Processes: ending one that was started here, ending with the parent, and a note of one.
+"""Processes: how to end a child, how to end with the parent, and how to note a process.
 
 A note has the id and the start time of a process, so that another program sees later whether that
 process still runs.
@@ -52,7 +52,7 @@ def end_all(
 
 
 def becomes_ready(process: AnyProcess, ready: Callable[[], bool], within_s: float) -> bool:
-    """Wait until `ready` is true; return false if the process ends before, or time runs out."""
+    """Wait until `ready` is true. Return false if the process ends first, or time runs out."""
     is_over = wait_until(lambda: process.poll() is not None or ready(), within_s)
     return is_over and process.poll() is None
 
@@ -63,13 +63,13 @@ def end_with_parent(sign: signal.Signals) -> None:
 
 
 def become_expendable() -> None:
-    """Let the kernel end this process before all others where the machine's memory is short."""
+    """Let the kernel end this process before all others if the machine runs out of memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def note_of(process: int | None = None) -> str:
-    """Return the note of that process, by default of this one, for `is_alive`."""
+    """Return the note of a process for `is_alive`; by default it is the note of this process."""
     pid = os.getpid() if process is None else process
     return f"{pid} {psutil.Process(pid).create_time()}"
 

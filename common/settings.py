@@ -1,8 +1,8 @@
-"""Settings from environment variables: how a part declares one, and the reader of all of them.
+"""Settings from environment variables: their declaration in each part, and the reader of them all.
 
-A part declares its settings as the fields of a `SettingsModel`: type with bounds, default, meaning.
-The tables of docs/settings.md are generated from these fields, as are, `.env.example` and the
-options of a command.
+A part declares its settings as the fields of a `SettingsModel`: type with bounds, default,
+meaning. The tables of docs/settings.md are generated from these fields. So are `.env.example` and
+the options of a command.
 """
 
 import types
@@ -20,12 +20,15 @@ M = TypeVar("M", bound="SettingsModel")
 
 
 class SettingsError(ValueError):
-    """Settings are invalid; a line for each names the variable, the value and what is allowed."""
+    """The error for invalid settings.
+
+    A line for each names the variable, the value and the allowed values.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form that a text must have, in words; a type that checks a text has one."""
+    """The form that a text must have, in words. Every type that checks a text has a form."""
 
     words: str
 
@@ -36,7 +39,7 @@ class SettingsModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prefix: ClassVar[str] = PREFIX
-    """The beginning of this part's variables; shared declarations name their variable."""
+    """The prefix of this part's variables. Shared declarations name their variable themselves."""
 
     @classmethod
     def variable(cls, field: str) -> str:
@@ -44,7 +47,7 @@ class SettingsModel(BaseModel):
         return str(_extra(cls.model_fields[field]).get("variable", cls.prefix + field.upper()))
 
     def changed(self, **changes: object) -> Self:
-        """Return these settings with other values, which are not checked."""
+        """Return a copy of these settings with these values, which are not checked."""
         return self.model_copy(update=changes)
 
 
@@ -76,7 +79,9 @@ def setting(
 
 
 def like(declaration: Any, default: Any, meaning: str) -> Any:
-    """Declare a shared setting for a part that can miss it, or uses it in another sense."""
+    """Declare a shared setting for a part that works without it, or uses it with
+    another meaning.
+    """
     [info] = (each for each in declaration.__metadata__ if _is_declaration(each))
     return Field(default, description=meaning, repr=info.repr, json_schema_extra=_extra(info))
 
@@ -133,7 +138,7 @@ def read_leniently(
 
 
 def written(value: object) -> str:
-    """Return a setting's value as the text of its variable; nothing for one that is not set."""
+    """Return a setting's value as the text of its variable; empty if the setting has no value."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -201,7 +206,7 @@ def _kind(info: FieldInfo) -> Any:
 
 
 def _marks(info: FieldInfo) -> list[object]:
-    """Return the bounds and forms of a setting; the later ones override the earlier ones."""
+    """Return the bounds and forms of a setting. Later entries override earlier entries."""
     inner: list[Any] = []
     for one in get_args(info.annotation) if info.annotation is not None else ():
         if get_origin(one) is Annotated:

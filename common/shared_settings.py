@@ -1,7 +1,7 @@
-"""The settings that several parts read: each is declared here once, with its variable.
+"""The settings that several parts read, each declared once with its variable.
 
-A part takes the ones that it reads as fields of its `SettingsModel`. Defaults are those of a
-process that is started alone; `runtime.settings` computes some of them for the appliance.
+A part uses the declarations that it needs as fields of its `SettingsModel`. The defaults are for a
+process that is started alone. `runtime.settings` computes some of them for the appliance.
 """
 
 from pathlib import Path
@@ -17,12 +17,17 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # ---- types ---------------------------------------------------------------------------------------
 
 LEAST_SECRET_CHARACTERS = 16
-"""Least length of a chosen secret: some parts answer thousands of guesses a second."""
+"""The minimum length of a chosen secret, because some parts answer thousands of guesses
+a second.
+"""
 LEAST_KEY_CHARACTERS = 32
-"""Least length of the key that signs the gateway's cookies."""
+"""The minimum length of the key that signs the gateway's cookies."""
 BOOKS, LEAST_BOOKS, MOST_BOOKS = 4309, 1_000, 500_000
-"""The Connection Sentry paper's catalogue (section 4); with fewer books, words that customers
-search for find nothing; with more, seeding takes minutes."""
+"""The catalogue of the Connection Sentry paper (section 4) is the default.
+
+With fewer than LEAST_BOOKS, some searches of customers find no book. With more than MOST_BOOKS,
+seeding takes minutes.
+"""
 LEAST_BANNERS, MOST_BANNERS = 0, 2_000_000
 
 
@@ -67,11 +72,11 @@ def strong(least: int, text: str) -> str:
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FreePort = Annotated[int, Field(ge=0, le=65535)]
-"""A port of one process alone; 0 is any free port."""
+"""A port of a single process; 0 means any free port."""
 Listening = Annotated[str, AfterValidator(hosts.listening), Form("a name or an address")]
 """A host where a server listens; `0.0.0.0` and `::` are every address of the machine."""
 Reached = Annotated[str, AfterValidator(hosts.reached), Form("a name or an address")]
-"""One host that others can call."""
+"""A host that others can call."""
 Names = Annotated[
     tuple[str, ...], BeforeValidator(_names), Form("names and addresses, with commas between")
 ]

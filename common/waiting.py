@@ -1,6 +1,6 @@
 """Waiting until a condition holds: the loop that checks, sleeps and checks again.
 
-An exception from the function that checks passes through: a caller stops waiting early that way.
+An exception from the checking function passes through, so a caller can stop waiting early.
 """
 
 import time
@@ -13,7 +13,7 @@ T = TypeVar("T")
 def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
     """Call `look` until its answer is true, and return that answer.
 
-    After `within_s` seconds the last answer is returned, which is false. `look` is called at least
+    After `within_s` seconds, return the last answer, which is false. `look` is called at least
     once.
     """
     deadline_s = time.monotonic() + within_s
@@ -25,8 +25,8 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
     """Call `look` until its answer is false, and return that answer.
 
-    After `within_s` seconds the last answer is returned, which is true. If `look` returns the
-    reason for waiting, the caller receives that reason.
+    After `within_s` seconds, return the last answer, which is true. If `look` returns the reason
+    for waiting, the caller receives that reason.
     """
     deadline_s = time.monotonic() + within_s
     while (answer := look()) and time.monotonic() < deadline_s:

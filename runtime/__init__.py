@@ -1,5 +1,5 @@
 """The start and the stop of the whole appliance on one machine.
 
-The package has the settings every process reads, PostgreSQL and Redis, the supervisor, health and
-the doctor.
+The package has the settings that every process reads, the start of PostgreSQL and Redis, the
+supervisor, the health checks and the doctor.
 """

@@ -1,4 +1,4 @@
-"""Accounts of this machine: the one that runs PostgreSQL, and other people's.
+"""Accounts of this machine: the account that runs PostgreSQL, and other people's accounts.
 
 PostgreSQL refuses to run as root.
 """
@@ -15,8 +15,10 @@ if sys.platform != "win32":
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
 _HUMAN_UIDS = range(1000, 60_000)
-"""The numbers that useradd gives to people. Services have lower numbers, containers and the user
-`nobody` higher ones."""
+"""The numbers that useradd gives to people.
+
+Services have lower numbers. Containers and the user `nobody` have higher numbers.
+"""
 _NO_LOGIN = ("nologin", "false", "sync")
 
 
@@ -36,8 +38,8 @@ class Account:
 def for_database(cluster: Path | None = None) -> Account | None:
     """Return the account for PostgreSQL when this process is root; None for an ordinary user.
 
-    An ordinary user runs PostgreSQL directly. For an existing `cluster` the account is its owner: a
-    user `postgres` may have been added since.
+    An ordinary user runs PostgreSQL directly. If `cluster` exists, the account is its owner,
+    because a user `postgres` may have been added since.
     """
     if os.geteuid() != 0:
         return None
@@ -64,7 +66,9 @@ def _owner(path: Path) -> Account | None:
 
 
 def can_start(program: Path, account: Account | None) -> bool:
-    """Return whether `account` can reach and start this program, which must know --version."""
+    """Return whether `account` can reach and start this program, which must have the option
+    --version.
+    """
     try:
         return run([program, "--version"], account, Path("/")).returncode == 0
     except OSError:
@@ -100,8 +104,8 @@ def run(
 def others() -> tuple[str, ...]:
     """Return the names of people who may log in here, except the user of this process.
 
-    They reach every service on the loopback. Accounts of a directory service that does not list its
-    users are missing.
+    These people reach every service on the loopback address. If a directory service does not list
+    its users, their accounts are missing from the result.
     """
     return tuple(
         entry.pw_name

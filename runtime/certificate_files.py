@@ -1,7 +1,7 @@
 """The files of an appliance's certificates, and the kinds of key that they can have.
 
-runtime/certificates.py has their content; it takes a while to import, and most commands do not need
-it.
+runtime/certificates.py creates their content. It takes a while to import, and most commands do not
+need it.
 """
 
 import re
@@ -19,12 +19,12 @@ KEYS: Final = (
 
 
 class CertificateError(ValueError):
-    """A certificate cannot be made or used; the message is one line."""
+    """The error when a certificate cannot be made or used; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """The certificate files in one folder, which need not exist yet."""
+    """The certificate files in one folder. They need not exist yet."""
 
     folder: Path
 

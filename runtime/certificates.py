@@ -1,7 +1,7 @@
 """The appliance's certificates: a separate authority, and a server certificate signed by it.
 
-The authority's key is thrown away once it has signed: a client that trusts the authority trusts
-this one certificate. A new server certificate therefore means a new authority.
+The authority's key is deleted after it has signed. So a client that trusts the authority trusts
+only this certificate. A new server certificate therefore means a new authority.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 def own_names(*hosts: str) -> tuple[str, ...]:
     """Return names and addresses of this machine, with `hosts` of the settings.
 
-    Where a host is every address of the machine, the machine's names in the network are added.
+    If a host stands for every address of the machine, the machine's names in the network are added.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -48,7 +48,9 @@ def own_names(*hosts: str) -> tuple[str, ...]:
 
 
 def _outward_addresses() -> Iterator[str]:
-    """Yield the addresses from which this machine would reach other networks; nothing is sent."""
+    """Yield the addresses from which this machine would reach other networks, without sending
+    data.
+    """
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
             asking.connect((elsewhere, 9))
@@ -130,7 +132,7 @@ def key_name(files: CertificateFiles) -> str:
 def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
-    """Make certificates unless valid ones for these names exist; return them and the reason, or "".
+    """Make certificates unless valid ones for these names exist. Return them, and the reason or "".
 
     Raises CertificateError, also for an unknown kind of key when none has to be made.
     """

@@ -24,8 +24,9 @@ class Choice(NamedTuple):
 
 
 class RuntimeChoiceError(RuntimeError):
-    """An invalid RUNTIME=, or one that differs from the running appliance; the message
-    has the fix."""
+    """The error for a RUNTIME= that is invalid or differs from the running appliance; the message
+    has the fix.
+    """
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
@@ -60,8 +61,9 @@ def to_start(settings: Settings) -> Runtime:
 def choose(settings: Settings) -> Choice:
     """Return the runtime that `make up` starts, and why.
 
-    RUNTIME= comes first, then the runtime that already runs, then containers where an engine
-    answers. Raises RuntimeChoiceError when another runtime than that of RUNTIME= runs.
+    The first of these decides: RUNTIME=, the runtime of the running appliance, containers if an
+    engine answers. Raises RuntimeChoiceError if the appliance already runs in another runtime than
+    RUNTIME= names.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
@@ -78,15 +80,18 @@ def choose(settings: Settings) -> Choice:
 
 
 def why_native() -> str | None:
-    """Return why `to_start` does not use an installed Docker; None if RUNTIME= is set
-    or it does."""
+    """Return why `to_start` does not use an installed Docker.
+
+    Return None if it does, or if RUNTIME= is set.
+    """
     return engine.problem() if asked() is None and shutil.which("docker") else None
 
 
 def to_use(settings: Settings) -> Runtime:
     """Return the runtime for commands that show, stop or measure the appliance: where it runs.
 
-    Raises RuntimeChoiceError when RUNTIME= differs: the commands would find nothing.
+    Raises RuntimeChoiceError if RUNTIME= differs, because the commands would not find the
+    appliance.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):

@@ -1,7 +1,7 @@
 """The documentation site: Sphinx builds it from `docs/` (`make docs`, `make up`).
 
-`build/docs` has the site, which the console serves. Every build begins from nothing and every
-warning is a fault, so that a site that was built has no broken link.
+`build/docs` has the site, which the console serves. Every build starts from scratch, and every
+warning counts as a fault. So a finished site has no broken links.
 """
 
 import argparse
@@ -21,7 +21,7 @@ TIMEOUT_S = 600
 
 
 class BuildError(RuntimeError):
-    """The site could not be built; the message is Sphinx's."""
+    """The error when the site could not be built; the message comes from Sphinx."""
 
 
 def is_current() -> bool:

@@ -1,4 +1,4 @@
-"""`make doctor`: every condition of the appliance, one line each, with the fix."""
+"""`make doctor`: a line for every condition of the appliance, with the fix."""
 
 import os
 import platform
@@ -66,7 +66,7 @@ class Finding(NamedTuple):
 
 
 def doctor(progress: Progress) -> int:
-    """Print every finding; the exit code is 1 if something keeps the appliance from running."""
+    """Print every finding. The exit code is 1 if a fault prevents the appliance from running."""
     bad = 0
     for finding in examine():
         bad += finding.verdict is Verdict.BAD
@@ -257,8 +257,9 @@ def _redis(settings: Settings, state: State) -> Finding:
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
-    """Yield findings on the gateway's certificate and, with accounts, on a separate one of the
-    console."""
+    """Yield findings on the gateway's certificate and, with accounts, on the console's separate
+    certificate.
+    """
     for pair in certificate.pairs(settings):
         title = "Certificate" if pair.setting == GATEWAY else "Console's TLS"
         if pair.setting == GATEWAY or not pair.is_own:
@@ -369,7 +370,9 @@ def _engine(*, is_needed: bool) -> Finding:
 
 
 def containers(settings: Settings) -> Iterator[Finding]:
-    """Yield findings about this appliance's containers, or about their ports where none runs."""
+    """Yield findings about this appliance's containers, or about their ports if no
+    container runs.
+    """
     if engine.problem():
         return  # `chosen_runtime` has reported it
     try:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str]:
-    """Return the text by variable, of every usable line; add a line to `errors` for each other one.
+    """Return the texts of all usable lines by variable. Add a line to `errors` for each other line.
 
-    `known` are the appliance's variables. Other variables belong to one part alone and are taken
-    too, unless they look like a misspelt known one.
+    `known` are the appliance's variables. Other variables belong to a single part. They are
+    included, too, unless they look like a misspelt known variable.
     """
     if not path.is_file():
         return {}

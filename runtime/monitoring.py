@@ -190,9 +190,9 @@ def folder_of(state_dir: Path) -> Path:
 
 
 def scrapes_loopback(settings: Settings) -> bool:
-    """Return whether Prometheus can scrape targets on this machine's loopback.
+    """Return whether Prometheus can scrape targets on this machine's loopback address.
 
-    It cannot in a container, which has its own loopback, or on another machine.
+    It cannot do that in a container, which has a separate loopback address, or on another machine.
     """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE
@@ -220,7 +220,7 @@ def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iter
 
 
 def forget_dead(state_dir: Path) -> None:
-    """Remove the targets of processes that were killed before they could do it."""
+    """Remove the targets of processes that were killed before they could remove them."""
     for owner in (folder_of(state_dir) / "targets").glob(f"*{_OWNER}"):
         with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
             if not processes.is_alive(owner.read_text(encoding="utf-8")):

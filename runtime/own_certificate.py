@@ -7,20 +7,20 @@ from runtime.settings import Settings
 
 
 def names(settings: Settings, *more: str) -> tuple[str, ...]:
-    """Return names and addresses for which it must be valid."""
+    """Return the names and addresses for which the certificate must be valid."""
     from runtime import certificates  # takes a while
 
     return certificates.own_names(*settings.served_names, *more)
 
 
 def is_meant(settings: Settings, *files: Path) -> bool:
-    """Return whether these files, a certificate and its key, are the appliance's own."""
+    """Return whether these files, a certificate and its key, are those that the appliance makes."""
     own = certificate_files.of(settings.state_dir)
     return files == (own.server, own.key)
 
 
 def keep(settings: Settings, *files: Path) -> None:
-    """Make the certificate if `files` are the appliance's and no good one exists.
+    """Make the certificate if `files` are the appliance's and no valid certificate exists.
 
     Raises CertificateError.
     """

@@ -13,7 +13,7 @@ from rich.table import Table
 
 @dataclass(slots=True)
 class Step:
-    """A step in progress; `detail` may be set while it runs and is shown at its end."""
+    """A step in progress. `detail` may be set while the step runs, and is shown when it ends."""
 
     title: str
     detail: str = ""
@@ -27,7 +27,9 @@ class Progress:
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show that a step runs, and its end: ✓ with the seconds it took, ✗ if it raised."""
+        """Show that a step runs, and then its end: ✓ with the seconds it took, or ✗ if it raised
+        an error.
+        """
         step = Step(title)
         began_s = time.monotonic()
         try:

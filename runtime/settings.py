@@ -29,7 +29,7 @@ from runtime import accounts, certificate_files, credentials, env_file
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
-"""Whether the code is in a clone of the repository, not installed as a package."""
+"""Whether the code runs from a clone of the repository, not from an installed package."""
 FOLDER = REPOSITORY if IS_CLONE else Path.cwd()
 """The folder of `.env` and `results`: the clone; for an installed program the current folder."""
 
@@ -279,12 +279,14 @@ class Settings(SettingsModel):
 
     @property
     def of_parts(self) -> Mapping[str, str]:
-        """Variables that belong to one part alone; they are passed on unchanged."""
+        """Variables that belong to a single part; they are passed on unchanged."""
         return self._of_parts
 
     @property
     def lab_host(self) -> str:
-        """The host where the console listens: the public one only if people have accounts."""
+        """The host where the console listens; it is the public host only if people have
+        accounts.
+        """
         inner = hosts.is_loopback(self.host) and hosts.is_loopback(self.inner_host)
         return self.host if self.lab_accounts or inner else self.inner_host
 
@@ -301,7 +303,7 @@ class Settings(SettingsModel):
 
     @property
     def lab_scheme(self) -> str:
-        """The scheme of the console's addresses: TLS alone if people log in."""
+        """The scheme of the console's addresses; it is https if people log in."""
         return "https" if self.lab_accounts else "http"
 
     @property
@@ -437,7 +439,7 @@ def _defaults(
 
 
 def _usable_cpus(first: Settings) -> dict[str, frozenset[int]]:
-    """Return the CPUs that a field may name; a shop on another machine has other CPUs."""
+    """Return the CPUs that a field may name. A shop on another machine has other CPUs."""
     usable = {"shop_cpus": cpus.usable(), "other_cpus": cpus.usable()}
     given, here = first.model_fields_set, hosts.from_here(first.inner_host)
     if "shop_host" in given and first.shop_host != here and not hosts.is_loopback(first.shop_host):
@@ -454,7 +456,7 @@ def redis_address(host: str, port: int, password: str) -> str:
 def default_state_dir(repository: Path = FOLDER) -> Path:
     """Return `state/` in the repository; for root a folder that PostgreSQL's user can reach.
 
-    An installed program has no appliance. It keeps what it measures in the user's home.
+    An installed program has no appliance. It keeps its measurements in the user's home folder.
     """
     if not IS_CLONE:
         return Path.home() / ".doorbuster"
@@ -477,8 +479,10 @@ OPTIONAL_PORTS = frozenset(
         "REDIS_EXPORTER",
     )
 )
-"""Ports of services that run only where their programs are; the code that starts one checks its
-port."""
+"""Ports of services that run only where their programs are installed.
+
+The code that starts such a service checks its port.
+"""
 
 _REACHED = tuple(
     f"DOORBUSTER_{name}_HOST" for name in ("POSTGRES", "REDIS", "SHOP", "ADS", "GATEWAY")

@@ -1,7 +1,7 @@
 """The state folder: the data of one appliance between two commands.
 
-The module has the folder's layout, makes and empties it, and has the lock that lets one command at
-a time change it.
+The module defines the folder's layout, and creates and empties the folder. Its lock lets only one
+command at a time change the folder.
 """
 
 import contextlib
@@ -17,20 +17,26 @@ from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""Files that identify a state folder without a marker, because commands write there without an
-appliance.
+"""Files that identify a state folder without a marker.
+
+Some commands write them without an appliance.
 """
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
-"""Folders of root's PostgreSQL and Redis, which run under other accounts; these own the folders."""
+"""The folders of root's PostgreSQL and Redis.
+
+These run under other accounts, which own the folders.
+"""
 _SHARED = ("certificates", "prometheus", "postgresql")
-"""Folders with files for others: browsers need the authority, the containers of other accounts
-Prometheus' configuration, and the account of root's PostgreSQL its programs. The secrets in them
-have mode 600."""
+"""Folders with files for other accounts.
+
+Browsers need the authority. Containers of other accounts need Prometheus' configuration. The
+account of root's PostgreSQL needs its programs. Secrets in these folders have mode 600.
+"""
 
 
 class StateError(RuntimeError):
-    """An unusable state folder; the message has the fix."""
+    """The error for an unusable state folder; the message has the fix."""
 
 
 NO_LOCKS = (
@@ -71,7 +77,7 @@ class State:
         return self.logs / f"{service}.log"
 
     def stamp(self, name: str) -> Path:
-        """Return the file with the version of something that was started last."""
+        """Return the file with the version of the service that was started last under this name."""
         return self.folder / "stamps" / name
 
     def stamped(self, name: str, version: str) -> bool:
@@ -80,7 +86,7 @@ class State:
         return path.exists() and path.read_text() == version
 
     def write_stamp(self, name: str, version: str) -> None:
-        """Keep the version of something that was started."""
+        """Keep the version of the service that was started."""
         private_file.write(self.stamp(name), version.encode())
 
     @property
@@ -90,7 +96,7 @@ class State:
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether the folder has files that no appliance has made."""
+        """Whether the folder has files from outside any appliance."""
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())
@@ -137,7 +143,10 @@ class State:
         )
 
     def close_to_others(self, results: Path) -> None:
-        """Close paths that an earlier version, or another umask, left open. Raises `StateError`."""
+        """Close paths that an earlier version or another umask left open to other users.
+
+        Raises `StateError`.
+        """
         try:
             for path in self.open_to_others(results):
                 mode = stat.S_IMODE(path.stat().st_mode)
@@ -146,7 +155,7 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return the paths that other users must not reach but can: the folder itself, or its
+        """Return the paths that other users can reach, but must not: the folder itself, or its
         entries.
 
         The folder of the results is left out, and so are paths of another user. Raises OSError.

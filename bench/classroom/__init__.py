@@ -1,1 +1,1 @@
-"""Thirty students at once on one console, and the attacks of hostile ones."""
+"""Thirty students at once on one console, and the attacks of hostile students."""

@@ -1,7 +1,7 @@
 """The attacks of a class's hostile students, from a security review, one after the other.
 
-Each attack sends a request that once took a console's memory, its time or its pages, and expects a
-refusal or a limit. SECURITY.md explains the limits.
+Each attack sends a request that once used up a console's memory or time, or blocked its pages. It
+expects a refusal or a limit. SECURITY.md explains the limits.
 """
 
 import io
@@ -28,7 +28,7 @@ from lab.files.run_folder import PlannedRun
 from loadgen.records.attempt_log import SCHEMA
 
 ROWS = 20_000_000
-"""The rows of a Parquet file that is small on the wire and takes gigabytes when it is read."""
+"""The number of rows in a Parquet file that is small when sent and takes gigabytes when read."""
 PAUSE_S = 3.0
 CLASS_HAS_LOGGED_IN_S = 45.0
 INNER_HOST = "inner host without a token"
@@ -75,8 +75,9 @@ class Attacker:
     def attend(self, over: threading.Event) -> None:
         """Log in, wait until the class has, and attack.
 
-        All people of this bench come from one address, and share its wrong passwords. An attacker
-        who begins with the login keeps the others out for five minutes (SECURITY.md).
+        All people of this bench come from one address, so their wrong passwords count together. If
+        an attacker began with the login, the others could not log in for five minutes
+        (SECURITY.md).
         """
         self._person.log_in()
         over.wait(CLASS_HAS_LOGGED_IN_S)
@@ -230,8 +231,9 @@ class Attacker:
 
 
 def broken(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers that show harm: a server's fault, or a call without a token that
-    succeeded."""
+    """Return the answers that show harm: a fault of the server, or success of a call without a
+    token.
+    """
     return [
         one
         for one in answers

@@ -39,8 +39,9 @@ class Records:
     """Seconds and exit status of each check of a policy at a terminal."""
 
     def errors(self) -> list[Answer]:
-        """Return the answers that no student should see: none in time, a server's failure, a
-        refusal."""
+        """Return the answers that no student should get: a late or missing answer, a server's
+        fault, a refusal.
+        """
         return [one for one in self.answers if one.status == 0 or one.status >= 400]
 
 

@@ -6,7 +6,7 @@
 The command starts a separate appliance with accounts and classroom mode, in a temporary folder and
 on free ports, and stops it at the end. A student is a thread of this process that behaves as a
 browser does: TLS, cookies, the CSRF token, pauses between pages. The teacher's live runs have the
-same seeds and the same capacity without the class and with it.
+same seeds and the same capacity, with and without the class.
 
 The command prints times of pages, the longest wait of each student in the queue, memory of all
 parts, and errors. It also prints the metrics of the live runs with the class and without. The exit
@@ -59,7 +59,10 @@ LESSONS = (PLAIN, HOSTILE)
 STUDENTS = 30
 ATTACKERS = 3
 SEEDS = 22
-"""Live runs in each lesson, and without a class; one takes about 27 real seconds."""
+"""The number of live runs in each lesson, and without a class.
+
+A run takes about 27 real seconds.
+"""
 RHO, SESSIONS = 1.4, 500
 THINK_S = 6.0
 """Mean pause of a student between two pages, real seconds."""
@@ -80,7 +83,7 @@ class Student(Person):
         self._imported = False
 
     def attend(self, over: threading.Event) -> None:
-        """Behave until the lesson is over."""
+        """Carry out the student's actions until the lesson is over."""
         over.wait(self._random.uniform(0, 20))  # a class does not log in within one second
         self.log_in()
         self._launch()
@@ -234,8 +237,8 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 class MemoryMeter:
     """The highest memory of every part of an appliance, sampled every few seconds.
 
-    Proportional set size, so that pages which several processes share count once. A command that
-    the console launched counts with `lab-worker`, whose child it is.
+    It uses the proportional set size, so that memory pages of several processes count once. A
+    command that the console launched counts with its parent, `lab-worker`.
     """
 
     def __init__(self, lab: Settings) -> None:
@@ -301,15 +304,16 @@ class Waits:
     """Results of the class's launches."""
 
     longest_s: dict[str, float]
-    """By student, the longest time a launch of theirs waited, real seconds, launches that still
-    wait included.
+    """For each student, the longest time in real seconds that a launch waited.
+
+    Launches that still wait are included.
     """
     ended: dict[str, int]
-    """State → launches."""
+    """The number of launches in each state."""
 
 
 def waits(lab: Settings, names: Sequence[str], since: datetime) -> Waits:
-    """Return the launches since then, from the console's database."""
+    """Return the launches since this time, from the console's database."""
     longest: dict[str, float] = defaultdict(float)
     ended: dict[str, int] = defaultdict(int)
     with _console_database(lab) as database:
@@ -456,7 +460,9 @@ class Lesson:
 
 
 def _until_idle(lab: Settings) -> None:
-    """Wait until the class's launches are over: they would disturb the runs without a class."""
+    """Wait until the class's launches are over, because they would disturb the runs without a
+    class.
+    """
     out.print("  waiting for the launches that are left")
     count = "select count(*) from console_launch where state in ('queued', 'running')"
     with _console_database(lab) as database:

@@ -1,1 +1,1 @@
-"""The console while the shop is overloaded: its pages, its viewers and their cost."""
+"""The console while the shop is overloaded: its pages, its viewers, and the cost of both."""

@@ -1,6 +1,7 @@
 """The times of the console's pages while the shop is overloaded and a class watches.
 
-The console launches a live run at twice the capacity; the bench requests its pages meanwhile.
+The console launches a live run at twice the capacity. During the run, the bench requests the
+console's pages.
 """
 
 import re
@@ -31,12 +32,12 @@ sessions = 100000
 """
 PATIENCE_S = 300.0
 SETTLE_S = 10.0
-"""Real seconds of the run before the first page is requested: the queue is full by then."""
+"""Real seconds of the run before the first page is requested; the queue is then full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drowning:
-    """The state of the shop meanwhile, as means of one sample per round."""
+    """The state of the shop during the measurement: means of one sample per round."""
 
     cpu_utilisation_ratio: float
     in_service: float
@@ -69,7 +70,7 @@ class Browser:
 
 @contextmanager
 def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
-    """Let the console launch a run at RHO; yield the id of the launch.
+    """Let the console launch a run at load RHO; yield the id of the launch.
 
     Raises RuntimeError when the run does not begin. The launch is cancelled when the block ends.
     """
@@ -94,7 +95,10 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 
 
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
-    """Return every page of the console by name; pages of results belong to the newest whole one."""
+    """Return every page of the console by name.
+
+    Pages of results belong to the newest complete result.
+    """
     found = {
         "gallery": "/",
         "launch form": "/launch/lifo-pri/",
@@ -123,8 +127,7 @@ def pages_of(lab: Settings, launch: str) -> dict[str, str]:
 def times_ms(
     browser: Browser, appliance: Appliance, pages: Mapping[str, str], rounds: int
 ) -> tuple[dict[str, list[float]], Drowning]:
-    """Return the ms from the request to the last byte, by page, and the state of the shop
-    meanwhile.
+    """Return, for each page, the ms from the request to the last byte, and the state of the shop.
 
     The pages are requested one after another.
     """

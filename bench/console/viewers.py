@@ -14,7 +14,7 @@ _LOOK_UP_EVERY_S = 0.2
 def watching(host: str, port: int, viewers: int) -> Iterator[None]:
     """Let `viewers` read the watch page, from the first byte of each until the block ends.
 
-    Raises RuntimeError when a stream ended before that: the run then had fewer viewers.
+    Raises RuntimeError if a stream ended before that, because the run then had fewer viewers.
     """
     over = threading.Event()
     cut_off: list[str] = []

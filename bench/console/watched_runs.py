@@ -1,7 +1,7 @@
 """The effect of viewers on a run: the same customers with a watching class and without one.
 
-Both runs of a pair have one seed and one capacity, measured once: they differ in their viewers
-alone. The order within a pair alternates.
+Both runs of a pair have the same seed and the same capacity, which is measured once. They differ
+only in their viewers. The order within a pair alternates.
 """
 
 import statistics
@@ -43,19 +43,22 @@ Row = tuple[float, ...]
 
 
 REPETITIONS = 3
-"""The repetitions of a usual result, whose interval the verdict uses."""
+"""The number of repetitions in a usual result. The verdict uses the interval of such a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A metric without viewers, with them, and the mean of the differences of its pairs."""
+    """A metric without viewers and with viewers, and the mean of the differences of its pairs."""
 
     name: str
     unwatched: Estimate
     watched: Estimate
     difference: Estimate
     interval: float
-    """Half-width that a result of REPETITIONS unwatched runs has; more pairs do not narrow it."""
+    """Half-width of the interval for REPETITIONS unwatched runs.
+
+    More pairs do not make it narrower.
+    """
 
     @property
     def verdict(self) -> str:
@@ -96,7 +99,9 @@ def pairs(
     sessions: int,
     say: Callable[[str], None],
 ) -> tuple[list[Row], list[Row]]:
-    """Return the rows without viewers and with them, by seed. `console` is its host and port.
+    """Return the rows without viewers and with viewers, by seed.
+
+    `console` is the console's host and port.
 
     Raises ExperimentError, and RuntimeError when the console cut a viewer off.
     """

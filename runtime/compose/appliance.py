@@ -57,7 +57,8 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def unseen(settings: Settings) -> str | None:
-    """Return in one line why containers of this appliance may exist unseen.
+    """Return, in one line, why containers of this appliance may exist although the engine shows
+    none.
 
     Return None if the engine would show them, and if all that were started have been removed.
     """
@@ -71,8 +72,7 @@ def unseen(settings: Settings) -> str | None:
 def forget(settings: Settings, progress: Progress) -> None:
     """Remove the containers' volumes, if containers were ever started.
 
-    Raises EngineError where no engine can do that; FORCE=1 leaves the volumes where there is no
-    Docker.
+    Raises EngineError if no engine can do that. With FORCE=1 and without Docker, the volumes stay.
     """
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
@@ -139,13 +139,12 @@ class _Start:
     project: Project
     progress: Progress
     images: dict[str, str] = field(default_factory=dict)
-    """Names for the base images that are here without their digest."""
+    """Names for the base images that this machine has without their digests."""
 
     def run(self) -> bool:
         """Carry out all steps; return whether Grafana is among the running services.
 
-        After an interrupted or failed first start, its containers are removed again; volumes are
-        not.
+        After an interrupted or failed first start, its containers are removed again. Volumes stay.
         """
         there = engine.containers(self.project.name)
         if not any(one.runs for one in there):
@@ -293,7 +292,9 @@ class _Start:
 
 
 def keep_logs(project: Project) -> None:
-    """Write the logs of containers that are about to be removed where `make logs` reads them."""
+    """Save the logs of containers that are about to be removed, so that `make logs` can
+    read them.
+    """
     for service in {one.service for one in engine.containers(project.name)}:
         private_file.write(project.state.log(service), _log(project, service).encode())
 
@@ -317,7 +318,7 @@ def last_words(project: Project, service: str) -> str:
 
 
 def _is_lost(one: Container, part: Part) -> bool:
-    """Return whether waiting for the container is useless."""
+    """Return whether waiting for the container makes no sense."""
     if part.ends:
         return one.state == "exited" and one.exit_code != 0
     return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5

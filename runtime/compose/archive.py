@@ -19,8 +19,8 @@ _UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds what is missi
 def tags(project: Project) -> dict[str, str]:
     """Return the images to keep and the name of each in the archive.
 
-    An archive keeps no digests, so each has its tag. Grafana's image may be missing. Raises
-    EngineError for another one.
+    An archive keeps no digests, so each image has its tag. Grafana's image may be missing. If
+    another image is missing, it raises EngineError.
     """
     found = {}
     for variable, pinned in compose_settings.images().items():

@@ -1,7 +1,7 @@
-"""The certificates of gateway and console where containers read them.
+"""The certificates of gateway and console, at the paths where containers read them.
 
-As root the containers get a copy of given files, because their user is not root and cannot read
-root's keys.
+If root starts the appliance, the containers get copies of the given files. The containers' user is
+not root and cannot read root's keys.
 """
 
 import os

@@ -19,15 +19,15 @@ _START_IT = f"fix: sudo systemctl start docker{OR_NATIVE}"
 _GET_BUILDX = "fix: install docker-buildx-plugin (Docker's packages) or docker-buildx"
 _GET_COMPOSE = "fix: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
 LEAST_COMPOSE = (2, 19)
-"""The first version that takes the option for progress before the command."""
+"""The first version of Compose that accepts the progress option before the command."""
 BUILDS_BY_BUILDX = 5
-"""The first major version of Compose that builds by buildx alone."""
+"""The first major version of Compose that builds only with buildx."""
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
 
 
 class EngineError(RuntimeError):
-    """Containers cannot be used; one line with the fix."""
+    """The error when containers cannot be used; the message is one line with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Container:
 
     @property
     def has_ended_well(self) -> bool:
-        """Whether a container that ends has ended without an error."""
+        """Whether the container has ended without an error."""
         return self.state == "exited" and self.exit_code == 0
 
 

@@ -10,8 +10,11 @@ WORKER = "lab-worker"
 OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
 GRAFANA = "grafana"
 KEPT = "lab-processes"
-"""Services whose containers outlive a new image. The console and its workers are processes in it;
-if Compose replaced it, they would end, which Compose takes for a fault."""
+"""Services whose containers stay when the image changes.
+
+The console and its workers are processes in such a container. If Compose replaced the container,
+they would end, and Compose would treat that as a fault.
+"""
 
 
 @dataclass(frozen=True, slots=True)

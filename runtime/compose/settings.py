@@ -26,7 +26,7 @@ from runtime.state import State
 STATE_INSIDE = Path("/var/lib/doorbuster")
 TLS_INSIDE = Path("/etc/doorbuster")
 UNPRIVILEGED = 10001
-"""The user of root's containers where there are no results yet; this machine has no such user."""
+"""The user of root's containers while no results exist; this machine has no such user."""
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
 SHARED = (
@@ -132,7 +132,8 @@ class Project:
     def user(self) -> tuple[int, int]:
         """User and group of the project's processes in containers: this user's, never root's.
 
-        For root they are the owner of the existing results, for example of native runs.
+        For root, they are the user and the group that own the existing results, for example of
+        native runs.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()
@@ -153,8 +154,8 @@ class Project:
     def environment(self) -> dict[str, str]:
         """Return the environment for `docker compose`, without the appliance's variables.
 
-        The environment would override every file. Required variables have a text, so that Compose
-        can always remove containers.
+        Otherwise the environment would override the files. Required variables always have a value,
+        so that Compose can always remove containers.
         """
         kept = {
             name: text
@@ -245,7 +246,9 @@ class Project:
         }
 
     def own(self, path: Path) -> None:
-        """As root, give a file or folder to the user of the project's containers."""
+        """If this process is root, give a file or folder to the user of the project's
+        containers.
+        """
         if os.geteuid() == 0:
             os.chown(path, *self.user)
 
@@ -325,7 +328,7 @@ def _published(variable: str, host: str) -> str:
 
 
 def _revision() -> str:
-    """Return the commit of the clone; nothing where git does not tell."""
+    """Return the commit of the clone; an empty text if git does not report it."""
     try:
         told = subprocess.run(
             ["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"],
@@ -364,7 +367,7 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def let_read(folder: Path) -> None:
-    """Let containers read the folder, whatever umask made it. Raises SettingsError."""
+    """Let containers read the folder, whatever umask it was created with. Raises SettingsError."""
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)

@@ -1,6 +1,7 @@
-"""`make down` and `make reset`: afterwards nothing of the appliance runs.
+"""`make down` and `make reset`, which end every process of the appliance.
 
-The module stops services in order, and finds processes that run on after the supervisor was killed.
+The module stops services in order. It also finds processes that still run after the supervisor was
+killed.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def stop(state: State) -> bool:
-    """Stop everything of this state folder; return True if there was something to stop."""
+    """Stop every process of this state folder; return True if a process was running."""
     supervisor = Supervisor(state)
     ran = supervisor.is_running() or supervisor.is_stopping()
     if ran:

@@ -1,8 +1,8 @@
 """An ad server with a separate PostgreSQL, for one measurement.
 
-Both are independent of the appliance: they use free ports and a temporary folder, and leave nothing
-when the block ends. Both end with the process that began them, even if it is killed; in that case
-the next start removes the folder.
+Both are independent of the appliance. They use free ports and a temporary folder, which is removed
+when the block ends. Both end with the process that started them, even if that process is killed.
+In that case, the next start removes the folder.
 """
 
 import os
@@ -24,7 +24,7 @@ from runtime.native import postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
-"""Seconds for a start; on a busy machine a large inventory takes a while to seed and load."""
+"""Seconds for a start. On a busy machine, seeding and loading a large inventory takes a while."""
 END_PATIENCE_S = 60.0
 
 Environment = dict[str, str]
@@ -34,7 +34,9 @@ _LOCK = "owner.lock"
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """PostgreSQL or the ad server cannot be started here; the message says why."""
+    """The error when PostgreSQL or the ad server cannot be started here; the message has the
+    reason.
+    """
 
 
 @contextmanager
@@ -190,6 +192,8 @@ def _running(
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
-    """Return the command line of a program that ends with this process, however this one ends."""
+    """Return the command line of a program that ends when this process ends, for
+    whatever reason.
+    """
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

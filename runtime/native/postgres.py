@@ -51,7 +51,7 @@ CONFIGURATION = {
 
 
 class PostgresError(RuntimeError):
-    """No usable PostgreSQL; the message has the fix."""
+    """The error when no usable PostgreSQL is found; the message has the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,9 @@ def remove_stale_lock(folder: Path) -> None:
 
 
 def _serves(data_dir: Path) -> bool:
-    """Return whether a server process, or one it has left, works in this data folder."""
+    """Return whether a server process, or a process that the server left behind, uses this data
+    folder.
+    """
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.name() not in ("postgres", "postmaster"):
@@ -219,7 +221,7 @@ def _serves(data_dir: Path) -> bool:
 
 
 def _is_given(command: Sequence[str], data_dir: Path) -> bool:
-    """Return whether this command line starts a server for the folder; it need not be there yet."""
+    """Return whether this command line starts a server for the folder, which need not exist yet."""
     given = itertools.pairwise(command)
     return any(option == "-D" and Path(value).resolve() == data_dir for option, value in given)
 
@@ -318,7 +320,7 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
 
 
 def _let_enter(folder: Path) -> None:
-    """Let every user execute what is in the folder, whatever umask unpacked the package."""
+    """Let every user execute the files in the folder, whatever umask they were unpacked with."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode

@@ -54,7 +54,7 @@ FORBIDDEN = (
 
 
 class RedisError(RuntimeError):
-    """No usable Redis was found; the message says how to fix it."""
+    """The error when no usable Redis is found; the message explains how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Store:
 
     @property
     def runs_scripts(self) -> bool:
-        """Whether clients may run Lua: Celery's queues need it, sessions do not."""
+        """Whether clients may run Lua, which Celery's queues need and sessions do not need."""
         return self.configuration is BROKER_CONFIGURATION
 
     @property

@@ -24,9 +24,9 @@ SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times what a book takes; a banner takes
 class Service:
     """One long-running program.
 
-    `refusal` returns why it does not serve yet, None when it does. `page_refusal` does the same for
-    a whole page, and is called only once after a start, because a page takes part in a running
-    measurement.
+    `refusal` returns why it does not serve yet, or None once it serves. `page_refusal` does the
+    same for a whole page. It is called only once after a start, because the page would be part of
+    a running measurement.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Service:
 
     @property
     def is_optional(self) -> bool:
-        """Whether all other services work without it."""
+        """Whether all other services work without this service."""
         return bool(self.port_variable)
 
     def code_version(self) -> str:
@@ -85,8 +85,8 @@ class Service:
 class Tables:
     """The tables that a service needs in the database before it starts.
 
-    `command` makes them and is harmless when they exist already. It is left out if it has run
-    before for the same `wanted` and the same code. `log` is also the name of its stamp.
+    `command` makes them and is harmless when they exist already. The command is skipped if it has
+    run before for the same `wanted` and the same code. `log` is also the name of its stamp.
     """
 
     title: str
@@ -120,7 +120,7 @@ def table(settings: Settings, state: State) -> list[Service]:
 
 
 def locked_dependencies() -> Path:
-    """Return the file whose change means that every service runs on other libraries."""
+    """Return the file whose change shows that the libraries of every service have changed."""
     return REPOSITORY / "uv.lock"
 
 
@@ -171,8 +171,8 @@ def redis_service(settings: Settings, state: State) -> Service:
 def broker_service(settings: Settings, state: State) -> Service:
     """Return the Redis for the queues of the console and of simulated grids.
 
-    It is a separate server: a full memory of one takes nothing from the other. Raises as
-    `redis_service`.
+    It is a separate server, so a full memory in one Redis does not affect the other. Raises the
+    errors of `redis_service`.
     """
     return _redis(
         settings,
@@ -278,7 +278,7 @@ def ads(settings: Settings) -> Service:
 
 
 def gateway(settings: Settings) -> Service:
-    """Return the gateway's service, in front of both."""
+    """Return the service of the gateway, in front of the shop and the ad server."""
     tls = (settings.gateway_tls_certificate, settings.gateway_tls_key)
     host, inner_host = hosts.from_here(settings.host), hosts.from_here(settings.inner_host)
     return Service(
@@ -405,7 +405,7 @@ def _optional(
     plain_environment: bool = True,
     **more: Any,
 ) -> Service:
-    """Return a service that all others can miss; it listens on the inner host."""
+    """Return a service that all others can work without; it listens on the inner host."""
     variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
     port = settings.ports()[variable]
     return Service(

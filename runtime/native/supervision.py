@@ -26,8 +26,10 @@ from runtime.state import State
 LOG_BYTES = 10_000_000
 START_WITHIN_S = 10.0
 START_RETRIES = 20
-"""Starts are a second, two, three … apart: the remains of a dead service, as PostgreSQL's backends,
-may hold up the next start for a while."""
+"""Starts are repeated after one second, then two, then three.
+
+Left-over processes of a dead service, for example PostgreSQL's backends, may delay the next start.
+"""
 
 
 _BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
@@ -35,11 +37,11 @@ _BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
 
 
 class SupervisorError(RuntimeError):
-    """A supervisor that does not work as it should; the message has the fix."""
+    """The error for a supervisor that does not work as it should; the message has the fix."""
 
 
 class StoppingError(SupervisorError):
-    """A supervisor that is about to end, and stops its services."""
+    """The error for a supervisor that is about to end and stops its services."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,9 @@ class Supervisor:
         return False
 
     def has_died(self) -> bool:
-        """Return whether it ended without an order: it was killed, or the machine went down.
+        """Return whether it was killed, or the machine went down, instead of ending on command.
 
-        Its services end with it. A supervisor that ends in order removes its pid file.
+        Its services end with it. A supervisor that ends on command removes its pid file.
         """
         return self.pid_file.exists() and self.recorded_pid() is None
 
@@ -269,8 +271,8 @@ def _being_stopped() -> StoppingError:
 def left_over(state: State) -> list[psutil.Process]:
     """Return the processes of this appliance that still run, whatever started them.
 
-    A process is the appliance's if its environment has the appliance's mark, or its command line
-    names a file in the state folder as one of the appliance's programs does.
+    A process belongs to the appliance in two cases. Its environment has the appliance's mark, or
+    its command line names a file in the state folder in the way that the appliance's programs do.
     """
     mark = f"{APPLIANCE_VARIABLE}={state.folder}"
     found = []

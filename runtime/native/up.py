@@ -19,7 +19,7 @@ from runtime.state import State
 SUPERVISED = "supervised"
 LOG_LINES = 20
 RETRY_PATIENCE_S = 15.0
-"""Real seconds for which the start of a service that ended at once is repeated."""
+"""If a service ends at once, its start is repeated for this many real seconds."""
 FIRST_SPARE_PORT = 8095  # the defaults end before it
 LOOPBACK_PORTS = tuple(  # with `make up`
     f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
@@ -31,7 +31,7 @@ SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster
 
 
 class StartError(RuntimeError):
-    """A step failed; the message has the service's last words and the fix."""
+    """The error of a failed step; the message has the service's last output and the fix."""
 
 
 def up(settings: Settings, progress: Progress) -> None:
@@ -51,7 +51,9 @@ def up(settings: Settings, progress: Progress) -> None:
 
 
 def _build_documentation(progress: Progress) -> None:
-    """Build the documentation site. The appliance already runs and does not need it."""
+    """Build the documentation site while the appliance already runs; the appliance does not need
+    it.
+    """
     if docs_site.is_current() or not docs_site.can_build():
         return
     try:
@@ -90,9 +92,10 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Return the authority that a browser must import; nothing without TLS or with a trusted one.
+    """Return the authority that a browser must import; empty without TLS, or if browsers trust it
+    already.
 
-    The path has a separate row because state folders of root have long names.
+    The path has a separate row, because root's state folders have long names.
     """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
@@ -275,7 +278,8 @@ def unknown_hosts(settings: Settings) -> list[str]:
 
 
 def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
-    """Return a line for each of these ports that is taken: by which process, and the fix.
+    """Return a line for each of these ports that is taken, with the process that holds it and the
+    fix.
 
     The proposed port is the same each time, so that `make up` and `make doctor` agree.
     """
@@ -303,7 +307,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
 
 
 def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
-    """Return the variable of the host where this port is opened, and the host."""
+    """Return the host on which this port is opened, and the variable of that host."""
     if variable in LOOPBACK_PORTS:
         return variable, hosts.LOOPBACK
     public = variable in PUBLIC_PORTS
