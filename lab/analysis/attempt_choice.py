@@ -1,4 +1,5 @@
-"""The choice of attempts from a run: slow ones, dropped ones, those of one session."""
+"""The choice of attempts from a run: slow attempts, dropped attempts, or the attempts of one
+session."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -68,5 +69,6 @@ def of_session(table: pa.Table, session: int) -> list[dict[str, Any]]:
 
 
 def response_s(row: Mapping[str, Any]) -> float | None:
-    """Return the paper seconds that an attempt took; None if it was not sent or has no end."""
+    """Return the paper seconds that an attempt took; None if the attempt was not sent or has no
+    end."""
     return row["finished_s"] - row["started_s"] if row["finished_s"] is not None else None

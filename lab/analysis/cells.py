@@ -95,7 +95,8 @@ class Cell:
         return estimate(known) if known else None
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
-        """Return mean and interval over the repetitions with the metric; None if none has it."""
+        """Return mean and interval over the repetitions with the metric; None if no repetition has
+        it."""
         known = [value for run in self.runs if (value := figure(run)) is not None]
         return estimate(known) if known else None
 
@@ -173,7 +174,7 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
-    """Return the attempts that a run's metrics count: all except those of the warm-up.
+    """Return the attempts that a run's metrics count: all attempts except those in the warm-up.
 
     Raises ExperimentError if the warm-up leaves nothing.
     """
@@ -195,7 +196,7 @@ def load_words(load: Load, rho: float | None) -> str:
 
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
-    """Return whether customers, server and policy are those of LIFO-Pri's Tables 4 and 5."""
+    """Return whether customers, server and policy are the same as in LIFO-Pri's Tables 4 and 5."""
     return (
         policy.is_pure_queueing
         and policy.gateway is None

@@ -31,10 +31,10 @@ def curves_of(folder: ComparisonResult) -> dict[str, Any]:
 
     A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
 
-    - `attempts`: page → number,
-    - `above`: page → Band at `times_s`, the share of attempts not answered within that time,
-    - `histogram`: page → share of attempts answered within each second,
-    - `fates`: fate of a session → mean, low, high of its share of all sessions that arrived.
+    - `attempts`: the number by page,
+    - `above`: a Band by page, the share of attempts not answered within each of `times_s`,
+    - `histogram`: by page, the share of attempts answered within each second,
+    - `fates`: by fate, mean, low and high of the share of all arrived sessions with this fate.
 
     Raises ExperimentError when a log is damaged.
     """

@@ -137,7 +137,8 @@ def rolling(
 
 
 def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> float | None:
-    """Return the seconds after the rush until the percentile stays normal; None if it never does.
+    """Return the seconds from the end of the rush until the percentile stays normal; None if it
+    never stays normal.
 
     `p95_s` has one value per second: the first at 1 s, the last while customers still arrive. None
     marks an unknown value and is skipped, but at least half of the values in STAYS_S must be known.

@@ -1,7 +1,8 @@
 """Queries on the raw logs of a result, with answers in plain JSON values.
 
 Every query takes one dictionary and can be answered in a process with limits (`common.bounded`).
-Files may be damaged: a query raises ExperimentError, or any other exception that the damage causes.
+Files may be damaged. A query then raises ExperimentError, or any other exception that the damage
+causes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,7 +61,7 @@ def _size_of(path: Path) -> Size:
 
 
 class TooManyRowsError(ExperimentError):
-    """Tables have more rows than allowed."""
+    """The tables have more rows than allowed."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(f"tables have {rows:,} rows or more")

@@ -359,7 +359,8 @@ def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
 
 
 def _useful_by(attempts: pa.Table, time_s: float) -> int:
-    """Return the requests of completed sessions that were answered by `time_s`, paper seconds."""
+    """Return the number of completed sessions' requests that were answered by `time_s`, paper
+    seconds."""
     of_session, length, completed = _lengths(attempts)
     whole = length == completed
     is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over

@@ -1,4 +1,4 @@
-"""The comparison of three counts of one run: those of the client, the gateway and the shop.
+"""The comparison of three counts of one run: the counts of the client, the gateway and the shop.
 
 The module states which counts must agree, and by how much they may differ.
 """

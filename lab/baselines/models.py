@@ -22,7 +22,8 @@ _UNBOUNDED = 1 << 62
 
 
 class _Proxy(IgnoringPolicy):
-    """The common part of both proxies: requests at the shop, waiting for a worker or in service."""
+    """The common part of both proxies: the requests at the shop, which wait for a worker or are in
+    service."""
 
     name: str
 
@@ -62,8 +63,8 @@ class _Proxy(IgnoringPolicy):
 
 
 class HaproxyModel(_Proxy):
-    """HAProxy: at most `maxconn` requests are at the shop; the others wait `queue_s` by class and
-    age."""
+    """HAProxy: at most `maxconn` requests are at the shop. The others wait at most `queue_s`,
+    ordered by class and age."""
 
     name = "haproxy-model"
 

@@ -94,7 +94,7 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
 class ProxyProcess:
     """A baseline proxy that serves within the block `with ProxyProcess(…)`.
 
-    It chooses `place.port`; `cpus` are those of the gateway. Raises ExperimentError.
+    The object chooses `place.port`; `cpus` are the CPUs of the gateway. Raises ExperimentError.
     """
 
     def __init__(

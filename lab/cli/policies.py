@@ -129,5 +129,5 @@ def score(
 
 
 def _called() -> str:
-    """Return how to call this program here: by its name, or by its path in a clone."""
+    """Return the words that call this program here: its name, or its path in a clone."""
     return "doorbuster" if shutil.which("doorbuster") else sys.argv[0]

@@ -110,7 +110,7 @@ def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
 
 
 def costs_table(costs: ConnectionCosts) -> Table:
-    """Return measured costs next to those of the paper, in CPU paper seconds."""
+    """Return measured costs next to the costs in the paper, in CPU paper seconds."""
     rows = [
         ("Resumed connection, CTO", "", costs.cto_s),
         ("New connection, CTN", "", costs.ctn_s),

@@ -173,7 +173,7 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
 def _made(part: Part, work: Path, *, quick: bool) -> float:
     """Run the command of a part in `work`; return its real seconds, including earlier attempts.
 
-    Raises ExperimentError when it fails.
+    Raises ExperimentError when the command fails.
     """
     clock = work / "took_s"
     try:

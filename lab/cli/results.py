@@ -21,7 +21,8 @@ _REPRODUCTION = "reproduction.json"
 
 
 def _folders() -> list[Path]:
-    """Return the folders of all results: those of this machine, newest first, then the included."""
+    """Return the folders of all results: results of this machine (newest first), then included
+    results."""
     here = settings.load().results_dir
     found = {
         path.parent for name in ("plan.json", _REPRODUCTION) for path in here.glob(f"*/{name}")

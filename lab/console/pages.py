@@ -62,7 +62,7 @@ def navigation(*, has_people: bool) -> list[tuple[str, str]]:
 
 
 def page_of(path: str) -> str:
-    """Return the address that the navigation marks for `path`; empty if it marks none."""
+    """Return the address that the navigation marks for `path`; empty if it marks no address."""
     for page in PAGES:
         if path.startswith(page.apart):
             return ""

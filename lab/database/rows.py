@@ -42,7 +42,7 @@ def rows_of(path: str) -> Rows:
 
 
 def _plain(value: object) -> object:
-    """Return a JSON form of times and of numpy's numbers."""
+    """Return a time or a number of numpy in a JSON form."""
     if isinstance(value, datetime):
         return value.isoformat()
     assert isinstance(value, np.generic)

@@ -117,7 +117,7 @@ def _place(lab: Settings) -> str:
 
 
 def _form_of(connection: psycopg.Connection) -> str | None:
-    """Return the comment of the schema; empty without one, None without a schema."""
+    """Return the comment of the schema; empty if it has no comment, None if there is no schema."""
     found = connection.execute(
         "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace "
         "WHERE nspname = 'results'"

@@ -50,7 +50,7 @@ class Capacity:
     """None stands for the number in the shop's settings."""
     database_cpus: str = "other"
     shops_rps: tuple[float, ...] = ()
-    """The median of each shop if several shops ran at once; the capacity is the median of all."""
+    """The median of each shop if several shops ran at once; the capacity is the median of these."""
     few_rps: tuple[float, ...] = ()
     """The capacity of each shop with `FEW_CUSTOMERS`; empty if it was not measured."""
 

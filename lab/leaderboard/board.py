@@ -230,7 +230,8 @@ def _settings(choice: PolicyChoice) -> str:
 
 
 def confirms_table(rows: Sequence[Row]) -> Table:
-    """Return the counted confirms over the bound; they scatter, because few sessions buy."""
+    """Return the table of counted confirms over the bound; they scatter, because few sessions
+    buy."""
     loads = loads_of(rows)
     table = Table(
         "Confirms over bound, as counted",

@@ -1,6 +1,6 @@
 """The report on the bound: whether any policy sells more than it allows.
 
-Some of the runs are short and some are long.
+The report has short runs and long runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class _Grid:
     sessions: int
     loads: Sequence[float]
     cases: Mapping[str, Mapping[float, Case[ShopRun]]]
-    """Policy → ρ → case."""
+    """The cases by policy and ρ."""
 
     def all_cases(self) -> list[Case[ShopRun]]:
         """Return the cases row by row."""

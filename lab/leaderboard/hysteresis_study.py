@@ -33,7 +33,7 @@ _SHOWN_FROM_S = 120.0
 """Paper seconds of the calm before the rush that figures show."""
 
 Cases = Mapping[str, Case[ShopRun]]
-"""Policy → case."""
+"""The cases by policy."""
 
 
 def study(base: Spec, *, quick: bool) -> Study:

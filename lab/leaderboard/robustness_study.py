@@ -36,7 +36,7 @@ class _Grid:
 
     scenarios: Sequence[Scenario]
     cases: Mapping[str, Mapping[str, Case[ShopRun]]]
-    """Policy → scenario → case."""
+    """The cases by policy and scenario."""
 
     def of(self, results: Results, policy: str, scenario: str, value: Value) -> Estimate | None:
         """Return a metric of one cell."""

@@ -219,7 +219,7 @@ class Tried:
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """Return the search. Its rows are those of the board's spec and the models of these proxies."""
+    """Return the search. It has the rows of the board's spec, and the models of these proxies."""
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)

@@ -91,7 +91,8 @@ class Step:
 
     @property
     def answer(self) -> list[Part]:
-        """Return the parts that a student reads after the prediction; empty without one."""
+        """Return the parts that a student reads after the prediction; empty if there is no
+        prediction."""
         return self.parts[self._answer_begins :]
 
     @property
@@ -203,7 +204,7 @@ class Sheet:
 
     @property
     def files(self) -> dict[str, str]:
-        """Return the files that a student writes: path → text."""
+        """Return the texts of the files that a student writes, by path."""
         commands = [command for step in self.steps for command in step.commands]
         return {command.file: command.text for command in commands if command.file}
 

@@ -33,7 +33,7 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
     """Return the facts of a machine that determine the speed of the shop.
 
-    `hosts` names parts on other machines; the other facts are those of this machine.
+    `hosts` names parts on other machines; the other facts are about this machine.
     """
     elsewhere = {
         part: host

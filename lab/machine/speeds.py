@@ -68,7 +68,7 @@ class Speeds:
     is_calibrated: bool = False
 
     def cost(self, *kinds: str) -> float | None:
-        """Return the CPU seconds of a unit of the first known kind; None if none is known.
+        """Return the CPU seconds of a unit of the first known kind; None if no kind is known.
 
         `kinds` go from the most exact to the most general.
         """
@@ -99,7 +99,8 @@ _read: dict[object, tuple[tuple[int, int], Speeds]] = {}
 
 
 def load(lab: Settings) -> Speeds:
-    """Return the costs of work here; those of the reference machine before any measurement."""
+    """Return the costs of work here; before any measurement, return the costs of the reference
+    machine."""
     path = lab.state_dir / FILE
     try:
         status = path.stat()

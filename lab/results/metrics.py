@@ -13,7 +13,7 @@ Value = Callable[[Metrics], float | None]
 
 
 class Results:
-    """Metrics by case, the repetitions in the order of their seeds, each with its `seed`."""
+    """Metrics by case. The repetitions are in the order of their seeds, and each has its `seed`."""
 
     def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:
         self._found = found

@@ -73,7 +73,7 @@ _WHEN = re.compile(r"(\d{8}T\d{6}Z)-.", re.ASCII)
 
 
 def began_at_of(name: str) -> datetime | None:
-    """Return the time at which a result of this name began; None without a valid date."""
+    """Return the time at which a result of this name began; None if the name has no valid date."""
     found = _WHEN.match(name)
     if found is None or not "2000" <= found[1][:4] < "9999":  # no time zone overflows
         return None

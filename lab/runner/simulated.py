@@ -132,8 +132,8 @@ def make_simulated_run(
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
     """Simulate a run on any machine: receive the run as JSON, and return its files.
 
-    `task`: `run` (`ShopRun.as_json`), `seed`, `own` (the texts of students' policies, which this
-    machine may lack).
+    `task` has the keys `run` (`ShopRun.as_json`), `seed`, and `own` (the texts of students'
+    policies, which this machine may lack).
     """
     own_policies.remember(task["own"])
     run = run_of(task["run"])

@@ -1,4 +1,4 @@
-"""The text of a spec, before it is parsed: TOML of a modest size and depth.
+"""The check of a spec's text before parsing: it must be TOML of a modest size and depth.
 
 The parser of the standard library has three weaknesses. Its time grows with the square of a dotted
 key's length, it recurses with each bracket, and it stops at numbers of thousands of digits. A scan

@@ -41,7 +41,7 @@ def _day(hour: float) -> float:
 
 
 _DAY = Schedule(tuple(Segment(25.0, _day((i + 0.5) / 4)) for i in range(96)))
-"""24 hours in 2,400 s: a quarter of an hour is 25 s."""
+"""The trace of a day: 24 hours take 2,400 s, so a quarter of an hour takes 25 s."""
 _SALE = Schedule(
     (
         *(Segment(10.0, 0.5 + 0.02 * i) for i in range(30)),

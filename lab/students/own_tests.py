@@ -173,7 +173,7 @@ def _reason(status: int, limits: Limits) -> str:
 
 
 def _become(order: Sequence[str]) -> None:
-    """Give up all other rights, then become pytest."""
+    """Give up all rights that the tests do not need, then become pytest."""
     import pytest
 
     cpu_s, memory_bytes, file_bytes, parent = map(int, order[:4])

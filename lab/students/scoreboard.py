@@ -1,4 +1,4 @@
-"""The class's scoreboard: students' policies and three known ones on the same customers.
+"""The class's scoreboard: students' policies and three known policies with the same customers.
 
     results/scoreboard/scores.json   a row per policy and author, the newest of each
     results/scoreboard/scores.md     the table

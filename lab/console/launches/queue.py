@@ -224,7 +224,7 @@ def elapsed_s(one: Launch) -> float:
 def left_s(one: Launch) -> float:
     """Return the approximate real seconds that a running launch still takes.
 
-    The pace so far replaces the prediction gradually, in proportion to the part that is done.
+    The pace so far gradually replaces the prediction, in proportion to the completed part.
     """
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0

@@ -25,7 +25,7 @@ from lab.results.result import Imported, began_at_of
 
 _TURN_S: Final = 60.0
 _MEMORY_BYTES: Final = 512 * 2**20
-"""Memory to read a bundle piece by piece; enough for a bundle of any size."""
+"""The memory for reading a bundle piece by piece; it is enough for a bundle of any size."""
 _LIMITS: Final = {
     "files": "bundle_files",
     "rows": "bundle_rows",

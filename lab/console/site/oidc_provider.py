@@ -78,7 +78,7 @@ MIDDLEWARE = "allauth.account.middleware.AccountMiddleware"
 
 
 def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None:
-    """Return the provider that the variables name; None if none of them is set.
+    """Return the provider that the variables name; None if no variable is set.
 
     Raises SettingsError, a line for each fault.
     """

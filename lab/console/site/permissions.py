@@ -89,7 +89,8 @@ launch_owners = Permission(sends=_for_who_launched)
 
 
 class AccountsMiddleware(MiddlewareMixin):
-    """The middleware that checks each request against its view's permission, with accounts only."""
+    """The middleware that checks each request against the permission of its view, if there are
+    accounts."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]

@@ -69,7 +69,8 @@ class LiveShops:
 
 
 def live_shop_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a live shop from its gateway's `GET /snapshot`; counts are those of the run."""
+    """Return a live shop from its gateway's `GET /snapshot`, with the counts since the run
+    began."""
     counts = {
         name: number - seen.shop.before[name]
         for name, number in counted(snapshot["counts"]).items()

@@ -179,7 +179,7 @@ def _connected(
 
 
 def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
-    """Return a session to resume; TLS 1.3 sends it with the server's first data."""
+    """Return a TLS session to resume; with TLS 1.3 it arrives with the server's first data."""
     with _connected(application, context, None) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")
         while connection.recv(65536):

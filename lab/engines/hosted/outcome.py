@@ -47,7 +47,7 @@ def hosted_application(
     processors: Callable[[float], Series] | float,
     cpu_s: float,
 ) -> HostedApplication:
-    """Return the results of a run of `duration_s`; its connections are next to the attempts.
+    """Return the results of a run of `duration_s`; the file of connections is next to the attempts.
 
     `processors` is constant, or a function of the run's start (Unix time) that returns the assigned
     processors at each second. Raises ExperimentError when the run was stopped before its end.

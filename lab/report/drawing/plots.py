@@ -169,7 +169,7 @@ def stacked_bars(
 
 
 def lying_bars(axes: Axes, names: Sequence[str], drawn: Sequence[Series]) -> None:
-    """Draw groups of horizontal bars with intervals, a group at each name; x is its number."""
+    """Draw groups of horizontal bars with intervals: a group for each name, at the number x."""
     height = _GROUP / len(drawn)
     for number, (series, colour) in enumerate(zip(drawn, cycle(COLOURS), strict=False)):
         places = [x + (number + 0.5) * height - _GROUP / 2 for x in series.x]

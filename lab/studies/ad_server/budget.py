@@ -1,4 +1,5 @@
-"""The number of requests of each client, so that a reproduction takes the intended time."""
+"""The calculation of each client's number of requests, so that a reproduction takes the intended
+time."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -182,7 +182,8 @@ def _execution_s(profile: Profile) -> dict[str, float]:
 
 
 def _capacity_rps(profile: Profile) -> float:
-    """Return the approximate capacity of the simulated server for the clients' mix: one CPU."""
+    """Return the approximate capacity of the simulated server, which has one CPU, for the clients'
+    mix."""
     execution_s = _execution_s(profile)
     busy = 1.0 if profile == "real" else _BUSY_RATIO
     weights = CONNECTION_SENTRY_MIX

@@ -79,7 +79,7 @@ def page_levels(
 ) -> dict[str, float | None]:
     """Return how many pages wait and are served on average, and how long a page waits.
 
-    The wait follows from Little's law: the mean number of waiting pages over the arrivals per
+    The wait follows from Little's law: it is the mean number of waiting pages over the arrivals per
     second. Times count from the first sample with new arrivals, because the samples of a live run
     begin before its clients. The result is None if there are fewer than two such samples.
     """

@@ -16,7 +16,8 @@ def throughput(capacity_rps: float, mean: float) -> Value:
 
 
 def useful_utilisation(metrics: Metrics) -> float:
-    """Return the server time on completed sessions, percent of the arrivals' time (section 6)."""
+    """Return the server time on completed sessions, in percent of the time with arrivals (section
+    6)."""
     return float(100 * metrics["useful_busy_s"] / metrics["arrivals_s"])
 
 
