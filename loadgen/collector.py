@@ -31,8 +31,9 @@ class WorkerPart:
     name: str
     counts: dict[str, Any]
     done: bool = False
-    """True if the worker played its part to the end or was stopped; all its
-    measurements are here."""
+    """True if the worker has ended its part or was stopped, so that all its
+    measurements are here.
+    """
     lost: bool = False
 
 
@@ -77,7 +78,7 @@ class Collector:
     def files(self) -> list[tuple[Path, RowLog]]:
         """Return the files to write and their rows.
 
-        The attempts come last: where they exist, the other files exist too.
+        The attempts come last. So if they exist, the other files exist, too.
         """
         path = self.plan.attempts_file
         if path is None:
@@ -89,7 +90,8 @@ class Collector:
     def remove_stale(self) -> None:
         """Remove the connections of an earlier run, which do not belong to this run's attempts.
 
-        A file that cannot be removed cannot be written either; the error is reported then.
+        A file that cannot be removed cannot be written either. The error is reported when it is
+        written.
         """
         if self.plan.attempts_file is not None:
             with suppress(OSError):
@@ -151,7 +153,10 @@ class Collector:
         return found
 
     def _all_ended(self) -> bool:
-        """Return whether every planned session has ended; a closed loop ends by the clock."""
+        """Return whether every planned session has ended.
+
+        A closed loop ends at a fixed time instead.
+        """
         counts = self.counts()
         return isinstance(self.plan.load, ClosedLoop) or counts["ended"] == counts["planned"]
 

@@ -26,7 +26,7 @@ LIFO_PRI_CPUS: Final = 1
 SBAC_CAPACITY_RPS: Final = 1000.0
 SBAC_REJECTION: Final = "ahead"
 SBAC_REJECTION_COST: Final = 1.0
-"""The cost in mean service times."""
+"""The cost of a rejection, in mean service times."""
 
 # ---- Connection Sentry, section 4.2; the paper leaves patience, pauses and reloads open ----------
 

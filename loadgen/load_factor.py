@@ -41,7 +41,9 @@ class Pace:
         self.changes.append(Change(now_s, factor))
 
     def due_s(self, schedule_s: float) -> float:
-        """Return the run's time of the schedule's `schedule_s`, if the factor stays as it is."""
+        """Return the run's time at which the schedule's clock shows `schedule_s`, if the factor
+        does not change.
+        """
         ahead_s = schedule_s - self._schedule_s
         if ahead_s <= 0:
             return self._run_s
@@ -49,7 +51,7 @@ class Pace:
 
 
 def read(path: Path, otherwise: float) -> float:
-    """Return the factor in the file, or `otherwise` where the file is missing or invalid."""
+    """Return the factor in the file, or `otherwise` if the file is missing or invalid."""
     try:
         factor = float(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

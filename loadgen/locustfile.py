@@ -36,7 +36,7 @@ from loadgen.run import LoadRun
 logger = logging.getLogger(__name__)
 
 _INTERRUPTED = 130
-"""The exit status when nothing had started yet."""
+"""The exit status if no session had started yet."""
 
 _roles: dict[int, Role] = {}
 
@@ -62,7 +62,7 @@ def _options(environment: Environment) -> Namespace:
 
 
 class Customer(User):
-    """One session; the user plays it and ends."""
+    """The user of one session, which plays the session and ends."""
 
     def __init__(self, environment: Environment, play: Callable[[], object] | None = None) -> None:
         super().__init__(environment)
@@ -95,7 +95,10 @@ class Arrivals(User):
 
 
 class UntilTheLastSessionEnds(LoadTestShape):
-    """The part of Locust that reports when the run is over; the arrivals decide on the users."""
+    """The part of Locust that reports the end of the run.
+
+    The arrivals decide the number of users.
+    """
 
     def tick(self) -> tuple[int, float] | None:
         assert self.runner is not None
@@ -207,10 +210,11 @@ def _quitting(environment: Environment, **_: object) -> None:
 
 
 def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
-    """Make Ctrl-C end the run from where Locust expects it.
+    """Let Ctrl-C end the run in the greenlet where Locust expects it.
 
-    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer. A
-    headless run with a shape handles SIGTERM only when it is over, so it gets the same handler.
+    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer.
+    In a headless run with a shape, Locust handles SIGTERM only after the run, so SIGTERM gets the
+    same handler.
     """
     hub = gevent.get_hub()
     options, runner = _options(environment), _runner(environment)
@@ -234,7 +238,7 @@ def _checked(given: Mapping[str, object], host: str) -> tuple[LoadPlan, ShopAddr
 
 
 def _refuse_bad_starts(app: Flask, environment: Environment) -> None:
-    """Make the web UI's start button answer with the error line of the command line."""
+    """Let the web UI's start button show the same error line as the command line."""
 
     @app.before_request
     def _look_at_start() -> Response | None:

@@ -130,7 +130,7 @@ class Option:
     name: str
     metavar: str
     default: str
-    """Empty: the option has no value."""
+    """Empty if the option has no value."""
     read: Reader
     meaning: str
     field: str = ""
@@ -291,7 +291,8 @@ _INSTEAD = {
 
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
-    """Return the plan that `given` describes, keyed by `Option.dest`; the rest has its defaults.
+    """Return the plan that `given`, keyed by `Option.dest`, describes; missing options have their
+    defaults.
 
     Raises OptionError, naming the option, for every value that is invalid.
     """
@@ -356,7 +357,7 @@ def _content(name: str) -> str:
 
 
 def _read(option: Option, text: Mapping[str, str]) -> Any:
-    """Return the option's value, or None where it has none."""
+    """Return the option's value; None if it has no value."""
     given = text[option.dest]
     if not given and not option.default:
         return None
@@ -395,7 +396,7 @@ def _is_given(text: Mapping[str, str], option: Option) -> bool:
 
 
 def _refuse(*checks: tuple[bool, str, str]) -> None:
-    """Raise OptionError for the first of (is wrong, option, message) that is wrong."""
+    """Raise OptionError for the first entry (is wrong, option, message) that is wrong."""
     for is_wrong, flag, message in checks:
         if is_wrong:
             raise OptionError(flag, message)

@@ -1,4 +1,4 @@
-"""The plan of a load generator, as plain values: the kind, number and time of its customers.
+"""The plan of a load generator as plain values: the kind, number and times of its customers.
 
 The lab sends a plan as JSON, a Locust master sends it to its workers, and the options of the
 command line and the web UI become one. Durations are paper seconds.
@@ -48,7 +48,9 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A share of the sessions: those whose index leaves `index` when divided by `of`."""
+    """A share of the sessions: those whose number has the remainder `index` when
+    divided by `of`.
+    """
 
     index: int = 0
     of: int = 1
@@ -182,8 +184,8 @@ class Load(Protocol):
 class Sessions(_Values):
     """Sessions of LIFO-Pri's or SBAC's model, in an open loop.
 
-    Exactly one of `count`, `until_s` and `schedule` ends the arrivals. `rho` or `session_rate` is
-    the load; a schedule has loads, and then `session_rate` is the rate at ρ = 1.
+    Exactly one of `count`, `until_s` and `schedule` ends the arrivals. The load is `rho` or
+    `session_rate`. A schedule has its loads, and `session_rate` is then the rate at ρ = 1.
     """
 
     kind: Literal["sessions"] = "sessions"
@@ -214,7 +216,7 @@ class Sessions(_Values):
 
     @property
     def rate(self) -> float:
-        """Sessions per paper second; with a schedule the rate at ρ = 1."""
+        """Sessions per paper second. With a schedule, it is the rate at ρ = 1."""
         return self.session_rate or self.model.session_rate(self.rho or 1.0, self.capacity_rps)
 
     def customers(self, seed: int) -> Customers:
@@ -265,7 +267,7 @@ class ClosedLoop(_Values):
         return None
 
     def sessions(self) -> Sessions:
-        """Return the sessions that the customers take from; their rate has no effect."""
+        """Return the sessions that the customers play; their arrival rate has no effect."""
         return Sessions(model=self.model, rho=RHO, count=SESSIONS)
 
     def planned(self, seed: int) -> int:
@@ -307,7 +309,9 @@ class ClientLoop(_Values):
 
 
 class PartlyOpen(_Values):
-    """eDragon's sessions: new ones at the rates of `steps`, those under way cut at `stop_s`.
+    """eDragon's sessions.
+
+    New sessions arrive at the rates of `steps`; those under way are cut at `stop_s`.
 
     Arrivals end at `until_s`, or at the last step if its rate is 0. Without `stop_s` the run waits
     for every session.
@@ -393,7 +397,7 @@ class LoadPlan(_Values):
     start_file: Path | None = None
     """The run begins when this file exists; None: at once."""
     late_tolerance_s: _Positive = 0.05
-    """Real seconds; an attempt that starts later than this counts as late."""
+    """An attempt that starts more than this many real seconds late counts as late."""
     attempts_file: Path | None = None
     account: str = "customer-%04d"
     account_password: str = "doorbuster-2005"

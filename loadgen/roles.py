@@ -48,11 +48,11 @@ class Role(Protocol):
         ...
 
     def stopping(self) -> None:
-        """Prepare for the stop of the run; customers are still there."""
+        """Prepare for the end of the run, while customers are still active."""
         ...
 
     def stopped(self) -> None:
-        """Finish the run; customers are gone."""
+        """Finish the run, after all customers have ended."""
         ...
 
 
@@ -171,7 +171,7 @@ class Worker:
         return False  # the master decides
 
     def stopping(self) -> None:
-        """End the reports; the customers end first, so that the last report holds everything."""
+        """End the reports. The customers end first, so that the last report is complete."""
         if self._reporter is not None:
             self._reporter.kill(block=False)
             self._reporter = None
@@ -209,7 +209,7 @@ class Worker:
 
 
 class Master:
-    """The role of the master: it hands out parts, gathers reports and writes the one file."""
+    """The role of the master, which gives out parts, gathers reports and writes the one file."""
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, MasterRunner)

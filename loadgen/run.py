@@ -76,7 +76,9 @@ class LoadRun:
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Run the part in the calling greenlet; `stop_customers` ends what is still going on."""
+        """Run the part in the calling greenlet; `stop_customers` ends the customers that are still
+        active.
+        """
         self.clock = RunClock(self.plan.time_scale)
         load = self.plan.load
         if isinstance(load, ClosedLoop):
@@ -120,7 +122,10 @@ class LoadRun:
         self._start_at(sessions.arrivals(load.schedule), play)
 
     def _start_at(self, arrivals: Iterable[float], play: Callable[[int, float], object]) -> None:
-        """Start this part's sessions when they are due; `play` gets the session and that time."""
+        """Start this part's sessions when they are due.
+
+        `play` gets the session and the time when it was due.
+        """
         assert self.clock is not None
         of_part = islice(enumerate(arrivals), self.part.index, None, self.part.of)
         for session, arrival_s in of_part:
@@ -129,7 +134,7 @@ class LoadRun:
             self._spawn(partial(play, session, due_s))
 
     def _sleep_until_due(self, schedule_s: float) -> float:
-        """Wait until the session is due; return the time on the run's clock at which it was due."""
+        """Wait until the session is due. Return that time on the run's clock."""
         assert self.clock is not None
         file = self.plan.load_factor_file
         while True:

@@ -37,7 +37,7 @@ class RunClock:
 
 @dataclass(slots=True)
 class Lag:
-    """The lag of attempts behind their schedule, in real seconds, because the machine lags."""
+    """The delay of attempts behind their schedule, in real seconds, which this machine causes."""
 
     tolerance_s: float
     attempts: int = 0

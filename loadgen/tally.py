@@ -1,4 +1,4 @@
-"""The counts of a run while it goes, and the sum of its workers' counts.
+"""The counts of a run in progress, and the sum of its workers' counts.
 
 Progress lines, the summary and the metadata of `attempts.parquet` show these numbers.
 """
@@ -17,7 +17,10 @@ from loadgen.workload.sessions import CONFIRM_PAGE
 
 @dataclass(slots=True)
 class Tally:
-    """One process's counts. Sessions are `started` at their arrival and `ended` either way."""
+    """The counts of one process.
+
+    `started` sessions have arrived; `ended` sessions completed or gave up.
+    """
 
     planned: int
     lag: Lag

@@ -1,8 +1,8 @@
 """The sessions as a file for httperf's `--wsesslog`, the paper's own load generator.
 
-httperf sends the requests of the file and reads nothing off a page, so it has no CSRF token to
-post: it requests transaction pages with GET. It loads the shop as customers do and buys nothing.
-httperf has separate timeouts.
+httperf sends the requests of the file and does not read the pages, so it has no CSRF token to
+post. It requests transaction pages with GET. It loads the shop like customers, but places no
+orders. It uses separate timeouts.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _LOOK_FOR_S = 30.0
 
 
 class ShopUnreadableError(Exception):
-    """Pages of the shop that lack what the file needs; one line."""
+    """The error when pages of the shop lack links that the file needs; one line."""
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:

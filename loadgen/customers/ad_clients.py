@@ -5,8 +5,9 @@ writes its attempts and answers with a line of JSON that reports the counts and 
 ends at the end of its input.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. N
-clients send requests, each the next one as soon as it has its answer. Half of the requests are of
-high priority. The paper's clients read their requests from a file; these clients draw theirs.
+clients send requests. Each client sends the next request as soon as it has the answer to the last.
+Half of the requests have high priority. The paper's clients read their requests from a file; these
+clients draw theirs.
 """
 
 import json
@@ -34,14 +35,14 @@ PRIORITIES = ("low", "high")
 SLOTS = 3
 SIZE = "468x60"
 PATIENCE_S = 300.0
-"""The longest wait for an answer, real seconds; no client leaves before it ends."""
+"""The longest wait for an answer, in real seconds. No client leaves before that."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
     """One run: `clients` × `requests`, each with `concepts` of `words`.
 
-    Requests of high priority ask for level `high`, the others for level 0. `facts` are kept with
+    Requests of high priority have level `high`, and the others have level 0. `facts` are kept with
     the attempts in `attempts_file`. The same seed gives the same requests in the same order.
     """
 
@@ -74,7 +75,8 @@ def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
     """Yield the client's requests, without end.
 
     In each group of `requests`, half are of high priority, in random order. The concepts are drawn
-    for each request. If `requests` is odd, the odd one is high for clients with an odd number.
+    for each request. If `requests` is odd, clients with an odd number have one more request of
+    high priority, and other clients one more of low priority.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2
@@ -93,8 +95,8 @@ def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
 def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
     """Carry out an order, write its attempts and return its summary.
 
-    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`: the CPU time of
-    this process meanwhile.
+    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`. The last is
+    the CPU time that this process used for the order.
     """
     log = AttemptLog()
     reasons: list[str] = []

@@ -37,11 +37,14 @@ class Fetched:
     body: bytes = b""
     reason: str = ""
     was_idle: bool = False
-    """True if a kept connection ended before any byte came: the server had closed it meanwhile."""
+    """True if a kept connection ended before any byte came, because the server had closed it."""
 
 
 class _Parts:
-    """The parts of one response that have come; an interim response (1xx) gives way to the next."""
+    """The received parts of one response.
+
+    An interim response (1xx) is replaced by the next response.
+    """
 
     __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
 
@@ -50,7 +53,7 @@ class _Parts:
         self.body = bytearray()
         self.is_head_complete = self.is_complete = self.keeps_alive = False
         self.parser: HttpResponseParser | None = None
-        """Only set while it parses, so that no cycle of references remains."""
+        """Set only during parsing, so that no cycle of references remains."""
 
     def on_message_begin(self) -> None:
         self.fields.clear()
@@ -81,7 +84,7 @@ class _Response:
         self._parser = HttpResponseParser(self._parts)
 
     def feed(self, data: bytes) -> None:
-        """Take bytes of the connection, none at its end. Raises HttpParserError."""
+        """Take bytes of the connection; empty bytes mark its end. Raises HttpParserError."""
         self._parts.parser = self._parser
         try:
             self._parser.feed_data(data)
@@ -93,14 +96,15 @@ class _Response:
             self._parts.is_complete = True
 
     def _has_length(self) -> bool:
-        """Return whether the head gives the body's end; without it the body ends with the
-        connection."""
+        """Return whether the head shows where the body ends; otherwise the body ends with the
+        connection.
+        """
         return any(
             name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields
         )
 
     def is_final(self) -> bool:
-        """Return True when the whole response came; interim ones (1xx) do not count."""
+        """Return True when the whole response has come. Interim responses (1xx) do not count."""
         return self._parts.is_complete and self._parser.get_status_code() >= 200
 
     def status(self) -> int:
@@ -152,7 +156,7 @@ class Browser:
 
         `form` is the URL-encoded form of a POST. The patience covers connecting (the TLS handshake
         included), sending and the whole response; when it ends the connection is closed at once.
-        The method never raises for an action of the other side: each way to end is an outcome.
+        Actions of the other side never raise an error. Each way to end is an outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None

@@ -1,8 +1,8 @@
 """The requests of a Connection Sentry client, and the check of their answers.
 
-The paper's clients replay a trace, so they follow no links. Here each request is drawn by itself:
-two runs of a seed send the same requests, whatever the answers were. Nothing is cached; a client
-requests a cover each time it needs one.
+The paper's clients replay a trace, so they follow no links. Here each request is drawn
+independently. So two runs with the same seed send the same requests, whatever the answers are.
+Nothing is cached; a client requests a cover each time it needs one.
 """
 
 from urllib.parse import urlencode

@@ -1,9 +1,9 @@
 """A customer's connection to the shop: TCP, with TLS when the shop's address is https.
 
 The shop's address is resolved once. The TLS session outlives the connection: the next connection
-resumes it. A connection counts as resumed only when the handshake was one (`session_reused`), not
-because a ticket was shown. In TLS 1.3 the ticket comes with the first data, so the session is taken
-when the connection is given up. Durations are real seconds.
+resumes it. A connection counts as resumed only if the handshake really resumed a session
+(`session_reused`). Sending a ticket is not enough. In TLS 1.3 the ticket comes with the first
+data. So the session is saved when the connection is closed. Durations are real seconds.
 """
 
 import errno
@@ -31,7 +31,10 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""Errors of this machine, which has run out of ports, files or memory; they are not refusals."""
+"""Errors of this machine, which has no more ports, files or memory.
+
+They do not count as refusals.
+"""
 
 
 class HostError(ValueError):
@@ -60,9 +63,9 @@ class ShopAddress:
     def from_url(cls, url: str, authority: Path | None = None) -> "ShopAddress":
         """Resolve `http[s]://host[:port]`, once for all customers.
 
-        `authority` is a PEM file with the certificates to trust over https; without it those of the
-        system are. Raises `HostError` for anything else, for a name that has no address, and for an
-        authority that cannot be read or holds no certificates.
+        `authority` is a PEM file with the certificates to trust over https. Without it, the
+        system's certificates are trusted. Raises `HostError` for anything else, for a name that
+        has no address, and for an authority that cannot be read or holds no certificates.
         """
         fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:
@@ -172,7 +175,7 @@ class Connection:
         return -1 if self._sock is None else int(self._sock.fileno())
 
     def is_kept(self) -> bool:
-        """Return False when there is no connection, or the server has closed the idle one."""
+        """Return False if no connection exists, or if the server has closed the idle connection."""
         if self._sock is None:
             return False
         self._sock.settimeout(0)
@@ -196,7 +199,7 @@ class Connection:
         self._sock.sendall(data)
 
     def receive(self, most_bytes: int) -> bytes:
-        """Return the bytes that have come, at least one; nothing at the end of the stream."""
+        """Return the received bytes, at least one; empty bytes at the end of the stream."""
         assert self._sock is not None
         return bytes(self._sock.recv(most_bytes))
 

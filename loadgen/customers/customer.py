@@ -33,7 +33,10 @@ class CustomerSession:
         self._witness = witness
 
     def run(self, arrival_s: float) -> bool:
-        """Play the session due at `arrival_s`, paper seconds; return True if all pages came."""
+        """Play the session that is due at `arrival_s` (paper seconds).
+
+        Return True if all pages came.
+        """
         walk = self._customers.walk(self._session)
         due_s = arrival_s
         try:

@@ -1,4 +1,4 @@
-"""Forms of a page, and filling them in as a browser and its user do."""
+"""Forms of a page, filled in as a browser and its user would do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,8 @@ class Form:
     fields: list[Field] = field(default_factory=list)
 
     def filled(self, typed: Mapping[str, str]) -> str:
-        """Return the form as a URL-encoded body: `typed` goes into the fields of these names.
+        """Return the form as a URL-encoded body, with the texts of `typed` in the fields of these
+        names.
 
         A field that the page filled in itself (hidden inputs, the CSRF token, chosen options) keeps
         its value. An empty required field without a text in `typed` gets `1`.

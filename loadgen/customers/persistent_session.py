@@ -41,10 +41,12 @@ class PersistentSession:
         """The number of interactions whose page was requested and then answered or given up."""
 
     def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
-        """Play the session due at `arrival_s`, paper seconds; return True if all of it came.
+        """Play the session that is due at `arrival_s` (paper seconds).
 
-        At `stop_s` the session is cut off: the connection is closed. A page without an answer, and
-        those after it, count as not generated.
+        Return True if every reply came.
+
+        At `stop_s` the session is cut off: the connection is closed. A page without an answer
+        counts as not generated. So do the pages after it.
         """
         pages = self._sessions.pages(self._session)
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
@@ -87,8 +89,8 @@ class PersistentSession:
     ) -> float | None:
         """Request a page until it comes; return its time, or None when the session gives up.
 
-        If the server had closed the connection while the session was thinking, no request was sent.
-        That does not count as a timeout, and the repetition does not count among `reconnects`.
+        If the server closed the connection during the session's think time, no request was sent.
+        That does not count as a timeout, and the repetition does not count in `reconnects`.
         """
         model = self._sessions.model
         timeouts = nth = 0
@@ -112,9 +114,9 @@ class PersistentSession:
         self._covers = covers(body)
 
     def _images(self, step: int) -> list[PageRequest]:
-        """Return the covers that the page shows, in its order, repeated if it has too few.
+        """Return the covers in the page's order, and repeat them if the page shows too few.
 
-        httperf keeps no cache either. A page without covers has no images.
+        There is no cache, as in httperf. A page without covers has no images.
         """
         wanted = self._sessions.images(self._session, step) if self._covers else 0
         return [

@@ -32,7 +32,7 @@ SEARCH_WORDS = (
 
 CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
 _NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
-"""The form of the next page, which a right transaction page has."""
+"""The form of the next page, which every correct transaction page has."""
 
 _ORDER_PLACED = b'id="order-number"'
 _TOTAL = re.compile(rb'class="sum"><span>Total</span> <strong>[^\d<]*([\d,]+)\.(\d\d)<')
@@ -64,7 +64,7 @@ class PageRequest(NamedTuple):
 
 
 class WrongPageError(Exception):
-    """A page without what a customer needs of it; one line names what is missing."""
+    """The error for a page that lacks a part that customers need; one line names that part."""
 
 
 class Shopper:
@@ -99,9 +99,9 @@ class Shopper:
         return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
 
     def read(self, page: str, body: bytes, following: str | None) -> None:
-        """Read from a page that came what the walk needs next.
+        """Read the links and forms that the walk needs next from a page that came.
 
-        Raises `WrongPageError` when it is missing: the page then counts as failed.
+        Raises `WrongPageError` if they are missing. The page then counts as failed.
         """
         if page in ("Br-1", "Br-4") and following == "Br-2":
             self._categories = _some(CATEGORY_LINK.findall(body), "no category to browse")
@@ -116,7 +116,7 @@ class Shopper:
 
 
 def paid_cents(body: bytes) -> int:
-    """Return the total that the confirm page shows, in cents; 0 where it shows none."""
+    """Return the total on the confirm page in cents; 0 if the page shows no total."""
     found = _TOTAL.search(body)
     return int(found[1].replace(b",", b"") + found[2]) if found else 0
 

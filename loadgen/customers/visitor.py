@@ -43,7 +43,7 @@ class Errand(NamedTuple):
 
 
 class Visitor:
-    """One browser and the rows of its attempts, which have `session` as their number."""
+    """One browser and the rows of its attempts, whose `session` is the visitor's number."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Visitor:
 
 
 def ended_s(attempt: Attempt) -> float:
-    """Return the time from which the attempt's successor is due, paper seconds.
+    """Return the time, in paper seconds, from which the next attempt is counted.
 
     A customer whose patience has ended left at that time, even if this process woke up later.
     """

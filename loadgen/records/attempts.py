@@ -51,7 +51,7 @@ def not_generated(session: int, step: int, page: str) -> Attempt:
 
 
 class AttemptKeeper(Protocol):
-    """A keeper of attempts: an `AttemptLog`, which becomes a file, or a list."""
+    """An object that keeps attempts: a list, or an `AttemptLog`, which becomes a file."""
 
     def append(self, attempt: Attempt, /) -> None:
         """Keep one more attempt."""

@@ -30,11 +30,14 @@ class OpenedConnection(NamedTuple):
     """The time at which the customer began to connect."""
     kind: str
     handshake_s: float
-    """The time from `opened_s` to the end of the handshake, TCP's included, in every outcome."""
+    """The time from `opened_s` to the end of the handshakes (TCP and TLS), for every outcome."""
 
 
 class ConnectionLog(RowLog):
-    """The connections of a run; those of one session are in the order of their opening."""
+    """The connections of a run.
+
+    The connections of each session are in the order of their opening.
+    """
 
     schema = pa.schema(
         [

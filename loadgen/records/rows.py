@@ -1,4 +1,4 @@
-"""Rows of a run kept in columns, and the Parquet file they become: whole or not at all."""
+"""Rows of a run, kept in columns, and the Parquet file that is written from all of them."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class RowLog:
 
     schema: ClassVar[pa.Schema]
     order: ClassVar[Sequence[tuple[str, str]]]
-    """The sort order of a file; rows that are equal in it keep their order."""
+    """The sort order of a file. Rows that are equal in this order keep their order."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[Any], ...] = tuple([] for _ in self.schema.names)
@@ -33,7 +33,7 @@ class RowLog:
         return len(self._columns[0])
 
     def append(self, row: Sequence[Any]) -> None:
-        """Add one row, its values in the order of the schema."""
+        """Add one row, with its values in the order of the schema."""
         for column, value in zip(self._columns, row, strict=True):
             column.append(value)
 
@@ -67,7 +67,7 @@ class RowLog:
         return table.replace_schema_metadata({_METADATA_KEY: text.encode()})
 
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
-        """Write all rows to `path`: the whole file or, on any error, nothing.
+        """Write all rows to `path`. After any error, no file is written.
 
         `metadata` is kept in the file as JSON. Raises `OSError` when the place cannot be written.
         """

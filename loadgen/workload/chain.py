@@ -108,7 +108,7 @@ class Chain:
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
-        """Return the walk at `place` in [0, 1), where each walk is as wide as it is likely.
+        """Return the walk at `place` in [0, 1). The width of each walk is its probability.
 
         A uniform random place gives a random walk.
         """
@@ -131,8 +131,8 @@ class Chain:
 
         The count of every beginning of a walk is within one of its expected count. With 1000
         sessions and LIFO-Pri's chain the file has 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27
-        of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's own file matches its chain
-        exactly, which independent draws do with a probability of about 2e-5.
+        of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's file matches its chain
+        exactly. Independent draws would match it with a probability of about 2e-5.
         """
         walks = self._evenly_spaced(sessions)
         rng.shuffle(walks)
@@ -141,7 +141,7 @@ class Chain:
     def _evenly_spaced(self, sessions: int) -> list[tuple[str, ...]]:
         """Return the walks at the middles of `sessions` equal parts of [0, 1), exactly.
 
-        Walks with the same beginning are neighbours. So each beginning is worked out once, for all
+        Walks with the same beginning are neighbours. So each beginning is calculated once, for all
         the places in its part of [0, 1).
         """
         rows = {
@@ -150,7 +150,9 @@ class Chain:
         }
 
         def first_from(bound: Fraction) -> int:
-            """Return the number of the first walk whose place, (i + 1/2) / sessions, is there."""
+            """Return the number i of the first walk whose place (i + 1/2) / sessions is at or
+            after this place.
+            """
             return ceil(sessions * bound - Fraction(1, 2))
 
         walks: list[tuple[str, ...]] = [()] * sessions

@@ -1,15 +1,15 @@
-"""The closed loop of the Connection Sentry: clients that send requests whatever happens to them.
+"""The closed loop of the Connection Sentry: clients send requests, whatever answers they get.
 
 The clients follow from the model's parameters and a seed: their requests, their think times and
 patience, and what they do when a patience has ended. Load generator and simulator use this same
 module. It is pure: standard library only, no clock, no I/O. All times are paper seconds.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
-e-Commerce Services*, section 4.2. The paper has Surge processes in two sets. Those of the control
-set never cancel, and their requests are measured; those of the test set cancel after a patience.
-The paper replays a trace; here each request is drawn independently from the shares of the request
-classes. The paper leaves open the distribution of patience, the think times and what follows on a
-cancelled request; these are this project's choices.
+e-Commerce Services*, section 4.2. The paper has Surge processes in two sets. Processes of the
+control set never cancel, and their requests are measured. Processes of the test set cancel when
+their patience ends. The paper replays a trace; here each request is drawn independently from the
+shares of the request classes. The paper leaves open the distribution of patience, the think times
+and what follows on a cancelled request; these are this project's choices.
 """
 
 import math
@@ -33,9 +33,15 @@ KIND_PAGE: Mapping[str, str] = MappingProxyType(
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
-"""The expected requests of one client in a run without any waiting; a log has room for 32,767."""
+"""The limit on the expected requests of one client in a run without waiting.
+
+A log has room for 32,767.
+"""
 MOST_RELOADS = 200
-"""The reloads of one request after which a client goes away; at 0.75 the chance is 1e-25."""
+"""After this many reloads of a request, a client goes away.
+
+With a reload probability of 0.75, the chance is 1e-25.
+"""
 
 _STEP_BITS = 15
 _ATTEMPT_BITS = 8
@@ -53,8 +59,11 @@ class ClientModel:
     patience_max_s: float = defaults.CONNECTION_SENTRY_PATIENCE_MAX_S
     """The patience of the test set is uniform in (0, max]; the control set never leaves."""
     think_time_mean_s: float = defaults.CONNECTION_SENTRY_THINK_TIME_MEAN_S
-    """Exponential pause before each request, above 0; before a client's first it is uniform
-    between 0 and this, so that clients do not come all at once."""
+    """The mean of the exponential pause before each request, above 0.
+
+    Before a client's first request, the pause is uniform between 0 and this value, so that the
+    clients do not come all at once.
+    """
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
     """Probability that a client that has left reloads at once; otherwise it goes away."""
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
@@ -128,7 +137,7 @@ class Turn(NamedTuple):
 
 
 class Clients:
-    """The clients of one seed: the same ones in every run, whatever happens to them.
+    """The clients of one seed, which are the same in every run, whatever answers they get.
 
     Clients 0 … `per_set` − 1 are the control set, the others the test set. Each concern has a
     separate random stream, and a draw is addressed by client, step and attempt: the second attempt

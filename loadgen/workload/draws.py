@@ -1,7 +1,7 @@
 """The random streams of the session model, in which each number has an address.
 
-SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position: 0.3 µs a draw, where a
-`random.Random` per session costs ten times that. `Random` keys the streams.
+They use SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position. A draw takes 0.3 µs.
+A `random.Random` per session would cost ten times as much. `Random` keys the streams.
 """
 
 import math

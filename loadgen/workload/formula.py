@@ -1,4 +1,4 @@
-"""A load that follows a formula over the time `t`: a small arithmetic, and no other Python.
+"""A load that follows a formula over the time `t`, in simple arithmetic and no other Python.
 
 The text is parsed and checked, and never evaluated as a program. Pure: standard library only.
 """
@@ -33,11 +33,14 @@ ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 
 
 class FormulaError(ValueError):
-    """A text that is not a formula, or has no value at some time."""
+    """The error for a text that is not a formula, or that has no value at some time."""
 
 
 class Formula:
-    """A formula over `t`; raises FormulaError, which names the column of what is not allowed."""
+    """A formula over `t`.
+
+    Raises FormulaError, which names the column of the part that is not allowed.
+    """
 
     def __init__(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Sessions known by their length alone, as in SBAC: a number of requests, whatever the pages.
+"""Sessions described only by their number of requests, as in SBAC.
 
 The distributions of session lengths, their exact moments, and the walk of a given length.
 
@@ -37,7 +37,7 @@ class LengthClass(NamedTuple):
 
 
 SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.817, 28.2))
-"""Lengths of sessions that bought something and of those that did not."""
+"""Lengths of sessions with a purchase, and of sessions without a purchase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class SessionLengths:
     with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), a little
     above m.
 
-    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m): 7e-25 for a
-    mean of 73.6, less than the 53 bits of a draw can show.
+    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m). For a mean
+    of 73.6 it is 7e-25, which is less than the 53 bits of a draw can show.
 
     Raises `SessionModelError`, naming the field, for:
 

@@ -12,7 +12,7 @@ from loadgen.workload.refusals import SessionModelError, require_positive
 
 
 class Segment(NamedTuple):
-    """`duration_s` paper seconds at offered load `rho`; no session arrives where it is 0."""
+    """`duration_s` paper seconds at offered load `rho`; at load 0 no session arrives."""
 
     duration_s: float
     rho: float
@@ -27,7 +27,7 @@ class RateStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Loads one after another from the start of the run; arrivals end with the last segment.
+    """A sequence of loads from the start of the run. Arrivals end with the last segment.
 
     Raises `SessionModelError` for a duration that is not above 0, a load below 0, and a schedule
     without arrivals.

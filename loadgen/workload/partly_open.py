@@ -65,8 +65,11 @@ class PartlyOpenModel:
     """The mean number of images fetched after a page. Each number is the whole number above or
     below the mean, in the proportion that gives the mean."""
     transactions_ratio: float = 0.15
-    """Share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7; RUBiS's bidding
-    mix has 15 % read-write interactions. At 4/7 every customer who looks at a book buys it."""
+    """The share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7.
+
+    RUBiS's bidding mix has 15 % read-write interactions. At 4/7 every customer who looks at a book
+    buys it.
+    """
 
     def __post_init__(self) -> None:
         if not 1 <= self.interactions_most <= LONGEST_WALK:
@@ -168,7 +171,7 @@ class PartlyOpenModel:
 
 
 class Partly:
-    """The sessions of one seed: the same ones in every run, whatever happens to them.
+    """The sessions of one seed, which are the same in every run, whatever answers they get.
 
     Each concern has a separate random stream, and a draw is addressed by session and interaction:
     session 7 has the same pages, pauses and images under every policy.

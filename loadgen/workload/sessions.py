@@ -91,7 +91,10 @@ class SessionModel:
     think_time_mean_s: float = defaults.LIFO_PRI_THINK_TIME_MEAN_S
     """Exponential pause before each page but the first; LIFO-Pri has none."""
     walks: WalkDrawing = "quota"
-    """`quota`: a file of `file_sessions` walks, cycled, as the paper did; `chance`: independent."""
+    """With `quota`, the walks are a file of `file_sessions` walks that repeats, as in the paper.
+
+    With `chance`, each walk is drawn independently.
+    """
     file_sessions: int = 1000
     """Length of the session file."""
     lengths: SessionLengths | None = None
@@ -172,13 +175,13 @@ class SessionModel:
 
 
 class Customers:
-    """The customers of one seed: the same ones in every run, whatever happens to them.
+    """The customers of one seed, which are the same in every run, whatever answers they get.
 
     Each concern (arrivals, walks, patience, retries, think times) has a separate random stream. A
     draw is addressed by session, step and attempt, and does not depend on the draws before it. So
-    two policies meet the same customers: the second attempt of session 7 at its third page has one
-    patience, whether or not the first page took retries. Each draw is calculated when it is needed;
-    only the session file is kept.
+    two policies meet the same customers. For example, the second attempt of session 7 at its third
+    page always has the same patience, even if the first page needed retries. Each draw is
+    calculated when it is needed; only the session file is kept.
     """
 
     __slots__ = (
@@ -252,7 +255,7 @@ class Customers:
 
     @property
     def same_patience_s(self) -> float | None:
-        """The patience of every attempt, if all are the same."""
+        """The patience of every attempt, if all patiences are equal."""
         model = self.model
         is_drawn = model.think_timeout_mean_s != 0 and not math.isinf(model.timeout_s)
         return None if is_drawn else model.timeout_s

@@ -1,4 +1,4 @@
-"""Arrivals from a trace: the times at which sessions began somewhere, as a CSV or Parquet file.
+"""Arrivals from a trace: a CSV or Parquet file with the times at which sessions began.
 
 CSV needs the standard library only; pyarrow is imported for a Parquet file. Every fault names the
 file, the line, the column and what is allowed.
@@ -30,15 +30,15 @@ class Trace:
     """The sessions of a trace, counted in steps of equal length."""
 
     duration_s: float
-    """From the first session to the last, and one mean gap."""
+    """The time from the first session to the last, plus one mean gap."""
     counts: tuple[int, ...]
 
 
 def read(path: Path) -> Trace:
     """Return the sessions in a file with the column `time_s`; raises TraceError.
 
-    With a column `session`, the first row of each session counts. With `page` and without
-    `session`, rows of the first page of sessions count. Otherwise every row is a session. Times
+    If the file has a column `session`, the first row of each session counts. If it has only
+    `page`, the rows with the first page of sessions count. Otherwise every row is a session. Times
     are seconds from any start, in any order.
     """
     if path.suffix not in SUFFIXES:
