@@ -22,7 +22,9 @@ rho = [1.4]
 [[policy]]
 name = "sq"
 """
-NOT_EVERYWHERE = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+NOT_EVERYWHERE = {
+    *("curses", "fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"),
+}
 """Modules of the standard library that some systems do not have."""
 WITHOUT_APPLIANCE = """
 import importlib.abc, sys
