@@ -73,7 +73,7 @@ def test_what_a_death_leaves_is_the_truth_and_the_next_run_works(appliance, lab,
     run = folder.run(planned)
     assert run.samples().num_rows > 0  # what it measured
     assert f"{part} started anew" in run.events_file.read_text()
-    assert "0 of 1 runs are whole" in lab.get(f"/results/{name}/").text
+    assert "0 of 1 runs are complete" in lab.get(f"/results/{name}/").text
 
     again = launched(lab, "Next", rho=0.5, sessions=50)
     lab.wait_until(again, "done", "failed")

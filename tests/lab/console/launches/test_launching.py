@@ -75,8 +75,8 @@ def test_the_file_of_a_form_launches_the_same(console):
         ("sessions", "many", "whole number"),
         ("sessions", "", "Give a number of sessions, or a duration."),
         ("repetitions", "0", "Repetitions must be between 1 and 1,000."),
-        ("policies", ["lifo"], "lifo is not one of the available choices"),
-        ("engine", "dreamt", "not one of the available choices"),
+        ("policies", ["lifo"], "Policies: “lifo” is not in the list"),
+        ("engine", "dreamt", "Engine: “dreamt” is not in the list"),
         ("time_scale", "1000", "Time scale must be between 1 and 100."),
         ("page_profile", "real", "is known to the shop only"),
         ("title", "", "required"),
@@ -156,7 +156,7 @@ def test_proxies_are_chosen_beside_policies(console):
 
 def test_a_prediction_follows_the_form(console):
     assert "Takes about" in console.post("/launch/lifo-pri/predict", FORM).text
-    assert "not right" in console.post("/launch/lifo-pri/predict", {**FORM, "rho": "x"}).text
+    assert "Some fields are not valid" in console.post("/launch/lifo-pri/predict", {**FORM, "rho": "x"}).text
 
 
 @pytest.fixture

@@ -182,9 +182,9 @@ BAD = {
     ),
     "two": (
         bundle_with(lambda b: (b.writestr("a/x.json", "1"), b.writestr("b/x.json", "1"))),
-        "not one result",
+        "must hold exactly one result folder",
     ),
-    "empty": (bundle_with(lambda b: None), "not one result"),
+    "empty": (bundle_with(lambda b: None), "must hold exactly one result folder"),
     "no result": (bundle_with(lambda b: b.writestr("r/x.json", "1")), "holds no result"),
     "bad plan": (
         bundle_with(

@@ -235,7 +235,7 @@ def test_an_imported_board_is_never_the_leaderboard(console, made):
     try:
         page = console.get("/leaderboard/").text
         assert "This board comes with Doorbuster" in page
-        assert "5 of 6 runs are whole" not in page
+        assert "5 of 6 runs are complete" not in page
         named = console.get(f"/leaderboard/?of={NAME}").text
         assert "This board was not measured here" in named
     finally:
