@@ -1,13 +1,13 @@
 """The estimate of customers' patience from the requests that a server sees end.
 
-Most requests end because they are answered or turned away, before their customer has run out of
-patience: their patience is only known to be longer (censored). An estimate from the customers who
-were seen to leave would find too many impatient ones, and more of them the earlier others are
-turned away. A limit that follows such an estimate would shrink towards 0.
+Most requests are answered or turned away before their customers' patience ends. Such a patience is
+only known to be longer (censored). An estimate from the customers who left would find too many
+impatient customers. The earlier other customers are turned away, the larger this error is. A limit
+that follows such an estimate would shrink towards 0.
 
 So it is the product-limit estimate (Kaplan and Meier, *Nonparametric estimation from incomplete
-observations*, JASA 53, 1958). For each age it uses the share of the customers still present who
-left.
+observations*, JASA 53, 1958). For each age, it uses the share of the present customers who left at
+that age.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from itertools import accumulate
 STEP_S = 0.25
 """The size of a step in which ages are counted, in paper seconds."""
 LONGEST_S = 120.0
-"""Longer ages count as this one, in paper seconds."""
+"""Longer ages count as this age, in paper seconds."""
 ENOUGH_LEFT = 20
-"""Customers seen to leave (with their present weight) that the estimate needs at least."""
+"""The smallest number of customers who left, with their present weights, for an estimate."""
 REMEMBERED_FOR_S = 600.0
 """The age in paper seconds at which an observation has 1/e of its weight."""
 

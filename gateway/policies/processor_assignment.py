@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Sharing = Literal["both", "to-high", "none"]
-"""The applications that may share a processor: any two, from low to high priority only, none."""
+"""Which applications may share a processor: any two, only from low to high priority, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
 
     A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i. If all requests together
     fit, each application gets R_i. An R_i above N counts as N, the most that an application can
-    have. Otherwise a crowd at one application would leave no processor to a neighbour that needs
-    one.
+    have. Otherwise a crowd at one application could take the only processor that another
+    application needs.
 
-    Rounding may give out too many or too few processors. Then the most favoured application gives
-    one up, or the one that lost most gets one more.
+    Rounding may assign too many or too few processors. If too many, the application that gained
+    most gives one up. If too few, the application that lost most gets one more.
 
     Then processors are shared in halves. Two equal applications share if one has one more than the
     other. An application that got its whole request shares with one that got less. An application
@@ -78,8 +78,9 @@ def place(
 ) -> dict[str, frozenset[int]]:
     """Return the processors of each application; it keeps those of `before` as far as possible.
 
-    For two applications only the necessary processors change; for several there is rarely one more.
-    Sets overlap in shared processors only. Raises ValueError if `shares` need more than there are.
+    For two applications, only the necessary processors change. For more applications, rarely one
+    more changes. Sets overlap in shared processors only. Raises ValueError if `shares` need more
+    than there are.
     """
     free = set(cpus)
     placed: dict[str, set[int]] = {name: set() for name in shares}
@@ -194,7 +195,7 @@ def _share_what_is_left_over(
 ) -> None:
     """Share processors of applications that got their whole request with those that got less.
 
-    The highest priority takes first, the lowest gives first.
+    The application with the highest priority takes first, and the one with the lowest gives first.
     """
     satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
     takers = sorted(

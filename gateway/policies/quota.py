@@ -35,8 +35,9 @@ class QuotaAccount:
     """The number of new sessions that may still be admitted in the present ac-interval.
 
     Fractions of a session are kept without limit, and so is a debt (from a quota that was too
-    large). Whole sessions that an interval leaves over may be used, the oldest first, once the
-    present quota is used up. They are lost when their interval is no longer one of the last few.
+    large). An interval may leave whole sessions unused. They may be used, the oldest first, once
+    the present quota is used up. They are lost when their interval is no longer among the last
+    few.
     """
 
     def __init__(self) -> None:
@@ -72,7 +73,7 @@ class QuotaAccount:
             self._take_leftovers(debt)
 
     def take(self, sessions: int = 1) -> None:
-        """Admit `sessions` sessions; more than are left make a debt."""
+        """Admit `sessions` sessions. If that is more than are left, the rest is a debt."""
         beyond = max(0, sessions - self._whole_fresh)
         old = min(beyond, self._left_over)
         self._fresh -= sessions - old

@@ -16,7 +16,9 @@ from gateway.policies.sbac_counting import CountingAdmission
 from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
-"""An ac-interval that measures capacity takes 1 / this number of the weight of the earlier ones."""
+"""An ac-interval that measures capacity reduces the weight of earlier intervals by 1 / this
+number.
+"""
 
 LEFTOVER_LIVES = log(2)
 """Average session lives (ac_cycle) for which unused quota lasts.
@@ -29,7 +31,7 @@ most 1 for w = ln 2.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""Intervals before quotas begin that are remembered; of more, the newest."""
+"""The most intervals to remember from before the quotas begin; the newest are kept."""
 
 ROUNDING = 1e-9
 
@@ -38,8 +40,8 @@ class CapacityMeter:
     """The meter of S_r, the requests a second of busy time that a server processes.
 
     It uses ac-intervals with a utilisation of at least `measuring_utilisation`: requests processed
-    over interval × utilisation, as a ratio of sums. So an interval with one huge request weighs
-    only as much as it lasts.
+    over interval × utilisation, as a ratio of sums. So an interval with one huge request has only
+    the weight of its duration.
     """
 
     def __init__(self, measuring_utilisation: float) -> None:
@@ -71,8 +73,8 @@ class PredictiveAdmission(CountingAdmission):
       quota;
     - the leftovers of the last intervals.
 
-    The policy is ac-responsive before capacity, session length and, if it is to be measured,
-    session life are known.
+    The policy is ac-responsive until capacity and session length are known, and session life, too,
+    if it must be measured.
     """
 
     def __init__(

@@ -8,10 +8,10 @@ mean length 50 and think time 5 s it is still at half the true value after 500 s
 also bias it low. An overloaded server would then seem to have room for more sessions, and more of
 them would be aborted.
 
-So a session counts in the denominator once it has ended by itself, and C_r is taken at that moment.
-The length is the requests processed until the last session ended, divided by the sessions ended by
-then. For geometric lengths that is unbiased, whatever cuts sessions short. In the long run, without
-aborted sessions, it equals C_r/C_s.
+So a session counts in the denominator once it has ended by itself, and C_r is taken at that
+moment. The length is the requests processed until the last session ended, divided by the sessions
+ended by then. For geometric lengths that is unbiased, even if sessions are cut short. In the long
+run, without aborted sessions, it equals C_r/C_s.
 """
 
 from collections import OrderedDict

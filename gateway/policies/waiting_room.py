@@ -14,8 +14,8 @@ _UNBOUNDED = 1 << 62
 class WaitingRoom(IgnoringPolicy):
     """A policy that serves requests of sessions inside in turn; others wait until there is room.
 
-    Only its silence shows that a session has gone: its place is free `idle_s` after its last
-    answer. A request without a session counts as a separate session that has gone with its answer.
+    A session has gone if it sends no request for `idle_s` after its last answer; its place is then
+    free. A request without a session counts as a separate session that ends with its answer.
     """
 
     def __init__(self, *, inside: int, idle_s: float) -> None:

@@ -1,8 +1,8 @@
 """The dispatcher: it drives the gateway's policy, counts fates, and informs an observer.
 
-It adds four things to `gateway.policies.driver`: a clock (paper seconds), events that arrive from
-within an effect, counts by page type, and switches of policies without losing a request. It uses
-no sockets, no asyncio and no HTTP; effects go to its host.
+It adds four things to `gateway.policies.driver`: a clock (paper seconds), events that arrive
+during an effect, counts by page type, and switches of policies that lose no request. It uses no
+sockets, no asyncio and no HTTP; effects go to its host.
 """
 
 from collections import Counter, deque
@@ -69,7 +69,10 @@ class Witness(Protocol):
 
 
 class AtHand(NamedTuple):
-    """All requests of a dispatcher at a moment; those in `gone` wait without their customers."""
+    """All requests of a dispatcher at one moment.
+
+    The requests in `gone` wait although their customers left.
+    """
 
     waiting: Sequence[Request]
     in_service: Sequence[Request]
@@ -138,7 +141,7 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the leaving of a request's customer; a request that has ended is ignored.
+        """Handle that the customer of a request has left; ignore a request that has ended.
 
         The policy gets the event first. Then `mode` decides, or `abandonment` if it is not given: a
         request that still waits may be withdrawn, and one in service may be cancelled.

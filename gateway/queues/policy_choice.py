@@ -37,7 +37,9 @@ class PolicyChoice:
         admission_parameters: Mapping[str, object],
         source: str | None = None,
     ) -> "PolicyChoice":
-        """Return the choice; if `name` is a path, with `source` or else the text of that file.
+        """Return the choice.
+
+        If `name` is a path, the choice has `source`, or otherwise the text of that file.
 
         Raises PolicyError.
         """

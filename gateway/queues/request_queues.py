@@ -146,7 +146,9 @@ class PolicyQueue:
         self.set_timer()
 
     def set_timer(self) -> None:
-        """Set the timer again, as the policy or its observer may want another time than before."""
+        """Set the timer again, because the policy or its observer may need another time than
+        before.
+        """
         due_s = self.dispatcher.next_timer_s()
         if due_s == self._timer_s:
             return

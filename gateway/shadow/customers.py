@@ -1,10 +1,10 @@
-"""Customers in a shadow's world: the time at which they leave, also where the real world is ahead.
+"""The times at which customers leave in a shadow's world, even if the real world is ahead.
 
-A customer that leaves in the real world leaves in the shadow's at the same time. The real world may
-have answered or refused a request that still waits in the shadow's. The age at which its customer
-would leave is unknown: it is one of AGES equally likely values of the customers' patience, above
-the age that was reached. The requests of the real world give the patience (product-limit estimate).
-Until the patience is known, the age is UNKNOWN_S.
+A customer that leaves in the real world leaves in the shadow's at the same time. The real world
+may have answered or refused a request that still waits in the shadow's. The age at which its
+customer would leave is then unknown. The module chooses one of AGES equally likely values of the
+customers' patience, above the age that was reached. The requests of the real world give the
+patience (product-limit estimate). Until the patience is known, the age is UNKNOWN_S.
 """
 
 from math import sqrt
@@ -18,7 +18,8 @@ UNKNOWN_S: Final = 20.0
 """Paper seconds; the mean patience of LIFO-Pri's customers, 8 s + Exp(12 s)."""
 _SHARES: Final = [(number + 0.5) / AGES for number in range(AGES)]
 _GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
-"""The multiples of the golden ratio, without whole parts, are evenly spread for any ids: no dice.
+"""The multiples of the golden ratio, without whole parts, are evenly spread for any ids, without
+chance.
 """
 
 

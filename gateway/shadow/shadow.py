@@ -6,7 +6,8 @@ customers are the real ones: their next requests follow from the acting policy's
 
 - A session that the shadow refuses has ended in its world: later pages of it are `absent`.
 - A session that only the real world refuses sends no further requests to the shadow.
-- A request that waits longer here than there leaves as real customers do (`shadow.customers`).
+- If a request waits longer here than in the real world, its customer leaves as real customers do
+  (`shadow.customers`).
 
 If both policies are the same from the start, both worlds stay the same, to the last digit
 (tests/gateway/shadow/test_shadow.py).
@@ -28,7 +29,9 @@ from gateway.shadow.tally import Tally
 SESSIONS_REMEMBERED: Final = 10_000
 """Most ended sessions that a shadow's world remembers; the oldest are forgotten first."""
 MOST_WAITING: Final = 100_000
-"""The bound for a shadow that refuses no request, which must not fill the gateway's memory."""
+"""The most waiting requests, so that a shadow that refuses no request cannot fill the gateway's
+memory.
+"""
 
 
 class ShadowError(Exception):
@@ -46,7 +49,9 @@ class RealWorld:
 
 
 class _Case:
-    """A request that waits in the shadow's world, or on which not both have decided yet."""
+    """A request that waits in the shadow's world, or on which only one of the two policies has
+    decided.
+    """
 
     __slots__ = ("deed", "is_compared", "said", "waits")
 
@@ -221,7 +226,9 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, deed: Deed) -> None:
-        """Set when the customer leaves here, as the request is over in the real world."""
+        """Set the time when the customer leaves here, because the request is over in the real
+        world.
+        """
         id = deed.request.id
         if self._is_here(id) and not deed.has_left:
             leaves_s = self._real.customers.leaves_s(deed.request, self._now_s)

@@ -2,7 +2,7 @@
 
 They are the dispatcher's observer: they receive every event when the acting policy has handled it.
 Without shadows the dispatcher has no observer. A shadow that raises an error is removed with its
-reason. One that never answers holds up the gateway as an acting policy would.
+reason. A shadow that never answers stops the gateway, as an acting policy would.
 """
 
 import logging

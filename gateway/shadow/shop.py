@@ -6,8 +6,8 @@ gets its pages sooner than one that keeps thirty, and both finish the same numbe
 in service each request gets 1 / max(FILL, n) seconds of work in a second.
 
 The need of a request is known once the real shop has finished it. Before that the model uses the
-mean of its page type. If the real shop has given it that much already and is not done, it needs
-more.
+mean of its page type. If the real shop has already spent that much on the request and is not done,
+the request needs more.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +19,10 @@ from gateway.policies.interface import Outcome, Page, Request
 BUSY_RATIO: Final = 0.714
 """The CPU's share of an execution time; the rest is waiting (design: LIFO-Pri's ρ = 1 at 5.6/s)."""
 FILL: Final = 1.0 / BUSY_RATIO
-"""Requests in service that fill a CPU: while one waits for the back end, another computes."""
+"""The number of requests in service that fill a CPU.
+
+While one waits for the back end, another computes.
+"""
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
 """CPU seconds of a request until one has been measured (LIFO-Pri, Table 2, by its chain)."""
 REMEMBERED: Final = 200
@@ -59,14 +62,19 @@ class Deed:
     has_left: bool = False
 
     def is_in_service(self, time_s: float) -> bool:
-        """Return whether the real shop had it at `time_s`, which is not later than now."""
+        """Return whether the request was in the real shop at `time_s`, which is not later than
+        now.
+        """
         if self.started_s is None or self.started_s > time_s:
             return False
         return self.ended_s is None or self.ended_s > time_s
 
 
 class Account:
-    """The work that a request in service has got since the account was opened; all get the same."""
+    """The work done on each request in service since the account was opened.
+
+    All requests get the same.
+    """
 
     def __init__(self, now_s: float) -> None:
         self.in_service = 0
@@ -145,7 +153,7 @@ class ThoughtShop:
         return id in self._serving
 
     def deed(self, id: int) -> Deed:
-        """Return the deed of a request that is in service here."""
+        """Return the entry of a request that is in service here."""
         return self._serving[id].deed
 
     def start(self, now_s: float, deed: Deed, got_s: float = 0.0) -> None:

@@ -8,7 +8,7 @@ from gateway.policies.interface import PAGES, Page, Request
 from gateway.shadow.shop import Decision
 
 SAME_WITHIN_S: Final = 0.5
-"""Paper seconds between two services that count as the same: about twice a mean page."""
+"""Two services up to this many paper seconds apart count as the same: about twice a mean page."""
 KEPT: Final = 20
 """The number of disagreements that are kept."""
 
@@ -61,7 +61,7 @@ class Tally:
         self._disagreements.append((request, found, acted, said))
 
     def absent(self, request: Request) -> None:
-        """Add a request that would not have come."""
+        """Add a request that the customer would not have sent."""
         self._verdicts[request.page]["absent"] += 1
 
     def counts(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The calls of a student's policy, as messages to where it is loaded.
+"""The calls of a student's policy, as messages to the place where it is loaded.
 
 It is loaded in a confined process (`process.Child`), or in a visitor's browser.
 """
@@ -18,7 +18,9 @@ T = TypeVar("T")
 
 
 class MisbehavedError(Exception):
-    """The error for a policy that raised, was late, ended or answered wrongly; one line."""
+    """The error for a policy that raised an error, was late, ended or gave a wrong answer; one
+    line.
+    """
 
 
 class Calls(ABC):

@@ -1,11 +1,11 @@
 """The confinement of a process: files, network, processes, memory and account that it gives up.
 
 `confine` is for a policy. `confine_tests` is for the tests of one, which import modules as they go
-and therefore need some files. Each layer works independently: if a kernel refuses one, the others
-hold and the report lacks it. Without the layers in `NEEDED` no policy runs.
+and therefore need some files. Each layer works independently. If a kernel refuses a layer, the
+others still hold, and the report lacks that layer. Without the layers in `NEEDED`, no policy runs.
 
-The interpreter has loaded all it needs before; afterwards it can open nothing, not even its own
-files. This runs in the child, once, before the child reads a line of the policy.
+The interpreter has loaded everything it needs before that. Afterwards it cannot open any file, not
+even its own. This runs in the child, once, before the child reads a line of the policy.
 """
 
 import contextlib
@@ -83,8 +83,8 @@ def confine_tests(
 ) -> dict[str, str]:
     """Apply the layers for tests: paths that may be read, and files of `file_bytes` to write.
 
-    The account stays: another account often cannot read the interpreter. Without capabilities,
-    signals and other processes' files, root's account is like any other.
+    The account does not change, because another account often cannot read the interpreter. Without
+    capabilities, signals and access to other processes' files, root's account is like any other.
     """
     return _applied(
         ("oom", _first_to_go),

@@ -28,7 +28,9 @@ class _Started(NamedTuple):
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The state by the digest of the text, the last used at the end: to find it out takes a process."""
+"""The states by the digest of the text, the last used at the end; finding a state takes
+a process.
+"""
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:

@@ -165,7 +165,7 @@ class Child(Confined, Calls):
         """Start it and load the file; takes a tenth of a second, `limits.start_s` at most."""
         super().__init__(limits)
         self._owed_s = 0.0
-        """Time taken and not yet earned, up to `limits.burst_s`."""
+        """Time that the policy took beyond its share, up to `limits.burst_s`."""
         self._paid_s = self.begun_s
         self._looked = (self._paid_s, 0.0)
         """The time of the last check of its CPU, and the CPU seconds it had used."""

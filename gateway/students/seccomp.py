@@ -10,9 +10,9 @@ calls that change something without Landlock's control:
 It allows the operations of fcntl and ioctl that files need, and none that sends a signal or a
 character.
 
-The list names the allowed calls, so that it cannot miss a way out, as a list of forbidden calls
-could. Another call fails instead of ending the process, so that the policy's author sees the line.
-There is no futex: one thread needs no call for its locks, and waiting for a lock would be a sleep
+The list names the allowed calls. A list of forbidden calls could miss a dangerous one. Another
+call fails instead of ending the process, so that the policy's author sees the line. The list has
+no futex. A single thread needs no call for its locks, and waiting for a lock would be a sleep
 without CPU.
 
 Numbers: the kernel's syscall tables of x86_64 and of arm64 (the generic one).

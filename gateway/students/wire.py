@@ -1,10 +1,10 @@
 """The protocol between gateway and child process.
 
 A message is 4 bytes of length, then JSON; events and verdicts are plain values. The gateway does
-not trust the child. An answer has a highest length and a highest number of values, which follow
-from the number of requests it can be about. Both are checked before decoding, which holds up the
-gateway's event loop. Answers are plain JSON without NaN and Infinity; every value is checked for
-its type and size. Nothing is unpickled.
+not trust the child. The length of an answer and its number of values are limited. The limits
+follow from the number of requests that the answer can be about. Both are checked before decoding,
+because decoding blocks the gateway's event loop. Answers are plain JSON without NaN and Infinity;
+every value is checked for its type and size. Nothing is unpickled.
 """
 
 import json

@@ -1,8 +1,9 @@
-"""The gateway's TLS context: certificate, versions, resumption, and the call of the gate.
+"""The gateway's TLS context: certificate, versions, resumption, and the call to the gate.
 
-OpenSSL calls back for the server's name (also when the customer gave none) after it has looked for
-a session to resume, and before it signs anything. A session id or ticket counts only if it is
-valid, whatever the ClientHello claims. A refusal at that point costs no public-key operation.
+OpenSSL calls back for the server's name, even if the customer gave no name. It does so after it
+has looked for a session to resume, and before it signs any message. A session id or ticket counts
+only if it is valid, whatever the ClientHello claims. A refusal at that point costs no public-key
+operation.
 """
 
 import ssl

@@ -27,8 +27,8 @@ COUNTS: Final = (
 - `new` and `resumed`: classified connections.
 - `accepted_new` and `refused`: new connections that the policy accepted or refused.
 - `handshake_failed`: ended for another reason before the handshake was over, classified or not.
-- `evicted`: waited for its customer, and lost its place to another when too many were under way.
-- `turned_away`: there was no such place.
+- `evicted`: the handshake waited for its customer, and lost its place when too many were under way.
+- `turned_away`: all places were taken, and no handshake could lose its place.
 """
 
 
@@ -135,7 +135,9 @@ class ConnectionGate:
             self._counts[what] += 1
 
     def counts(self) -> dict[str, int]:
-        """Return `COUNTS`, and `under_way`: handshakes that have begun and are not over."""
+        """Return `COUNTS`, and `under_way`, the number of handshakes that have begun and are not
+        over.
+        """
         with self._lock:
             return {**self._counts, "under_way": self.under_way}
 

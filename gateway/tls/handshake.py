@@ -154,7 +154,7 @@ class Handshake(asyncio.Protocol):
 
     @property
     def waits_for_customer(self) -> bool:
-        """Whether the handshake has begun, and no step of it is computed or queued."""
+        """Whether the handshake has begun, and none of its steps is computed or queued."""
         return self._computation is None
 
     def give_way(self) -> None:

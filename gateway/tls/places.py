@@ -1,10 +1,11 @@
-"""The places for TLS handshakes under way, and the rule by which one gives way to another.
+"""The places for TLS handshakes under way, and the rule that decides which handshake gives way.
 
-When all places are taken, a newcomer gets the place of a handshake that waits for its customer. The
-first to give way are handshakes without a whole ClientHello, then new ones, then resumed ones.
-Within each group it is the one that has been in the group for longest. So a client that sends one
-byte and no more cannot block a place. A resuming customer gives way only when the handshakes in all
-other places are being computed. A handshake with a step that is computed or queued keeps its place.
+When all places are taken, a newcomer gets the place of a handshake that waits for its customer.
+The first to give way are handshakes without a whole ClientHello, then new ones, then resumed ones.
+Within each group, the handshake that has been there longest gives way first. So a client that
+sends only one byte cannot block a place. A resuming customer gives way only when the handshakes in
+all other places are being computed. A handshake with a step that is computed or queued keeps its
+place.
 """
 
 from enum import IntEnum
@@ -14,7 +15,9 @@ from gateway.tls.gate import ConnectionGate
 
 
 class Known(IntEnum):
-    """The knowledge about a customer during its handshake; the lowest group gives way first."""
+    """The groups of handshakes, by the knowledge about their customers; the lowest group gives way
+    first.
+    """
 
     NOTHING = 0  # no whole ClientHello has come
     NEW = 1
