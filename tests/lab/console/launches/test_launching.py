@@ -156,7 +156,10 @@ def test_proxies_are_chosen_beside_policies(console):
 
 def test_a_prediction_follows_the_form(console):
     assert "Takes about" in console.post("/launch/lifo-pri/predict", FORM).text
-    assert "Some fields are not valid" in console.post("/launch/lifo-pri/predict", {**FORM, "rho": "x"}).text
+    assert (
+        "Some fields are not valid"
+        in console.post("/launch/lifo-pri/predict", {**FORM, "rho": "x"}).text
+    )
 
 
 @pytest.fixture
