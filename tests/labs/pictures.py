@@ -123,7 +123,7 @@ def lifo_pri(studio: Studio) -> None:
     """Take a comparison's result, a race of its runs, and the decisions about one request."""
     name = studio.result(
         *("simulate", "--policies", "sq,8q-af,8q-lifo-pri", "--rho", "0.85,1.4,2"),
-        *("--sessions", "3000", "--repetitions", "2"),
+        *("--sessions", "3000", "--repetitions", "5"),
     )
     address = f"{studio.console}/results/{name}/"
     studio.open(address)

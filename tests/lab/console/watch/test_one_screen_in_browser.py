@@ -130,6 +130,19 @@ def test_changes_are_made_and_put_back_by_keyboard(chromium, rushing, run):
         assert rushing.scene.abandonment == "ignore"
 
 
+def test_the_bar_shows_the_policy_of_a_run_that_begins(chromium, rushing, runs_of):
+    """A page that was open before has the choice of the run before it; a new run replaces it."""
+    with visiting(chromium, rushing.console) as visit:
+        page = visit("/watch/", **SCREEN)
+        when(page, f"{TEXT.format('policy')} === 'SQ'")
+        assert page.input_value("#id_policy") == "sq"
+        rushing.scene.policy, rushing.scene.abandonment = "8q-lifo-pri", "cancel"
+        first, *_ = runs_of(rushing.console)
+        first().tell(CUSTOMERS)
+        when(page, "document.getElementById('id_policy').value === '8q-lifo-pri'")
+        assert page.input_value("#id_abandonment") == "cancel"
+
+
 def test_a_wrong_number_is_told_with_the_label_of_its_field(chromium, rushing, run):
     with visiting(chromium, rushing.console) as visit:
         page = visit("/watch/", **SCREEN)

@@ -75,7 +75,18 @@ addEventListener("DOMContentLoaded", () => {
     document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first; the customers of ${gone} have gone`);
   }
 
+  // A run that begins brings its own policy. The bar then shows it, unless the keyboard is in the bar.
+  let begun = null;
+  function renew() {
+    const at = live.start()?.at ?? 0;
+    const isKnown = begun === null || at === begun;
+    if (!isKnown && byId("bar").contains(document.activeElement)) return;
+    begun = at;
+    if (!isKnown) htmx.ajax("GET", location.pathname, { target: "#bar", select: "#bar > *", swap: "innerHTML" });
+  }
+
   live.onLook(draw);
+  live.onLook(renew);
   live.onLook(describe);
   byId("window").addEventListener("change", () => state.newest && !state.newest.away && draw());
   live.follow();
