@@ -1,6 +1,6 @@
 """The database of the console: launches in their order, notes, work on lessons, and tokens.
 
-Results themselves are folders (`lab.results.folder`). Without this database only the order of the
+Results themselves are folders (`lab.results.result`). Without this database only the order of the
 queue, the notes, the work on lessons and the tokens are lost.
 """
 
