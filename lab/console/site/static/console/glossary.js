@@ -6,9 +6,9 @@
 "use strict";
 (async () => {
   const WORDS = "main th, main td:nth-child(2), main dt, main label, main legend, main figcaption, .race-runs h2, .shop > h2";
-  const SENTENCES = "main p, main li, main th, main td, main dd, main caption, main figcaption, main summary, .foot";
+  const SENTENCES = "main p, main li, main th, main td, main dd, main caption, main figcaption, .foot";
   // Links and controls have their own meaning, code is literal, and live regions change under the pointer.
-  const UNTOUCHED = "a, button, label, select, textarea, code, pre, kbd, svg, output, [contenteditable], [role=status]:not(.verdict), [role=alert], [role=log], [aria-live], [data-show], .unseen, .editor";
+  const UNTOUCHED = "a, button, summary, label, select, textarea, code, pre, kbd, svg, output, [contenteditable], [role=status]:not(.verdict), [role=alert], [role=log], [aria-live], [data-show], .unseen, .editor";
   const BLOCK = "article, section, table, figure, form, dialog, details, .card, main, .foot";
   const HOVER_MS = 250, LEAVE_MS = 200;
   const answer = await fetch("/docs/terms.json").catch(() => null);
