@@ -6,6 +6,7 @@ replace only their own rows.
 """
 
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -62,10 +63,14 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     path = workers.folder_of(launch) / file.name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    launch.expected_s = allowed_real_s(scoreboard.with_known(path), allowance)
     launch.arguments = [*COMMAND, *(["--by", launch.by] if launch.by else []), str(path)]
     earlier = [one for one in of_person(launch.by) if one.title == launch.title]
-    enqueued(request, launch)
+    try:
+        launch.expected_s = allowed_real_s(scoreboard.with_known(path), allowance)
+        enqueued(request, launch)
+    except Exception:
+        shutil.rmtree(path.parent)  # no launch uses the file
+        raise
     for one in earlier:
         if not one.has_ended:
             queue.cancel(one)

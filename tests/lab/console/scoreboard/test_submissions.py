@@ -95,6 +95,19 @@ def test_a_bad_name_is_refused(people, name):
     assert answer.status_code == 400, answer.text
 
 
+def test_a_submission_beyond_the_limit_leaves_no_file(classroom, people):
+    """A student may have five launches that wait; no worker runs yet."""
+    carla = people["carla"]
+    answers = [carla.submit(name=f"door_{number}") for number in range(6)]
+    try:
+        assert [one.status_code for one in answers] == [201] * 5 + [403], answers[-1].text
+        kept = sorted(path.name for path in classroom.state.rglob("door_*.py"))
+        assert kept == [f"door_{number}.py" for number in range(5)]
+    finally:
+        for one in answers[:5]:
+            carla.console.post(f"/launches/{one.json()['id']}/cancel", {})
+
+
 def test_a_request_without_the_token_of_a_page_is_refused(classroom, people):
     """A page of another site cannot submit for a student, nor a visitor without a login."""
     url = classroom.url("/api/scoreboard/policies")
