@@ -14,6 +14,8 @@ TABLE: Final = "Who sells"
 SHARE: Final = "Estimated"
 MOST: Final = 8
 """The most bars of one picture; the table has the other policies."""
+WIDEST: Final = 1.25
+"""The largest share at the right edge that an interval can cause; a longer interval is cut off."""
 
 
 class Bar(NamedTuple):
@@ -75,10 +77,11 @@ def _picture(shares: Sequence[_Share]) -> Picture | None:
     if len(shares) < 2:
         return None
     best = shares[:MOST]
-    edge = max(1.0, *(one.value + one.half_width for one in best))
+    highest = max(one.value + one.half_width for one in best)
+    edge = max(1.0, min(WIDEST, highest), best[0].value)
     bars = []
     for one in best:
-        low, high = (max(0.0, one.value + by) for by in (-one.half_width, one.half_width))
+        low, high = max(0.0, one.value - one.half_width), min(edge, one.value + one.half_width)
         length = max(0.0, one.value)
         bars.append(Bar(one.policy, one.words, length / edge, low / edge, (high - low) / edge))
     return Picture(f"{shares[0].rho}", bars, len(shares), 1 / edge)

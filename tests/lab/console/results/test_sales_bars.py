@@ -43,6 +43,14 @@ def test_an_interval_does_not_leave_the_picture_on_the_left():
     assert (found.bars[1].interval_ratio, found.bars[1].interval_width_ratio) == (0, 0.4)
 
 
+def test_a_wide_interval_leaves_room_for_the_bars():
+    """Two repetitions can give ± 3; the interval is cut off, and the bound stays on the right."""
+    found = picture([who_sells(("2", "SQ", "1", "0.25 ± 3"), ("2", "8Q-AF", "1", "0.5 ± 1.5"))])
+    assert found.bound_ratio == 0.8
+    assert [bar.length_ratio for bar in found.bars] == [0.4, 0.2]
+    assert [(bar.interval_ratio, bar.interval_width_ratio) for bar in found.bars] == [(0, 1)] * 2
+
+
 def test_many_policies_are_cut_to_the_best():
     """A leaderboard has more policies than a picture can show."""
     rows = [("2", f"policy {number}", "1", f"0.{number:02}") for number in range(25)]
