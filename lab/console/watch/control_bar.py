@@ -1,5 +1,10 @@
 """The control bar of the watch page: the forms of all changes, with the present settings."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django import forms
+
 from gateway.policies.interface import PAGES
 from lab.console.site.settings import LAB
 from lab.console.watch.forms import (
@@ -33,6 +38,23 @@ def forms_in_force() -> dict[str, object]:
         "shadow_form": PolicyForm(PROPOSED_SHADOW, "shadow"),
         "pages": list(PAGES),
     }
+
+
+def applied(
+    name: str, form: forms.Form, change: Callable[[Mapping[str, Any]], str]
+) -> dict[str, object]:
+    """Make the change that a valid form asks for; return the form and the answer to show.
+
+    `change` gets the form's values and returns what it did, in words. The form shows an
+    ExperimentError that `change` raises.
+    """
+    said = ""
+    if form.is_valid():
+        try:
+            said = change(form.cleaned_data)
+        except ExperimentError as fault:
+            form.add_error(None, str(fault))
+    return {f"{name}_form": form, f"{name}_said": said}
 
 
 def _load_factor() -> float:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 from lab.console.site.permissions import is_logged_in, readers
 from lab.console.site.settings import LAB
 from lab.console.watch import shadows
-from lab.console.watch.control_bar import forms_in_force
+from lab.console.watch.control_bar import applied, forms_in_force
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
     AbandonmentForm,
@@ -119,15 +119,13 @@ def shadow_away(request: HttpRequest) -> HttpResponse:
 def abandonment(request: HttpRequest) -> HttpResponse:
     """Change how the shop treats a request whose client has left."""
     form = AbandonmentForm(request.POST)
-    context: dict[str, object] = {"abandonment_form": form, "abandonment_said": ""}
-    if form.is_valid():
-        mode = form.cleaned_data["abandonment"]
-        try:
-            context["abandonment_said"] = under_way.change(
-                LAB, lambda appliance: appliance.set_abandonment(mode)
-            )
-        except ExperimentError as fault:
-            form.add_error(None, str(fault))
+    context = applied(
+        "abandonment",
+        form,
+        lambda given: under_way.change(
+            LAB, lambda appliance: appliance.set_abandonment(given["abandonment"])
+        ),
+    )
     return part_or_page(request, "console/watch_abandonment.html", context)
 
 
@@ -136,12 +134,7 @@ def abandonment(request: HttpRequest) -> HttpResponse:
 def load(request: HttpRequest) -> HttpResponse:
     """Change the rate of arriving customers."""
     form = LoadForm(request.POST)
-    context: dict[str, object] = {"load_form": form, "load_said": ""}
-    if form.is_valid():
-        try:
-            context["load_said"] = under_way.change_load(LAB, form.cleaned_data["load_factor"])
-        except ExperimentError as fault:
-            form.add_error(None, str(fault))
+    context = applied("load", form, lambda given: under_way.change_load(LAB, given["load_factor"]))
     return part_or_page(request, "console/watch_load.html", context)
 
 
@@ -150,14 +143,11 @@ def load(request: HttpRequest) -> HttpResponse:
 def fault(request: HttpRequest) -> HttpResponse:
     """Make the database slow for a time; the shop ends it by itself."""
     form = FaultForm(request.POST)
-    context: dict[str, object] = {"fault_form": form, "fault_said": ""}
-    if form.is_valid():
-        try:
-            context["fault_said"] = under_way.cause_fault(
-                LAB, faults.SLOW_DATABASE, form.cleaned_data["for_s"]
-            )
-        except ExperimentError as reason:
-            form.add_error(None, str(reason))
+    context = applied(
+        "fault",
+        form,
+        lambda given: under_way.cause_fault(LAB, faults.SLOW_DATABASE, given["for_s"]),
+    )
     return part_or_page(request, "console/watch_fault.html", context)
 
 
