@@ -91,7 +91,7 @@ addEventListener("DOMContentLoaded", () => {
         EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source of the policy", "aria-describedby": "name-help", spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
-          isWriting = true;
+          isWriting = update.view.hasFocus; // not while a button puts another file here
           clearTimeout(saving);
           saving = setTimeout(save, 300);
         }),
