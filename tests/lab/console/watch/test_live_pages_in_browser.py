@@ -45,7 +45,7 @@ def test_watch_shows_who_waits_and_takes_a_switch(visit, queue):
     page.keyboard.press("Enter")
     page.wait_for_selector("#shadows [data-rows] th")
     assert page.inner_text("#shadows [data-rows] th") == "SQ"
-    page.focus("#shadows [data-rows] button")
+    page.focus("#shadows [data-rows] button.quiet")
     page.keyboard.press("Enter")
     when(page, "document.querySelector('#shadows [data-some]').hidden")
 

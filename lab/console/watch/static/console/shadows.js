@@ -70,7 +70,7 @@ addEventListener("DOMContentLoaded", () => {
     shadows.forEach((one, number) => {
       const element = rows.children[number];
       element.dataset.name = one.name;
-      element.querySelector("button").setAttribute("aria-label", `Remove: ${one.title}`);
+      element.querySelector("button.quiet").setAttribute("aria-label", `Remove: ${one.title}`);
       fill(element, [one.title, ...(one.fault ? [`removed: ${one.fault}`, "", "", "", "", "", "", ""] : cells(one))]);
       element.classList.toggle("failed", Boolean(one.fault));
       fill(pages.children[number], [one.title, ...one.pages.map(ofPage)]);
