@@ -157,7 +157,7 @@ def test_no_page_shuts_anybody_out_who_has_an_account(
     for password in ("wrong", passwords[person]):
         page.fill("#id_username", person)
         page.fill("#id_password", password)
-        page.click("main button")
+        page.click("main button[type=submit]")
         if password == "wrong":
             page.wait_for_selector("[role=alert]")
             faults += looked_at(page, "login again")

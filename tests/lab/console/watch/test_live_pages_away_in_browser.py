@@ -51,7 +51,7 @@ def test_a_page_whose_session_is_over_asks_to_log_in_again(chromium, console, ga
             page = visit("/watch/", ignore_https_errors=True)
             page.fill("#id_username", "anna")
             page.fill("#id_password", password)
-            page.click("main button")
+            page.click("main button[type=submit]")
             page.wait_for_url("**/watch/")
             when(page, f"{SEEN} && {AWAY}.hidden")
         when(page, f"!{AWAY}.hidden")

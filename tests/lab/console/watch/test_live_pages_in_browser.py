@@ -54,7 +54,7 @@ def test_a_race_plays_and_seeks_by_keyboard(visit, lab):
     page = visit("/race/")
     page.check("text=Always-LIFO")
     page.fill("#id_sessions", "400")
-    page.click("main button")
+    page.get_by_role("button", name="Race", exact=True).click()
     page.wait_for_selector(".race-runs[data-ready]")
     assert page.locator(".race-run").count() == 3
     when(page, "document.getElementById('clock').textContent !== '0 s'")
