@@ -19,7 +19,7 @@ def race(page, lab, seed):
     page.goto(lab.url("/race/"))
     type_into(page, "#id_sessions", "400")
     type_into(page, "#id_seed", str(seed))
-    press(page, "main form button")
+    press(page, "main form button[type=submit]")
     page.wait_for_selector(".race-runs[data-ready]")
     return re.search(r"result=([^&]+)", page.url)[1]
 
@@ -62,7 +62,7 @@ def test_launch_watch_switch_cancel_race_compare_take_away_bring_back(
     page.goto(lab.url("/results/"))
     for name in (second, first):  # the newest stands first
         press(page, f"input[value='{name}']", "Space")
-    press(page, "form[action$='overlay'] button")
+    press(page, "form[action$='overlay'] button[type=submit]")
     page.wait_for_selector("#curves-charts canvas")
     assert page.locator("#lines input").count() == 4
     choose(page, "#against", "confirms")
@@ -80,6 +80,6 @@ def test_launch_watch_switch_cancel_race_compare_take_away_bring_back(
     page.wait_for_selector(".message.success")
     assert lab.get(f"/results/{first}/").status_code == 404
     page.set_input_files("#bundle", bundle)
-    press(page, "form[action$='import'] button")
+    press(page, "form[action$='import'] button[type=submit]")
     page.wait_for_url(f"**/results/{first}/")
     assert page.locator("table").first.inner_text() == table

@@ -62,7 +62,7 @@ def test_results_are_compared_with_a_reference_and_taken_away(
         page = visit("/results/")
         for name in (result, RACE):
             press(page, f"input[value='{name}']", "Space")
-        press(page, "form[action$='overlay'] button")
+        press(page, "form[action$='overlay'] button[type=submit]")
         page.wait_for_selector("#curves-charts canvas")
         titles = page.locator("#lines label").all_inner_texts()
         assert any(title.strip().startswith("Mine: ") for title in titles)
@@ -108,7 +108,7 @@ def test_a_note_goes_with_the_bundle_before_the_result_is_deleted(
     with visiting(chromium, console) as visit:
         page = visit(f"/results/{result}/")
         type_into(page, "#text", text)
-        press(page, "form[action$='note'] button")
+        press(page, "form[action$='note'] button[type=submit]")
         page.wait_for_selector("blockquote")
         press(page, "a[href$='/delete']")
         page.wait_for_selector("button.danger")
@@ -122,7 +122,7 @@ def test_a_note_goes_with_the_bundle_before_the_result_is_deleted(
         press(page, "button.danger")
         page.wait_for_selector(".message.success")
         page.set_input_files("#bundle", bundle)
-        press(page, "form[action$='import'] button")
+        press(page, "form[action$='import'] button[type=submit]")
         page.wait_for_url(f"**/results/{result}/")
         assert page.inner_text("blockquote p") == text
 
@@ -132,6 +132,6 @@ def test_a_race_is_refused_by_label(console: Console, chromium: Any) -> None:
     with visiting(chromium, console, bears=("Failed to load resource",)) as visit:
         page = visit("/race/")
         type_into(page, "#id_rho", "9")
-        press(page, "main form button")
+        press(page, "main form button[type=submit]")
         when(page, "document.querySelector('.fault')")
         assert page.inner_text(".fault") == "Offered load ρ must be between 0.1 and 5."
