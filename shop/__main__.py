@@ -29,19 +29,23 @@ def serve() -> None:
 
 @main.command("migrate-and-seed")
 def migrate_and_seed() -> None:
-    """Bring the database, the shelves and the static files up to date; quick when they are."""
+    """Bring the database, the shelves and the static files up to date, if they are not."""
     from shop.stock import preparation
 
     preparation.prepare(click.echo)
 
 
 @main.command()
-@click.option("--url", help="A running shop; without it one is started and stopped again.")
+@click.option(
+    "--url", help="A running shop; by default, the command starts one and stops it at the end."
+)
 @click.option("--controller-url", help="The controller of that shop.")
 @click.option("--rounds", default=100, show_default=True, help="Walks through the eight pages.")
-@click.option("--time-scale", default=10.0, show_default=True, help="Paper seconds per second.")
+@click.option(
+    "--time-scale", default=10.0, show_default=True, help="Paper seconds per real second."
+)
 def calibrate(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> None:
-    """Compare the execution times of an idle shop with Table 2; fails beyond 5 %."""
+    """Compare the execution times of an idle shop with Table 2; fail beyond 5 % deviation."""
     from shop.page_costs import calibration
 
     sys.exit(calibration.run(url, controller_url, rounds, time_scale))

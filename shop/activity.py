@@ -1,10 +1,10 @@
-"""The shop's counts since its start, kept without locks.
+"""The shop's counters since it started, kept without locks.
 
-It counts busy workers, served pages with their CPU and execution time, committed orders, and
+They count busy workers, served pages with their CPU and execution time, committed orders, and
 requests lost because a back end could not be reached.
 
-Every thread has separate counts, and the reader adds them up. Thirty threads that share one
-interpreter must not queue for a lock. Without a lock, `x += 1` on a shared number would lose
+Every thread has separate counters, and the reader adds them up. With a shared counter, thirty
+threads of one interpreter would have to queue for a lock; without the lock, `x += 1` would lose
 counts.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class PageCount:
-    """The counts of one page type: pages served, and their seconds (real).
+    """The counters of one page type: the pages served, and the real seconds that they took.
 
     `own_…` is the page's cost without page work. `drawn_s` is the total of the times that page
     work drew.
@@ -32,7 +32,7 @@ class PageCount:
 
 @dataclass(slots=True)
 class ThreadActivity:
-    """The counts of one thread."""
+    """The counters of one thread."""
 
     busy: bool = False
     requests: int = 0
@@ -41,7 +41,7 @@ class ThreadActivity:
     lost_to: dict[str, int] = field(default_factory=dict)
 
     def page(self, name: str) -> PageCount:
-        """Return the count of this page type, which begins at 0."""
+        """Return the counters of this page type, which begin at 0."""
         count = self.pages.get(name)
         if count is None:
             count = self.pages[name] = PageCount()
@@ -53,7 +53,7 @@ _local = threading.local()
 
 
 def mine() -> ThreadActivity:
-    """Return the calling thread's counts."""
+    """Return the calling thread's counters."""
     try:
         return _local.activity  # type: ignore[no-any-return]
     except AttributeError:
@@ -63,7 +63,7 @@ def mine() -> ThreadActivity:
 
 
 def order_committed() -> None:
-    """Count an order that is committed."""
+    """Count one committed order."""
     mine().orders += 1
 
 
@@ -83,7 +83,7 @@ def orders() -> int:
 
 
 def pages(names: Iterable[str]) -> dict[str, PageCount]:
-    """Return the counts of these page types, all threads together."""
+    """Return the counters of these page types, summed over all threads."""
     totals = {name: PageCount() for name in names}
     for thread in list(_threads):
         for name, count in list(thread.pages.items()):
@@ -99,9 +99,7 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
 
 
 def lost_to() -> dict[str, int]:
-    """Return the number of requests without an answer, for each back end that could not be
-    reached.
-    """
+    """Return the number of unanswered requests, for each back end that could not be reached."""
     totals: dict[str, int] = {}
     for thread in list(_threads):
         for back_end, count in list(thread.lost_to.items()):

@@ -1,8 +1,8 @@
 """One request to the ad server, which must be answered before a deadline.
 
 Each thread has a kept-alive connection. The module uses sockets and llhttp instead of
-`http.client`, whose time limit is for each read. With that, an answer that comes byte by byte
-could hold up a page without end.
+`http.client`, whose time limit applies to each read separately. With such a limit, an answer that
+arrives byte by byte could delay a page for ever.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ ANSWER_BYTES = 64 * 1024
 
 
 class Failed(Exception):  # noqa: N818
-    """The error when the ad server does not answer as it should."""
+    """The error when the ad server gives no valid answer."""
 
 
 class Refused(Exception):  # noqa: N818
-    """The error when the ad server refuses this request, although it runs."""
+    """The error when the ad server runs, but refuses the request."""
 
 
 class _Answer:
@@ -55,16 +55,16 @@ class _Whereabouts:
         self._is_name = self._address is None
 
     def address(self) -> str:
-        """Return the address last found. Raises Failed while there is none."""
+        """Return the address that was found last. Raises Failed until an address is found."""
         if self._address is None:
             self.look_up()
             raise Failed(f"no address of {self._host} is known yet")
         return self._address
 
     def look_up(self) -> None:
-        """Start another look-up of the address, unless one is already under way.
+        """Start another look-up of the address, unless one is under way.
 
-        Do not wait for it.
+        Do not wait for the result.
         """
         if self._is_name and self._is_asking.acquire(blocking=False):
             threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
@@ -80,7 +80,7 @@ class _Whereabouts:
 
 
 class AdServer:
-    """A client of one ad server; the deadline is real time, whatever the time scale."""
+    """A client of one ad server; its deadlines are in real seconds at any time scale."""
 
     def __init__(self, port: int, deadline_s: float = DEADLINE_S, host: str = "127.0.0.1") -> None:
         self.port = port
@@ -153,7 +153,7 @@ class AdServer:
 
 
 class _Closed(ConnectionError):  # noqa: N818
-    """The error when the ad server closed the connection before it had answered."""
+    """The error when the ad server closes the connection before it has answered."""
 
 
 def _left(deadline_s: float) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 os.environ["DJANGO_SETTINGS_MODULE"] = "shop.ads.settings"
 
 LOOK_EVERY_S = 0.5
-"""Real seconds between two tries to connect to a PostgreSQL that is away."""
+"""Real seconds between two attempts to connect to PostgreSQL while it is unavailable."""
 
 
 @click.group()
@@ -42,8 +42,8 @@ def _configuration() -> "Configuration":
 def serve() -> None:
     """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. Never returns.
 
-    While PostgreSQL is away it waits, and listens on no port: the shop's pages come without banners
-    at once instead of waiting for them.
+    Until PostgreSQL is available, the command waits and listens on no port. The shop then serves
+    pages without banners immediately, instead of waiting for an answer.
     """
     from shop.server import serving
 
@@ -55,7 +55,7 @@ def serve() -> None:
 
 
 def _await_database() -> None:
-    """Return when PostgreSQL accepts a connection; print when it is away and when it is back."""
+    """Wait until PostgreSQL accepts a connection; report the outage and its end."""
     from django.db import OperationalError, connection
 
     try:
@@ -70,7 +70,7 @@ def _await_database() -> None:
 
 @main.command("migrate-and-seed")
 def migrate_and_seed() -> None:
-    """Bring tables and inventory up to date; quick when they are."""
+    """Bring tables and inventory up to date, if they are not."""
     from shop.ads import preparing
 
     preparing.prepare(_configuration().banners, click.echo)
@@ -88,7 +88,7 @@ def token() -> None:
 @click.argument("name")
 @click.password_option(help="The command prompts for it if it is not given.")
 def operator(name: str, password: str) -> None:
-    """Make NAME an administrator of /ads/admin/, or give them another password."""
+    """Make NAME an administrator of /ads/admin/, or change that administrator's password."""
     from django.contrib.auth.models import User
     from django.contrib.auth.password_validation import validate_password
     from django.core.exceptions import ValidationError
@@ -109,7 +109,7 @@ def operator(name: str, password: str) -> None:
 @click.option("--concepts", default="crime", show_default=True, help="Commas between them.")
 @click.option(
     "--draws", "number", type=click.IntRange(1, 100_000), default=600, show_default=True,
-    help="Draws; each counts as an impression.",
+    help="Number of draws; each counts as an impression.",
 )  # fmt: skip
 @click.option(
     "--groups", type=click.IntRange(2, 10), default=6, show_default=True,
@@ -117,13 +117,13 @@ def operator(name: str, password: str) -> None:
 )  # fmt: skip
 @click.option(
     "--against", type=click.Choice(["weights", "equal"]), default="weights", show_default=True,
-    help="Expect each banner by its weight, or all equally often.",
+    help="Expect draws in proportion to the weights, or equally many for every banner.",
 )  # fmt: skip
 def draws(size: str, concepts: str, number: int, groups: int, against: str) -> None:
     """Draw banners from the running ad server and compare the counts with the weights.
 
-    Prints a chi-squared test of goodness of fit. The candidates are put into groups, the heaviest
-    first, so that each group is expected often enough.
+    Prints a chi-squared test of goodness of fit. The candidates are grouped by weight, the heaviest
+    first, so that the expected number of draws of each group is large enough for the test.
     """
     from shop import settings
     from shop.ads.selection import fairness
@@ -135,7 +135,9 @@ def draws(size: str, concepts: str, number: int, groups: int, against: str) -> N
     except fairness.ServerError as fault:
         raise click.ClickException(str(fault)) from None
     if len(weights) < 2:
-        raise click.ClickException(f"{concepts}: fewer than two banners of {size} can be drawn now")
+        raise click.ClickException(
+            f"{concepts}: fewer than two banners of size {size} can be drawn now"
+        )
     found = fairness.groups_of(weights, drawn, groups, equal=against == "equal")
     click.echo("group  banners     weight   expected   drawn   (drawn − expected)² / expected")
     for place, group in enumerate(found, start=1):
@@ -144,7 +146,7 @@ def draws(size: str, concepts: str, number: int, groups: int, against: str) -> N
             f"{group.drawn:6}   {group.term:.2f}"
         )
     if left_out := sum(count for id, count in drawn.items() if id not in weights):
-        click.echo(f"{left_out} draws of banners that became due meanwhile are left out")
+        click.echo(f"not counted: {left_out} draws of banners that became due only during the test")
     freedom = len(found) - 1
     click.echo(
         f"chi-squared: {fairness.chi_squared(found):.2f}   degrees of freedom: {freedom}   "

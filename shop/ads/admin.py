@@ -42,7 +42,7 @@ class ConceptAdmin(admin.ModelAdmin):
 
 @admin.register(Advertiser, Publisher)
 class NamedAdmin(admin.ModelAdmin):
-    """Advertisers and publishers; the form has only their names."""
+    """Advertisers or publishers; the form shows only the name."""
 
     search_fields = ("name",)
 
@@ -80,7 +80,7 @@ class PageAdmin(admin.ModelAdmin):
 
 
 class BannerForm(forms.ModelForm):
-    """The form of a banner, whose number of concepts is limited by the inventory's columns."""
+    """The form of a banner, which limits the number of concepts to the columns of the inventory."""
 
     def clean_concepts(self) -> Any:
         concepts = self.cleaned_data["concepts"]
@@ -93,7 +93,10 @@ class BannerForm(forms.ModelForm):
 
 @admin.register(Banner)
 class BannerAdmin(admin.ModelAdmin):
-    """Banners. A contract's capacity was verified for their size and concepts."""
+    """Banners.
+
+    Size and concepts cannot change once there is a contract, whose capacity check used them.
+    """
 
     form = BannerForm
     list_display = ("id", "headline", "size", "advertiser")
@@ -116,7 +119,7 @@ class BannerAdmin(admin.ModelAdmin):
 
 @admin.register(Contract)
 class ContractAdmin(admin.ModelAdmin):
-    """Contracts with their reports; a new one is accepted only while there is capacity."""
+    """Contracts with their reports; a new contract is accepted only if there is capacity for it."""
 
     list_display = ("id", "advertiser", "headline", "impressions", "ends", "delivered", "pace",
                     "clicks", "click_rate")  # fmt: skip
@@ -143,7 +146,7 @@ class ContractAdmin(admin.ModelAdmin):
     def end(self, request: HttpRequest, chosen: QuerySet[Contract]) -> None:
         for contract in chosen:
             contract.end()
-        self.message_user(request, "Their banners are not placed any more.", messages.SUCCESS)
+        self.message_user(request, "Their banners are no longer placed.", messages.SUCCESS)
 
     @admin.display(ordering="banner__advertiser__name")
     def advertiser(self, contract: Contract) -> str:
@@ -171,7 +174,7 @@ class ContractAdmin(admin.ModelAdmin):
 
 
 class _Counted(admin.ModelAdmin):
-    """Counts that the servers write; people can only read them."""
+    """Counts that only the servers write; people can read them."""
 
     show_full_result_count = False
 
@@ -187,20 +190,20 @@ class _Counted(admin.ModelAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(_Counted):
-    """Delivery counts."""
+    """The delivery counts of banners."""
 
     list_display = ("banner_id", "delivered", "clicks")
 
 
 @admin.register(Server)
 class ServerAdmin(_Counted):
-    """Processes that report."""
+    """The server processes that report deliveries."""
 
     list_display = ("id", "started", "reported", "sequence")
 
 
 def _placement(page: Page) -> Placement:
-    """Return the counts reported of the page, which may not exist yet."""
+    """Return the counts reported for the page; there may be no counts yet."""
     return page.placement if hasattr(page, "placement") else Placement(page=page)
 
 

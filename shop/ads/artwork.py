@@ -1,4 +1,4 @@
-"""Drawings of banners as SVG, always the same for the same banner."""
+"""Drawings of banners as SVG; a banner always gets the same drawing."""
 
 import random
 from html import escape
@@ -28,7 +28,7 @@ _CALL = "Have a look"
 
 
 def banner_svg(banner_id: int, size: str, headline: str, text: str, advertiser: str) -> str:
-    """Return the banner as a whole SVG document with a title for people who cannot see it."""
+    """Return the banner as a complete SVG document, with a title for people who cannot see it."""
     width, height = SIZES[size]
     rng = random.Random(f"{DESIGN_VERSION} {advertiser} {banner_id}")
     ground, ink, accent, accent_ink = rng.choice(_PALETTES)
@@ -45,7 +45,7 @@ def banner_svg(banner_id: int, size: str, headline: str, text: str, advertiser: 
 
 
 def wording(headline: str, text: str, advertiser: str) -> str:
-    """Return the banner's words in sentences; `text` may be empty."""
+    """Return the banner's texts as sentences; `text` may be empty."""
     said = (part for part in (headline, text, advertiser) if part)
     return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in said)
 
@@ -89,9 +89,7 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return an emblem, the words below it, and the button at the foot; in a column the words are
-    above.
-    """
+    """Return an emblem, words below it (above it in a column), and a button at the foot."""
     ink, accent, accent_ink = colours
     narrow = min(width, height)
     is_column = height > 2 * width
@@ -133,7 +131,7 @@ def _line(
     serif: bool = False,
     faded: bool = False,
 ) -> str:
-    """Return one line of text, shrunk if it would be wider than `room`."""
+    """Return one line of text, in a smaller font if it would otherwise be wider than `room`."""
     wide = _width(words) * (_BOLD_SERIF if serif else 1.0)
     size = min(size, room / max(1.0, wide))
     face = f'{_SERIF}" font-weight="700' if serif else _SANS
@@ -156,7 +154,7 @@ def _button(x: float, y: float, wide: float, tall: float, accent: str, ink: str)
 
 
 def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) -> str:
-    """Return a decorative book, sun or wave."""
+    """Return a drawing of a book, a sun or a wave, as decoration."""
     kind = rng.randrange(3)
     ring = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{accent}" fill-opacity=".18"/>'
@@ -188,7 +186,7 @@ def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) 
 
 
 def _width(text: str) -> float:
-    """Return the highest possible width of the text, in font sizes."""
+    """Return an upper bound of the text's width, in multiples of the font size."""
     return sum(
         _WIDE if letter in "MWmw@%—" or letter > "\u024f"  # not Latin: ideographs are squares
         else _NARROW if letter in "ijl.,:;'’!|ftr ()[]"
@@ -198,9 +196,7 @@ def _width(text: str) -> float:
 
 
 def _broken(text: str, room: float, size: float) -> list[str]:
-    """Return the words in lines of at most `room`; only a single longer word makes a
-    longer line.
-    """
+    """Return the words in lines of at most `room`, unless a single word is longer."""
     lines: list[str] = []
     for word in text.split():
         if lines and _width(f"{lines[-1]} {word}") * size <= room:

@@ -1,4 +1,4 @@
-"""The check of capacity: whether enough impressions are left for a contract.
+"""The capacity check: are enough impressions free for a new contract?
 
 - Capacity is the forecast, over the contract's time, of all slots that can show the banner. Such a
   slot has its size and a concept in common.
@@ -6,12 +6,13 @@
   impressions of each are spread evenly over its remaining time. The part within the new contract's
   time counts. A contract that renews itself continues at its rate.
 
-Each other contract counts in full, although it may have other slots, too. So the check may refuse
-a contract that could be placed. It may also accept a contract that cannot be placed:
+Each other contract counts in full, although its banner may also fit other slots. The check may
+therefore refuse a contract that could be fulfilled. It may also accept a contract that cannot be
+fulfilled:
 
-- Another contract holds an average over its time, but its beginning may be taken already. Take one
-  slot of 10 views a day: days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25. Each fits
-  together with the earlier ones, but together they want 125 of 100.
+- The check uses another contract's average over its time, but part of that time may be full. Take
+  one slot of 10 views a day: days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25. Each
+  passes the check after the earlier contracts, but the three want 125 impressions of 100.
 - Two slots of the same size on a page count twice, although a banner may be on a page only once.
 """
 
@@ -27,7 +28,7 @@ _DAY_S = timedelta(days=1).total_seconds()
 
 
 class Contract(Protocol):
-    """A contract as the check sees it; `shop.ads.models` has the table."""
+    """The fields of a contract that the check uses; `shop.ads.models` has the table."""
 
     pk: Any
     banner: Any
@@ -39,7 +40,7 @@ class Contract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Impressions: wanted, forecast, and held by other contracts."""
+    """The impressions that a contract wants, that are forecast, and that other contracts hold."""
 
     wanted: int
     forecast: int
@@ -59,7 +60,7 @@ class Capacity:
 
 
 class NoCapacity(ValidationError):  # noqa: N818
-    """The error for a contract that wants more impressions than are left."""
+    """The error for a contract that wants more impressions than are free."""
 
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(
@@ -73,14 +74,14 @@ class NoCapacity(ValidationError):  # noqa: N818
 
 
 def check(contract: Contract) -> None:
-    """Raise NoCapacity if the contract wants more impressions than are left."""
+    """Raise NoCapacity if the contract wants more impressions than are free."""
     found = of(contract)
     if found.wanted > found.left:
         raise NoCapacity(found)
 
 
 def of(contract: Contract) -> Capacity:
-    """Return the wanted, forecast and held impressions, without the contract itself."""
+    """Return the impressions that are wanted, forecast, and held by other contracts."""
     now = timezone.now()
     delivered = 0
     if contract.pk is not None:
@@ -124,8 +125,7 @@ def of(contract: Contract) -> Capacity:
             )
             SELECT (SELECT coalesce(sum(views_per_day), 0) FROM slot),
                    (SELECT coalesce(sum(held), 0) FROM other)
-            """,
-            {
+            """, {
                 "banner": contract.banner_id, "size": contract.banner.size,
                 "ends": contract.ends, "begins": begins, "now": now,
             },

@@ -30,12 +30,12 @@ def _levels(value: Any) -> Any:
 Levels = Annotated[
     dict[int, int],
     BeforeValidator(_levels),
-    Form("level=threads with commas between, levels from 0 on, 1 to 8 threads each"),
+    Form("pairs level=threads, separated by commas; levels count from 0, each with 1 to 8 threads"),
 ]
 
 
 class Configuration(SettingsModel):
-    """The settings of a process of the ad server."""
+    """The settings of an ad server process."""
 
     prefix: ClassVar[str] = PREFIX + "ADS_"
 
@@ -44,11 +44,12 @@ class Configuration(SettingsModel):
         1, description="server processes, each with the whole inventory in memory"
     )
     threads: Annotated[int, Field(ge=1, le=128)] = Field(
-        16, description="requests that a process answers at a time"
+        16, description="requests that a process answers at the same time"
     )
     priority_levels: Levels = Field(
         {0: 1, 1: 4},
-        description="threads that search for a request, by priority; any number of levels",
+        description="number of threads that search for a request, by its priority level; any "
+        "number of levels",
         json_schema_extra={"shown": "`0=1,1=4`"},
     )
     flush_s: Annotated[float, Field(ge=0.05, le=60.0)] = Field(
@@ -56,12 +57,12 @@ class Configuration(SettingsModel):
     )
     block: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         100,
-        description="impressions of one banner that a process may leave unreported: bounds "
-        "over-delivery",
+        description="most impressions of one banner that a process may leave unreported, which "
+        "bounds over-delivery",
     )
     banners: AdsBanners
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Configuration:
-    """Return the configuration in these variables. Raises SettingsError."""
+    """Return the configuration that these variables set. Raises SettingsError."""
     return reader.read(Configuration, environ)

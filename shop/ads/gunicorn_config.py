@@ -1,4 +1,4 @@
-"""Gunicorn's configuration of the ad server: DOORBUSTER_ADS_PROCESSES processes with threads.
+"""Gunicorn's configuration of the ad server: several processes with several threads each.
 
 Each worker process loads the inventory before it takes requests.
 """
@@ -37,8 +37,8 @@ forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
 # Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
-# the exceeded one, while Gunicorn only answers a bare 400. The gateway adds five fields; 8190 is
-# the most that Gunicorn takes.
+# the exceeded one, while Gunicorn answers 400 without a reason. The gateway adds five fields; 8190
+# is the most that Gunicorn takes.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
@@ -53,7 +53,7 @@ _COUNTS_OF = "doorbuster-counts-"
 
 
 def _counts_folder() -> str:
-    """Create a folder named after this process; remove those of processes that were killed."""
+    """Create a folder named after this process; remove the folders of killed processes."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_COUNTS_OF}*"):
         process = folder.name.removeprefix(_COUNTS_OF).partition("-")[0]
         if process.isdigit() and not Path("/proc", process).exists() and _is_ours(folder):
@@ -72,18 +72,18 @@ _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal that shows that the master is dead.
+"""The signal that a worker receives when the master dies.
 
-Before `post_worker_init`, it ends the process at once.
+Until `post_worker_init` has run, it ends the worker at once.
 """
 LAST_REPORT_WITHIN_S = 5
-"""Real seconds that a worker has for its last report after its master was killed."""
+"""Real seconds that a worker has for its last report after its master has been killed."""
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
     """Make the worker process end if its master is killed.
 
-    Gunicorn calls this when the process begins.
+    Gunicorn calls this when the process starts.
     """
     serving.end_with_master(worker, MASTER_DIED)
 
@@ -108,7 +108,7 @@ def post_worker_init(worker: Worker) -> None:
 
 
 def _end_without_master(worker: Worker) -> None:
-    """Leave the port to the next master at once, report the deliveries, and end."""
+    """Free the port for the next master at once, report the deliveries, and end."""
     from shop.ads import server
 
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process
@@ -136,5 +136,5 @@ def child_exit(arbiter: Arbiter, worker: Worker) -> None:
 
 
 def on_exit(arbiter: Arbiter) -> None:
-    """Remove the folder of counts; called in the master process at its end."""
+    """Remove the folder of counts; called in the master process when it ends."""
     shutil.rmtree(_COUNTS, ignore_errors=True)

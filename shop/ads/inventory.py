@@ -1,6 +1,6 @@
-"""The contracted banners, in arrays: one row each, one column per property.
+"""The contracted banners in arrays, with one row per banner and one column per property.
 
-A banner keeps its row for the whole life of the process, so that counts per row need not move.
+A banner keeps its row as long as the process lives, so the counts per row never have to move.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,10 +39,11 @@ class Banner:
 
 @dataclass(frozen=True, eq=False)
 class Inventory:
-    """All rows at one moment. A change makes a new inventory.
+    """All rows at one moment. A change creates a new inventory.
 
-    Columns have the shape (rows,), `concepts` has (MOST_CONCEPTS, rows), padded with NO_CONCEPT.
-    `rate_per_s` is impressions per second if a contract is delivered evenly over its time.
+    Columns have the shape (rows,), except for `concepts` with the shape (MOST_CONCEPTS, rows),
+    which is padded with NO_CONCEPT. `rate_per_s` is the number of impressions per second at which a
+    contract is delivered evenly over its time.
     """
 
     id: Column
@@ -113,7 +114,7 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Return an inventory with rows in this order. Raises ValueError for an impossible banner."""
+    """Return an inventory of these banners, in order. Raises ValueError if a banner is invalid."""
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
     for row, banner in enumerate(banners):
@@ -155,13 +156,13 @@ def of_columns(
     not_beside_advertisers: Mapping[int, frozenset[int]],
     alt: Sequence[str] = (),
 ) -> Inventory:
-    """Return an inventory from columns; without `alt` banners have no words.
+    """Return an inventory made from columns; without `alt`, the banners have no texts.
 
     Raises ValueError if a banner occurs twice or ends too early.
     """
     row_of = {banner: row for row, banner in enumerate(id.tolist())}
     if len(row_of) != len(id):
-        raise ValueError("a banner is there more than once")
+        raise ValueError("a banner occurs more than once")
     if not (ends_s > starts_s).all():
         raise ValueError("a contract ends before it starts")
     texts = np.full(len(id), "", object)

@@ -1,1 +1,1 @@
-"""The delivery of contracts: impressions in memory, and their way to the database."""
+"""The delivery of contracts: impressions are counted in memory, then reported to the database."""

@@ -25,14 +25,14 @@ _logger = logging.getLogger(__name__)
 
 
 FORGOTTEN_AFTER = timedelta(days=1)
-"""Time without reports after which the row of a process in `ads_server` is removed."""
+"""The time without reports after which the row of a process is removed from `ads_server`."""
 
 
 def forget_silent(now: datetime) -> int:
-    """Remove the rows of processes that have not reported for long; return their number.
+    """Remove the rows of processes that have not reported for a day; return the number of rows.
 
-    Nearly all of these processes have ended. A process that still runs, but had no counts to
-    report, gets a new row with its next report. Raises DatabaseError.
+    Nearly all of these processes have ended. A process that still runs, but had nothing to report,
+    gets a new row with its next report. Raises DatabaseError.
     """
     silent = Server.objects.filter(started__lt=now - FORGOTTEN_AFTER).exclude(
         reported__gte=now - FORGOTTEN_AFTER
@@ -41,7 +41,7 @@ def forget_silent(now: datetime) -> int:
 
 
 class Writer:
-    """The reports of one process; one thread at a time calls `exchange`."""
+    """The writer of one process's reports; only one thread at a time may call `exchange`."""
 
     def __init__(self, ledger: Ledger, names: Names, revision: int) -> None:
         self.ledger = ledger
@@ -54,7 +54,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float) -> None:
-        """Exchange in every interval, and earlier if half a block is unreported."""
+        """Exchange once per interval, or earlier if half a block is unreported."""
         self._thread = threading.Thread(
             target=self._run, args=(interval_s,), name="ads-writer", daemon=True
         )
@@ -104,7 +104,7 @@ class Writer:
         return True
 
     def exchange(self) -> None:
-        """Report the new counts, if any, and read the others' changes. Raises DatabaseError."""
+        """Report new counts, if any, and read other processes' changes. Raises DatabaseError."""
         report = self.ledger.report()
         with transaction.atomic():
             if report is not None:

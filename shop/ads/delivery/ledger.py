@@ -1,10 +1,11 @@
 """The deliveries known to this process, and those that it must still report.
 
-`delivered` is the total that all processes had reported at this process's last report, plus its
-own deliveries since. No banner gets more than `block` impressions that this process has not yet
+`delivered` is the total that all processes had reported at this process's last report, plus its own
+deliveries since. No banner gets more than `block` impressions that this process has not yet
 reported. So P processes deliver at most P × block − 1 impressions of a banner beyond its contract.
-The report that completes the contract has at most `block` impressions, and at least one of them
-was still due. Each of the other P − 1 processes learns of the completion at its next report.
+The report that completes the contract has at most `block` impressions, of which at least one
+belongs to the contract. Each of the other P − 1 processes learns of the completion at its next
+report.
 
 If a process dies, it loses at most `block` unreported impressions of a banner; these are delivered
 again. A single process never delivers too many.
@@ -44,9 +45,9 @@ class Report:
 
 
 class View(NamedTuple):
-    """An inventory and its rows' delivered impressions, read without a lock.
-
-    Counts grow while a reader uses them; `Ledger.take` decides.
+    """An inventory and the delivered impressions of its rows, which are read without a lock. The
+    counts may grow while a reader uses them; only `Ledger.take` decides whether an impression is
+    left.
     """
 
     inventory: Inventory
@@ -54,7 +55,7 @@ class View(NamedTuple):
 
 
 class Ledger:
-    """The counts of one process, shared by all its threads."""
+    """The delivery counts of one process, which all its threads share."""
 
     def __init__(self, inventory: Inventory, delivered: Totals, block: int) -> None:
         if block < 1:
@@ -69,12 +70,12 @@ class Ledger:
         self._report: Report | None = None
         self._reports = 0
         self.hurry = threading.Event()
-        """Set when half a block of some banner is unreported."""
+        """The event that is set when half a block of any banner is unreported."""
 
     def take(self, row: int, page: int | None = None) -> bool:
-        """Book one impression of a row on that page. Return False if no impression is left.
+        """Book one impression of a row on that page.
 
-        Also return False if the block is used up.
+        Return False if no impression is left, or if the block is used up.
         """
         with self._lock:
             inventory, delivered = self.view
@@ -101,7 +102,7 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """Return the unreported counts, or None. They stay the same until they are acknowledged."""
+        """Return the report to send, or None; it stays the same until it is acknowledged."""
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):
@@ -122,14 +123,14 @@ class Ledger:
             return self._report
 
     def unreported(self) -> int:
-        """Return the impressions that the database does not have yet."""
+        """Return the number of impressions that the database does not have yet."""
         with self._lock:
             return sum(self._impressions.values()) + sum(self._reported.values())
 
     def learn(
         self, acknowledged: Report | None, banners: list[Banner], totals: Mapping[int, int]
     ) -> None:
-        """Take over the database's state after a report.
+        """Adopt the database's state after a report.
 
         `banners` are the new or changed banners. `totals` has the reported impressions by banner
         id, at least for every new banner and every banner in the acknowledged report.

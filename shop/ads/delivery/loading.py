@@ -34,14 +34,14 @@ _SLOTS = """
 
 
 class Page(NamedTuple):
-    """A publisher's page: how many slots it has, by the name of their size."""
+    """A publisher's page, with the number of its slots by the name of their size."""
 
     id: int
     slots: Mapping[str, int]
 
 
 class Names(NamedTuple):
-    """The names that requests may use: concepts by word, pages by publisher and name."""
+    """The names that requests may use: concepts, by word, and pages, by publisher and name."""
 
     concepts: Mapping[str, int]
     pages: Mapping[tuple[str, str], Page]
@@ -49,7 +49,7 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """All that the database has at one revision."""
+    """The state of the database at one revision."""
 
     inventory: Inventory
     delivered: Totals
@@ -58,7 +58,7 @@ class Loaded:
 
 
 def everything() -> Loaded:
-    """Return the whole state; the caller's transaction must see one state of the database."""
+    """Return the whole state; the caller's transaction must see a consistent snapshot."""
     at = revision()
     rows = _rows(_BANNERS, [-1])
     columns = list(zip(*rows, strict=True)) or [()] * 10
@@ -110,21 +110,21 @@ def changed_since(revision: int) -> list[Banner]:
 
 
 def totals_since(revision: int) -> dict[int, int]:
-    """Return the delivered impressions by banner that were reported after this change."""
+    """Return the delivered impressions of the banners that were reported after this revision."""
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE revision > %s", [revision])
     )
 
 
 def totals_of(banners: list[int]) -> dict[int, int]:
-    """Return the delivered impressions of these banners."""
+    """Return the delivered impressions of each of these banners."""
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE banner_id = ANY(%s)", [banners])
     )
 
 
 def revision() -> int:
-    """Return the number of the last change."""
+    """Return the latest revision."""
     return int(_rows("SELECT revision FROM ads_state", [])[0][0])
 
 
@@ -181,7 +181,7 @@ def _by_row(id: inventory.Column, links: dict[int, set[int]]) -> dict[int, froze
 
 
 def _concepts(id: inventory.Column) -> inventory.Column:
-    """Return all banners' concepts as the inventory's column; `id` ascends."""
+    """Return the concepts of all banners as the inventory's column; `id` must be ascending."""
     links = np.array(
         _rows(
             "SELECT banner_id, concept_id FROM ads_banner_concepts "

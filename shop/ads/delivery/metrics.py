@@ -1,8 +1,8 @@
-"""The ad server's metrics for Prometheus, of all its processes together.
+"""The ad server's metrics for Prometheus, summed over all its processes.
 
 Names have the form `doorbuster_ads_<what>_<unit>`. Each process counts in a separate file in the
-folder PROMETHEUS_MULTIPROC_DIR. So any process can answer for all of them (prometheus_client,
-*Multiprocess mode*). Without that variable, as in tests, each process has only its counts.
+folder PROMETHEUS_MULTIPROC_DIR, so that any process can answer for all of them (prometheus_client,
+*Multiprocess mode*). Without that variable, as in tests, a process reports only its own counts.
 """
 
 import os
@@ -15,21 +15,25 @@ from prometheus_client.multiprocess import MultiProcessCollector
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-"""Upper bounds of a selection's time, which is half a millisecond for few banners and seconds for
-millions.
+"""Upper bounds of the buckets for a selection's time.
+
+It is half a millisecond for few banners, and several seconds for millions.
 """
 
 registry = CollectorRegistry()
 
 _selection = Histogram(
     "doorbuster_ads_selection_seconds",
-    "Time to choose the banners of a page.",
+    "Time to choose the banners of one page.",
     ["priority"],
     registry=registry,
     buckets=BUCKETS_S,
 )
 _slots = Counter(
-    "doorbuster_ads_requested_slots", "Slots to be filled.", ["priority"], registry=registry
+    "doorbuster_ads_requested_slots",
+    "Slots that requests wanted to fill.",
+    ["priority"],
+    registry=registry,
 )
 _impressions = Counter(
     "doorbuster_ads_impressions", "Banners placed.", ["priority"], registry=registry
@@ -37,11 +41,13 @@ _impressions = Counter(
 _clicks = Counter("doorbuster_ads_clicks", "Clicks on banners.", registry=registry)
 _reports = Counter(
     "doorbuster_ads_reports",
-    "Exchanges with the database, by whether it took them.",
+    "Exchanges with the database, by their outcome.",
     ["outcome"],
     registry=registry,
 )
-_cpu = Counter("doorbuster_ads_cpu_seconds", "CPU of the server's processes.", registry=registry)
+_cpu = Counter(
+    "doorbuster_ads_cpu_seconds", "CPU seconds used by the server's processes.", registry=registry
+)
 _banners = Gauge(
     "doorbuster_ads_banners",
     "Banners in the inventory.",
@@ -50,13 +56,13 @@ _banners = Gauge(
 )
 _unreported = Gauge(
     "doorbuster_ads_unreported_impressions",
-    "Impressions that are delivered and not yet in the database.",
+    "Impressions that are delivered, but not yet in the database.",
     registry=registry,
     multiprocess_mode="livesum",
 )
 _threads = Gauge(
     "doorbuster_ads_threads",
-    "Requests that are answered at a time.",
+    "Requests that can be answered at the same time.",
     registry=registry,
     multiprocess_mode="livesum",
 )
@@ -64,13 +70,13 @@ _cpu_counted_s = 0.0
 
 
 def started(threads: int, banners: int) -> None:
-    """Record that this process serves."""
+    """Record that this process has begun to serve."""
     _threads.set(threads)
     _banners.set(banners)
 
 
 def selected(priority: int, slots: int, placed: int, took_s: float) -> None:
-    """Record that a page has got its banners."""
+    """Record that the banners of a page have been chosen."""
     level = str(priority)
     _selection.labels(level).observe(took_s)
     _slots.labels(level).inc(slots)
@@ -83,7 +89,7 @@ def clicked() -> None:
 
 
 def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
-    """Record that a report reached the database, or did not; one thread calls it."""
+    """Record whether a report reached the database; only one thread calls this."""
     global _cpu_counted_s
     _reports.labels("done" if is_done else "failed").inc()
     _banners.set(banners)

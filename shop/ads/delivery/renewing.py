@@ -1,10 +1,9 @@
-"""Contracts of the seed, which renew themselves so that the server always has banners.
+"""The seeded contracts, which renew themselves so that the server always has banners.
 
-A renewed contract stays the same contract with the same count. Its end moves, and its impressions
-grow by its rate × the added time. The number due at this moment stays the same, so nothing is
-delivered twice. A contract may have ended before it was renewed, while the server was not running.
-That time does not count, because the contract would begin far behind its schedule. So the contract
-is moved.
+A renewed contract keeps its id and its count of deliveries. Its end is postponed, and its
+impressions grow by its rate × the added time. The number that is due now does not change, so
+nothing is delivered twice. A contract may have ended while the server was not running. Its start is
+then moved forward by the time since its end; otherwise it would be far behind schedule.
 """
 
 from datetime import datetime, timedelta
@@ -22,7 +21,7 @@ LOOKED_AFTER_S = 3600.0  # between two checks; much less than AHEAD
 def renew(now: datetime) -> int:
     """Renew the contracts that end soon, and return their number. Raises DatabaseError.
 
-    Several processes may do this at once. The second process then finds no contract to renew.
+    Several processes may call this at once; only the first finds contracts to renew.
     """
     about = now + AHEAD
     with transaction.atomic(), connection.cursor() as cursor:

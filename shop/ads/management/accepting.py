@@ -12,7 +12,10 @@ from shop.ads.models import Advertiser, Banner, Concept, Contract
 
 
 def accept(wanted: NewContract) -> Contract:
-    """Return the stored contract. CallError and NoCapacity mean that nothing has been stored."""
+    """Store a contract and its banner, and return the contract.
+
+    If it raises CallError or NoCapacity, nothing has been stored.
+    """
     if wanted.ends <= wanted.starts:
         raise CallError("ends: is not after starts", "ends", "a time later than starts")
     if wanted.ends <= timezone.now():
@@ -72,7 +75,7 @@ def _clean(banner: Banner, prefix: str) -> None:
 
 
 def _known(found: Any, key: str, wanted: list[Any], field: str) -> list[Any]:
-    """Return the objects of these keys. Raises CallError if one of them does not exist."""
+    """Return the objects with these keys. Raises CallError if one of them does not exist."""
     by_key = {getattr(one, key): one for one in found}
     for value in wanted:
         if value not in by_key:

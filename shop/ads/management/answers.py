@@ -1,4 +1,4 @@
-"""Refusals as answers, and the query of a request."""
+"""The answers to refused calls, and the check of a request's query."""
 
 from typing import Any, TypeVar
 
@@ -10,17 +10,17 @@ _Query = TypeVar("_Query", bound=Query)
 
 
 def refusal(status: int, error: str, **more: Any) -> HttpResponse:
-    """Return an answer with the reason why a call was not done."""
+    """Return an answer that gives the reason why a call failed."""
     return JsonResponse({"error": error, **more}, status=status)
 
 
 def answer_of(error: CallError) -> HttpResponse:
-    """Return the answer to a refused call."""
+    """Return the answer to a call that this error refuses."""
     return JsonResponse(error.answer, status=error.status)
 
 
 def single(given: QueryDict, form: type[_Query]) -> _Query:
-    """Return the parameters; raises CallError for one that is unknown, wrong or given twice."""
+    """Return the query's parameters. Raises CallError for an unknown, invalid or repeated one."""
     for name, values in given.lists():
         if len(values) > 1:
             raise CallError(f"{name}: is given more than once", name, "one value")

@@ -86,7 +86,7 @@ def accept(
 @api.api_operation(
     _READ,
     "contracts",
-    summary="Contracts in the order of their ids",
+    summary="Contracts, ordered by id",
     response={200: schemas.Contracts, 400: Refusal, 401: Refusal},
 )
 def contracts(request: HttpRequest, query: Query[schemas.ContractsQuery]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def publishers(request: HttpRequest) -> dict[str, Any]:
 @api.api_operation(
     _READ,
     "publishers/{int:id}/report",
-    summary="Shown and clicked on each of a publisher's pages",
+    summary="Impressions and clicks on each page of a publisher",
     response={200: schemas.PublisherReport, **_OF_ONE},
 )
 def publisher_report(request: HttpRequest, id: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the ad server: of the management and of the calls that show banners."""
+"""The OpenAPI document of the ad server: the management calls and the calls that show banners."""
 
 from functools import cache
 from typing import Any, Final
@@ -10,7 +10,7 @@ from shop.ads.management.api import api
 
 _API: Final = Api(
     "Doorbuster ad server",
-    "Banners for pages, and the contracts behind them.",
+    "Banners for pages, and the contracts that order them.",
     token="`python -m shop.ads token` prints it; the server's own port needs no token",
     refusals={},
 )
@@ -19,14 +19,14 @@ CALLS: Final = (
     Call(
         "GET",
         "/ads/select",
-        "Banners for the slots of one page; their impressions are counted",
+        "Choose banners for the slots of one page, and count their impressions",
         schemas.Selection,
         query=schemas.SelectQuery,
     ),
     Call(
         "GET",
         "/ads/candidates",
-        "The banners that a slot could show now, with their weights",
+        "List the banners that a slot could show now, with their weights",
         schemas.Candidates,
         query=schemas.CandidatesQuery,
     ),
@@ -53,7 +53,7 @@ CALLS: Final = (
     Call(
         "GET",
         "/ads/landing/{id}",
-        "Where a click lands",
+        "The page to which a click leads",
         "text/html",
         refusals=_MISSING,
         parameter="a banner's id",
@@ -62,12 +62,12 @@ CALLS: Final = (
     Call("GET", "/ads/health", "Whether this process serves", schemas.Health, is_open=True),
     Call("GET", "/ads/metrics", "Metrics of all processes, for Prometheus", "text/plain"),
 )
-"""The calls that do not belong to the management."""
+"""The calls that are not part of the management API."""
 
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the whole document."""
+    """Return the complete OpenAPI document."""
     managed = api.get_openapi_schema(path_prefix="ads/")
     whole = http_api.document(_API, CALLS)
     for path, methods in managed["paths"].items():

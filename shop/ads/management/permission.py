@@ -1,6 +1,6 @@
 """The permission to call the contract API and the selection: the token, or the ad server's port.
 
-The token follows from the server's secret key, so there is no second secret to keep.
+The token is derived from the server's secret key, so no second secret has to be kept.
 """
 
 import secrets
@@ -17,7 +17,7 @@ def token() -> str:
 
 
 def direct(request: HttpRequest) -> bool:
-    """Return whether the request came to the ad server's port, which only the lab's machines reach.
+    """Return whether the request came to the ad server's port, which only lab machines can reach.
 
     Like every proxy, the gateway names the customer's address in X-Forwarded-For, and customers
     cannot remove it.
@@ -32,7 +32,7 @@ def granted(request: HttpRequest) -> bool:
 
 
 def fits(given: str) -> bool:
-    """Return whether this is the token."""
+    """Return whether this text is the token."""
     return secrets.compare_digest(given.encode(), token().encode())
 
 

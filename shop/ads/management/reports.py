@@ -12,7 +12,7 @@ from shop.ads.schedule import due
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of one contract at one time."""
+    """The progress of one contract at a given time."""
 
     impressions: int
     delivered: int
@@ -21,17 +21,17 @@ class Progress:
 
     @property
     def pace(self) -> float | None:
-        """1 on schedule, less when late; None before the first impression is due."""
+        """Delivered / due: 1 on schedule, less than 1 when late, None before the first is due."""
         return self.delivered / self.due if self.due else None
 
     @property
     def click_rate(self) -> float | None:
-        """Clicks per delivered impression; None before the first."""
+        """Clicks per delivered impression; None before the first delivery."""
         return rate(self.clicks, self.delivered)
 
 
 def rate(clicks: int, impressions: int) -> float | None:
-    """Return the clicks per impression; None before the first."""
+    """Return the clicks per impression; None without an impression."""
     return clicks / impressions if impressions else None
 
 
@@ -48,7 +48,7 @@ class PageReport:
 
 
 def pages(publisher: Publisher) -> list[PageReport]:
-    """Return the publisher's pages by name."""
+    """Return the publisher's pages, ordered by name."""
     found = publisher.pages.annotate(
         impressions=Coalesce("placement__impressions", 0),
         clicks=Coalesce("placement__clicks", 0),
@@ -68,7 +68,10 @@ def pages(publisher: Publisher) -> list[PageReport]:
 
 
 def progress(contract: Contract, now: datetime) -> Progress:
-    """Return the servers' reported counts of a contract, at most a flush interval old."""
+    """Return a contract's counts as the servers have reported them.
+
+    They lag by one flush interval at most.
+    """
     delivery = contract.banner.delivery
     return Progress(
         impressions=contract.impressions,

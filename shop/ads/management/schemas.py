@@ -38,12 +38,14 @@ def _within_reach(time: datetime) -> datetime:
 
 def _printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
-        raise ValueError("must be one line of printable text without spaces around it")
+        raise ValueError(
+            "must be one line of printable text, without a space at the beginning or the end"
+        )
     return text
 
 
 class CandidatesQuery(Query):
-    """The banners that one slot could show."""
+    """A request for the banners that one slot could show."""
 
     size: SizeName = Field(description="width x height, in pixels")
     concepts: Annotated[
@@ -52,29 +54,29 @@ class CandidatesQuery(Query):
     ] = Field(
         min_length=1,
         max_length=MOST_WANTED_CONCEPTS,
-        description=f"1 to {MOST_WANTED_CONCEPTS} known concepts, commas between them, {_WORDS}",
+        description=f"1 to {MOST_WANTED_CONCEPTS} known concepts, separated by commas, {_WORDS}",
     )
 
 
 class SelectQuery(CandidatesQuery):
-    """The banners of one page."""
+    """A request for the banners of one page."""
 
-    slots: int = Field(ge=1, le=MOST_SLOTS, description="slots of the page")
-    priority: int = Field(0, ge=0, description="a level of this server, 0 is the lowest")
+    slots: int = Field(ge=1, le=MOST_SLOTS, description="number of slots of the page")
+    priority: int = Field(0, ge=0, description="a priority level of this server; 0 is the lowest")
     publisher: Text = Field(
-        "", max_length=80, description="the name of a publisher, to count on its page"
+        "", max_length=80, description="the name of the publisher whose page shows the banners"
     )
     page: Text = Field("", max_length=80, description="the name of one of the publisher's pages")
 
 
 class ContractsQuery(Query):
-    """A part of the list of contracts."""
+    """A request for a part of the list of contracts."""
 
-    after: int = Field(0, ge=0, le=10**18, description="begin after the contract with this id")
+    after: int = Field(0, ge=0, le=10**18, description="list only contracts with a higher id")
 
 
 class ClickQuery(Query):
-    """The page of a click."""
+    """The query of a click, which may name the page."""
 
     page: Annotated[int, Field(ge=0)] | SkipJsonSchema[None] = Field(
         None, description="id of the publisher's page where the click was made"
@@ -115,14 +117,19 @@ class NewBanner(Body):
 
 
 class NewContract(Body):
-    """An advertiser buys impressions of a banner from `starts` to before `ends`."""
+    """A contract by which an advertiser buys impressions of a banner.
+
+    It begins at `starts` and ends just before `ends`.
+    """
 
     advertiser: Line = Field(max_length=80, description="a name of 1 to 80 characters")
     impressions: int = Field(
-        ge=1, le=MOST_IMPRESSIONS, description="the banner is shown this often"
+        ge=1, le=MOST_IMPRESSIONS, description="how many times the banner is shown"
     )
-    starts: Time = Field(description="a time with its zone, like 2026-11-21T00:00:00Z")
-    ends: Time = Field(description="a time with its zone, later than starts and than now")
+    starts: Time = Field(description="a time with its time zone, like 2026-11-21T00:00:00Z")
+    ends: Time = Field(
+        description="a time with its time zone, later than `starts` and in the future"
+    )
     banner: NewBanner = Field(
         description="an object of the fields " + ", ".join(NewBanner.model_fields)
     )
@@ -159,7 +166,7 @@ class PlacedBanner(Reply):
 
 
 class Selection(Reply):
-    """As many banners as could be placed, at most one per slot; their impressions are counted."""
+    """The banners that could be placed, at most one per slot; their impressions are counted."""
 
     banners: list[PlacedBanner]
 
@@ -192,7 +199,7 @@ class Contracts(Reply):
     """A page of the list of contracts."""
 
     contracts: list[Contract]
-    next: str | None = Field(description="where the list goes on")
+    next: str | None = Field(description="the URL of the next part of the list; null at its end")
 
 
 class Report(Reply):
@@ -201,7 +208,7 @@ class Report(Reply):
     contract: int
     impressions: int
     delivered: int
-    due: int = Field(description="impressions of an even delivery until now")
+    due: int = Field(description="impressions that an even delivery would have reached by now")
     pace: float | None = Field(description="delivered / due; null before the first is due")
     clicks: int
     click_rate: float | None = Field(description="clicks / delivered; null before a delivery")
@@ -230,22 +237,22 @@ class PageReport(Reply):
     slots: int
     impressions: int = Field(description="impressions by requests that named the page")
     clicks: int
-    click_rate: float | None = Field(description="clicks / impressions; null before the first")
+    click_rate: float | None = Field(description="clicks / impressions; null without an impression")
 
 
 class PublisherReport(Reply):
-    """The counts of a publisher's pages, together and one by one."""
+    """The counts of a publisher's pages, in total and for each page."""
 
     publisher: int
     name: str
     impressions: int
     clicks: int
-    click_rate: float | None = Field(description="clicks / impressions; null before the first")
+    click_rate: float | None = Field(description="clicks / impressions; null without an impression")
     pages: list[PageReport]
 
 
 class CapacityRefusal(Refusal):
-    """Fewer impressions are left than wanted."""
+    """The refusal of a contract that wants more impressions than are free."""
 
     wanted: int
     forecast: int
@@ -254,8 +261,8 @@ class CapacityRefusal(Refusal):
 
 
 class Health(Reply):
-    """This process answers."""
+    """The answer of a process that serves."""
 
     status: Literal["ok"]
     banners: int
-    reports_failed: int = Field(description="reports in a row that the database did not take")
+    reports_failed: int = Field(description="consecutive reports that the database did not accept")
