@@ -1,1 +1,3 @@
-"""Helpers that every package may import; they import nothing else of the project."""
+"""Helpers that every package of the project may import; they import no other package of the
+project.
+"""

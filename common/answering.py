@@ -1,6 +1,7 @@
 """The check whether a server answers by HTTP, or by TLS with the expected certificate.
 
-`python -m common.answering HOST PORT PATH [CERTIFICATE]` ends with status 1 and the reason if not.
+If the server does not, `python -m common.answering HOST PORT PATH [CERTIFICATE]` prints the reason
+and ends with status 1.
 """
 
 import http.client
@@ -14,10 +15,10 @@ PAGE_TIMEOUT_S = 10.0
 
 
 def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
-    """Return why `GET path` does not answer 200; None if it does. No proxy is used.
+    """Return the reason why `GET path` does not get status 200; None if it does. No proxy is used.
 
     With `trust`, a PEM file, the call uses TLS, and the server must present the first certificate
-    of that file. The name of the server therefore does not matter.
+    of that file. The server's name is not checked.
     """
     scheme = "http" if trust is None else "https"
     url = f"{scheme}://{hosts.authority(host, port)}{path}"
@@ -38,7 +39,7 @@ def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> s
 
 
 class _Pinned(http.client.HTTPSConnection):
-    """A connection to the server that has the key of one certificate."""
+    """An HTTPS connection that accepts only a server with one particular certificate."""
 
     def __init__(self, host: str, port: int, trust: Path) -> None:
         first, end, _ = trust.read_text(encoding="ascii").partition("-----END CERTIFICATE-----")
@@ -52,7 +53,7 @@ class _Pinned(http.client.HTTPSConnection):
     def connect(self) -> None:
         super().connect()
         if self.sock.getpeercert(binary_form=True) != self._wanted:
-            raise ConnectionError(f"it presents another certificate than {self._trust}")
+            raise ConnectionError(f"its certificate is not the one in {self._trust}")
 
 
 if __name__ == "__main__":

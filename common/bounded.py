@@ -1,9 +1,9 @@
 """Calls of functions that read a student's input, each in a child process with limits.
 
 Parsers may need far more memory and time than the size of their input suggests. So `call` runs the
-parser in a child process, which ends when it reaches a limit. The calling process only gets a
-short answer. The child runs the project's code, and may open files, for example to unpack an
-archive. `gateway.students` runs the students' code, which may not open any file.
+parser in a child process, which ends when it reaches a limit, and the calling process receives only
+a short answer. The child runs the project's own code and may open files, for example to unpack an
+archive. Students' code runs in `gateway.students` instead, where it must not open any file.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from common import processes
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _PR_SET_NO_NEW_PRIVS: Final = 38  # prctl(2)
 _OUT_OF_MEMORY: Final = 77
-"""The exit status of a child without the memory to report an error."""
+"""The exit status of a child that lacks the memory to report an error."""
 _MOST_WORDS: Final = 1000
 _OF_ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",
@@ -37,8 +37,8 @@ _OF_ONE_THREAD: Final = {
     "ARROW_IO_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
-"""Settings that limit the threads of libraries, because RLIMIT_AS counts each thread's address
-space.
+"""Environment variables that limit the threads of libraries, because RLIMIT_AS counts each thread's
+address space.
 """
 
 
@@ -47,36 +47,41 @@ class Bounds:
     """The limits of one call."""
 
     memory_bytes: int
-    """Address space, in addition to the space that importing the function's module takes."""
+    """Bytes of address space, in addition to the space that importing the function's module
+    takes.
+    """
     cpu_s: int
-    """CPU seconds, the start of the interpreter included."""
+    """CPU seconds, including the start of the interpreter."""
     wall_s: float
-    """Real seconds until the answer."""
+    """Real seconds until the answer must be complete."""
     answer_bytes: int = 1024 * 1024
-    """Length of the answer as JSON."""
+    """The maximum length of the answer as JSON, in bytes."""
     file_bytes: int = 0
-    """The largest file that the function may write."""
+    """The maximum size of a file that the function may write, in bytes."""
     is_idle: bool = False
-    """Whether it gets only CPU time that no other process needs."""
+    """Whether the child gets only CPU time that no other process needs."""
 
 
 class BoundedError(Exception):
-    """The error of a function that refused its argument; the text is one line for a person."""
+    """The error raised when the function refuses its argument; the text is one line for the
+    user.
+    """
 
 
 class BoundsExceededError(BoundedError):
-    """The error of a call that reached a limit; the text is one line that names the limit."""
+    """The error raised when a call reaches a limit; the text is one line that names the limit."""
 
 
 def call(
     function: str, argument: Any, bounds: Bounds, environment: Mapping[str, str] | None = None
 ) -> Any:
-    """Return the answer of `function` ("package.module:name") to `argument`, both JSON.
+    """Return the result of calling `function` ("package.module:name") with `argument`; both are
+    values that JSON can express.
 
-    The child's environment has no variables except `environment` and a few of its libraries.
+    The child's environment contains only `environment` and a few variables for its libraries.
     Raises BoundsExceededError when the call reaches a limit, and BoundedError when the function
-    raises an exception. The error has the exception's text. Before the text is the exception's
-    class, unless the class is of the function's package.
+    raises an exception. The BoundedError repeats the exception's text, preceded by the exception's
+    class unless the function's package defines that class.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:
@@ -112,7 +117,7 @@ def _started(asked: int, environment: Mapping[str, str]) -> "subprocess.Popen[by
 
 
 def _answer(process: "subprocess.Popen[bytes]", bounds: Bounds, deadline_s: float) -> bytes:
-    """Return all that the child writes until it closes its end."""
+    """Return everything that the child writes until it closes its end of the pipe."""
     assert process.stdout is not None
     content = bytearray()
     waiting = select.poll()
@@ -147,8 +152,8 @@ def _read(content: bytes, status: int, bounds: Bounds) -> Any:
 
 
 def _serve(parent: int) -> NoReturn:
-    """Work as the child process: read the order from standard input, write the answer to standard
-    output.
+    """Serve one call as the child process: read it from standard input, write the answer to
+    standard output.
     """
     _end_with(parent)
     line = os.dup(1)
@@ -204,8 +209,8 @@ def _limit(bounds: Bounds) -> None:
 
 
 def _words(fault: Exception, package: str) -> str:
-    """Return the exception as one line, which begins with its class unless that is of this
-    package.
+    """Return the exception as one line, which begins with its class unless `package` defines that
+    class.
     """
     own = type(fault).__module__.partition(".")[0] == package
     words = " ".join(str(fault).split())

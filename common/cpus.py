@@ -1,4 +1,4 @@
-"""The CPUs of the shop, and those of everything else.
+"""The division of the machine's CPUs between the shop and everything else.
 
 The shop has separate CPUs, so that "server CPU" means the same as in the papers.
 """
@@ -10,8 +10,8 @@ import sys
 def usable() -> frozenset[int]:
     """Return the CPUs that a process of this machine may use.
 
-    The caller may already be limited to some CPUs (a load generator is), so the CPUs of the
-    machine's first process count, too.
+    The caller may already be limited to some CPUs (a load generator is), so the CPUs that the
+    machine's first process may use are included.
     """
     if sys.platform == "linux":
         return here() | os.sched_getaffinity(1)
@@ -26,13 +26,12 @@ def here() -> frozenset[int]:
 
 
 def for_shop() -> tuple[int, ...]:
-    """Return the shop's default: the last CPU."""
+    """Return the shop's default CPUs: the last CPU only."""
     return (max(here()),)
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the default for everything else: the CPUs without the shop's, or a single
-    shared one."""
+    """Return the default CPUs of everything else: all except the shop's, or the only CPU."""
     left = here() - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus
 
@@ -40,7 +39,7 @@ def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
 def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
     """Read a CPU list such as `1`, `2-3` or `0,2-3`.
 
-    Raises `ValueError`, which shows the allowed form or names the CPUs that cannot be used.
+    Raises `ValueError`, whose text shows the allowed form or names the CPUs that cannot be used.
     """
     chosen: set[int] = set()
     for part in text.split(","):

@@ -1,7 +1,7 @@
 """The handling of Ctrl-C and SIGTERM while a command still imports its modules.
 
-Without it, Python would end with a traceback from inside the import. The command has not begun its
-work yet, so the process simply ends.
+Without this handling, Python would end with a traceback from inside the import. The command has not
+begun its work yet, so the process simply ends.
 """
 
 import os
@@ -11,13 +11,15 @@ from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130
-"""The exit status of a command that a signal ended."""
+"""The exit status of a command that was ended by a signal."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """End this process in one line at either signal; restore the handlers after the block."""
+    """End this process with a one-line message on either signal; restore the handlers after the
+    block.
+    """
     before = [(each, signal.signal(each, _end)) for each in _SIGNALS]
     try:
         yield

@@ -5,9 +5,8 @@ import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses by which a server listens on every address of the machine.
-
-Each has the address at which the same machine reaches that server.
+"""The addresses that make a server listen on every address of the machine, each with the address at
+which the same machine reaches that server.
 """
 
 LOOPBACK = "127.0.0.1"
@@ -19,9 +18,8 @@ _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 
 
 def listening(text: str) -> str:
-    """Return the host in this text, on which a server may listen.
-
-    Raises ValueError with the allowed form.
+    """Return the host in this text if a server can listen on it. Raises ValueError with the allowed
+    form.
     """
     host = text.removeprefix("[").removesuffix("]").lower()
     if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
@@ -30,9 +28,8 @@ def listening(text: str) -> str:
 
 
 def reached(text: str) -> str:
-    """Return the host in this text, which others can call.
-
-    An address such as 0.0.0.0 is invalid, too, and raises ValueError.
+    """Return the host in this text if other machines or processes can call it. Raises ValueError,
+    also for an address such as 0.0.0.0.
     """
     host = listening(text)
     if host in EVERYWHERE:
@@ -41,12 +38,12 @@ def reached(text: str) -> str:
 
 
 def from_here(host: str) -> str:
-    """Return the address at which a machine itself reaches a server on its `host`."""
+    """Return the address at which a machine reaches a server that listens on its host `host`."""
     return EVERYWHERE.get(host, host)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the text shows that only this machine can reach the host."""
+    """Return whether the host, judged by its text, can be reached only from this machine."""
     if host == "localhost":
         return True
     # A name may lead anywhere.
@@ -54,19 +51,20 @@ def is_loopback(host: str) -> bool:
 
 
 def authority(host: str, port: int) -> str:
-    """Return `host:port` in the form of page addresses."""
+    """Return `host:port` in the form used in URLs."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def host_of(authority: str) -> str:
-    """Return the host in `host:port` or `host`, the form of a request's field Host;
-    small letters."""
+    """Return the host in `host:port` or `host`, the form of a request's Host header, in lower
+    case.
+    """
     host = authority if authority.endswith("]") else authority.rsplit(":", 1)[0]
     return host.removeprefix("[").removesuffix("]").lower()
 
 
 def unknown(host: str) -> str | None:
-    """Return why this machine finds no address of `host` now; None if it finds one."""
+    """Return the reason why this machine cannot resolve `host` now; None if it can."""
     try:
         socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -75,9 +73,8 @@ def unknown(host: str) -> str | None:
 
 
 def address(host: str) -> str:
-    """Return an address of `host`, IPv4 if possible, for programs that do not accept names.
-
-    Raises OSError or UnicodeError when this machine finds none.
+    """Return an address of `host`, IPv4 if possible, for programs that do not accept names. Raises
+    OSError or UnicodeError when this machine cannot resolve the name.
     """
     if _is_address(host):
         return host

@@ -16,19 +16,19 @@ Schema = dict[str, Any]
 
 _REFERENCE: Final = "#/components/schemas/"
 _MOST_CHARACTERS: Final = 800
-"""The most characters of each text in a refusal."""
+"""The maximum number of characters in each text of a refusal."""
 _NULL: Final = "null"
 
 
 def _without_null(schema: Schema) -> None:
-    """Remove the default of optional fields: null is not a value that a caller could send."""
+    """Remove the default of optional fields, because a caller must not send null."""
     for given in schema.get("properties", {}).values():
         if given.get("default", 0) is None:
             del given["default"]
 
 
 class Body(BaseModel):
-    """The JSON object that a call takes: no other fields, no other types, no null."""
+    """The JSON object that a call takes, without unknown fields, converted types or null."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null
@@ -43,19 +43,19 @@ class Body(BaseModel):
 
 
 class Query(BaseModel):
-    """The parameters that a call takes in its address, as text."""
+    """The parameters in the query of a call's URL, which arrive as text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_without_null)
 
 
 class Reply(BaseModel):
-    """The JSON object that a call answers: every field is described."""
+    """The JSON object with which a call answers; every field is described."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Refusal(Reply):
-    """Why a call was refused. It has changed nothing."""
+    """The reason why a call was refused; a refused call has changed nothing."""
 
     error: str = Field(description="one sentence")
     field: str | None = Field(None, description="the field that is wrong")
@@ -63,21 +63,21 @@ class Refusal(Reply):
 
 
 class ParameterFaults(Protocol):
-    """The faults in a parameter of a call, as Django Ninja gives them."""
+    """The faults in a parameter of a call, as Django Ninja reports them."""
 
     @property
     def model(self) -> type[BaseModel]:
-        """The model with the parameter's form as its only field."""
+        """The model whose only field has the parameter's form as its type."""
         ...
 
     @property
     def pydantic_validation_error(self) -> ValidationError:
-        """The faults."""
+        """The faults that pydantic found."""
         ...
 
 
 class CallError(ValueError):
-    """A call that is refused: one line, the field it is about, the allowed values."""
+    """The error for a call that is refused: one line, the field it is about, the allowed values."""
 
     def __init__(self, message: str, field: str, allowed: str, status: int = 400) -> None:
         self.field, self.allowed = one_line(field), one_line(allowed)
@@ -102,7 +102,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def checked(model: type[_Model], value: object) -> _Model:
-    """Return the value as that model; raises CallError about the first fault."""
+    """Return the value as an instance of that model; raises CallError about the first fault."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -110,7 +110,7 @@ def checked(model: type[_Model], value: object) -> _Model:
 
 
 def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
-    """Return one sentence about the first fault of a call, which takes one form."""
+    """Return an error about the first fault in the only form that the call takes."""
     first = faults[0]
     (form,) = (field.annotation for field in first.model.model_fields.values())
     assert isinstance(form, type)
@@ -119,9 +119,9 @@ def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
 
 
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
-    """Return the refusal of a value that does not fit the model; it names the first fault.
+    """Return the error for a value that does not fit the model; it names the first fault.
 
-    The first `above` steps of a fault's path do not belong to the value.
+    The first `above` steps of a fault's path lead to the value and are left out.
     """
     fault = error.errors(include_url=False)[0]
     steps = fault["loc"][above:]
@@ -169,7 +169,7 @@ def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
 
 
 def _followed(root: Schema, schema: Schema) -> Schema:
-    """Return the schema behind a reference."""
+    """Return the schema to which a reference points; any other schema is returned unchanged."""
     if "$ref" not in schema:
         return schema
     found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
@@ -177,7 +177,7 @@ def _followed(root: Schema, schema: Schema) -> Schema:
 
 
 def in_words(schema: Schema) -> str:
-    """Return the values that a schema allows: a noun phrase.
+    """Return a noun phrase for the values that a schema allows.
 
     The phrase for a text, a list or an object is its description. Numbers and enumerations need no
     description.
@@ -225,22 +225,28 @@ class Call:
     """The path, with a parameter in braces, as `/shadows/{name}`."""
     summary: str
     answers: type[BaseModel] | str
-    """A model, or the media type of another answer, or nothing."""
+    """The model of a JSON answer, or the media type of another answer; empty if there is no
+    content.
+    """
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
-    """The reason of each status, in addition to the refusals of every call of this kind."""
+    """The reason for each refusing status, in addition to the refusals that all calls of the API
+    share.
+    """
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     status: int = 200
     parameter: str = ""
-    """The meaning of the parameter in the path: a text, or a number if it is called `id`."""
+    """The meaning of the parameter in the path, which is text, or a number if it is called `id`."""
     is_open: bool = False
     """True if the call needs no token."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """The common properties of an API's calls. The refusals give the reason for each status."""
+    """The properties that all calls of an API share; the refusals give the reason for each
+    status.
+    """
 
     title: str
     description: str
@@ -350,7 +356,7 @@ def _json(model: type[BaseModel]) -> Schema:
 
 
 def tables(document: Schema) -> str:
-    """Return the calls and the fields of the document as Markdown."""
+    """Return the calls of the OpenAPI document, and their fields, as Markdown."""
     lines = ["| call | does | takes | answers |", "| --- | --- | --- | --- |"]
     lines += [
         _row(f"`{method.upper()} {path}`", one["summary"], _takes(one), _answers(document, one))

@@ -1,4 +1,4 @@
-"""A client of an HTTP API that speaks JSON."""
+"""A client for HTTP APIs that exchange JSON."""
 
 import http.client
 import json
@@ -14,14 +14,15 @@ _Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
-    """The error when no answer came, or the answer is not JSON.
-
-    The text is the reason, `__cause__` is the fault.
+    """The error raised when no answer came, or the answer is not JSON. The text is the reason;
+    `__cause__` is the underlying exception.
     """
 
 
 class RefusedError(Exception):
-    """The error when the server answered with a status other than 2xx; the text is its reason."""
+    """The error raised when the server answers with a status other than 2xx; the text is the reason
+    it gave.
+    """
 
     def __init__(self, status: int, reason: str, answer: Any) -> None:
         super().__init__(reason)
@@ -31,10 +32,12 @@ class RefusedError(Exception):
 
 
 class JsonClient:
-    """One kept connection to one server, without a proxy. Only one thread may use it at a time."""
+    """A persistent connection to one server, without a proxy. Only one thread may use it at a
+    time.
+    """
 
     def __init__(self, host: str, port: int, *, timeout_s: float, token: str = "") -> None:
-        """Every call carries `token`. `timeout_s` limits each wait for the server."""
+        """Every call sends `token`. `timeout_s` limits each wait for the server."""
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
 
@@ -44,8 +47,8 @@ class JsonClient:
     ) -> Self:
         """Return a client of `http://host:port` or `https://host:port`.
 
-        `authority` is a PEM file with certificates to trust in place of the system's; raises
-        OSError if it cannot be read.
+        `authority` is a PEM file of certificates to trust instead of the system's; raises OSError
+        if the file cannot be read.
         """
         parts = urlsplit(url)
         host, is_tls = parts.hostname or "127.0.0.1", parts.scheme == "https"
@@ -70,7 +73,9 @@ class JsonClient:
         self._connection.close()
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """Return the decoded answer; an empty one is `{}`. Raises NoAnswerError or RefusedError."""
+        """Return the decoded answer; for an empty answer, return `{}`. Raises NoAnswerError or
+        RefusedError.
+        """
         content = None if body is None else json.dumps(body)
         headers = self._headers if body is None else {**self._headers, **_JSON}
         return self._answer(method, path, content, headers)

@@ -1,6 +1,7 @@
 """Locks on files and folders, which the kernel releases when the holding process ends.
 
-`machine_lock.py` has the lock of the whole machine, which other users cannot take.
+For a lock of the whole machine, which no other user can forge or hold in secret, see
+`machine_lock.py`.
 """
 
 import contextlib
@@ -16,9 +17,8 @@ if sys.platform != "win32":
 
 
 def are_missing(error: OSError) -> bool:
-    """Return whether the file system has no locks that this package can use.
-
-    Without its lock service, NFS has no locks. With it, NFS has locks on files, but not on folders.
+    """Return whether the file system lacks locks that this package can use. Without its lock
+    service, NFS does not support locks; with the service, NFS can lock files but not folders.
     """
     return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -45,18 +45,17 @@ def is_held(handle: int) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path, *, waits: bool) -> Iterator[None]:
-    """Hold the lock file `path`, which is made with mode 600 and stays.
-
-    Another user who can read a file can also lock it. So lock files must not be readable by
-    others. Raises BlockingIOError if another process holds it and `waits` is false;
-    PermissionError if the file is another user's, or not a plain file.
+    """Hold the lock file `path`, which is created with mode 600 and not removed. A user who can
+    read a file can also lock it, so lock files must not be readable by other users. Raises
+    BlockingIOError if another process holds it and `waits` is false; PermissionError if the file
+    belongs to another user or is not a plain file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = os.open(path, flags, 0o600)
     try:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode) or os.geteuid() not in (facts.st_uid, 0):
-            raise PermissionError(f"{path} is not a file of this user's; fix: remove it")
+            raise PermissionError(f"{path} is not a plain file of this user; fix: remove it")
         os.fchmod(handle, 0o600)
         hold(handle, waits=waits)
         yield

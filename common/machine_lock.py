@@ -1,9 +1,10 @@
 """A lock for the whole machine, which no other user can forge or hold in secret.
 
-The lock is a Unix socket with an abstract name. The kernel gives a name to only one process at a
-time, whichever user runs the process. When the process ends, the name is free again. The kernel
-knows the user and the process. There is no file that another user could write, make first or leave
-behind. Containers have separate names, because names belong to a network namespace.
+The lock is a Unix socket with an abstract name. The kernel gives such a name to only one process at
+a time, whichever user runs that process, and frees the name when the process ends. The kernel also
+reports the process and its user. The lock needs no file, which another user could write, create
+first or leave behind. Containers have separate sets of names, because a name belongs to a network
+namespace.
 """
 
 import errno
@@ -26,7 +27,9 @@ if sys.platform != "win32":
 _PREFIX: Final = "doorbuster/"
 _DAY_S: Final = 86_400
 _MOST_LOOK_UPS: Final = 128
-"""The most look-ups of the same holder; after that, only the holder's user is named."""
+"""The maximum number of look-ups of the same holder; after that, only the holder's user is
+named.
+"""
 
 # sock_diag(7): sockets of the family AF_UNIX with name and user. Python has no names for these.
 _NETLINK_SOCK_DIAG: Final = 4
@@ -45,14 +48,14 @@ _ATTRIBUTE: Final = struct.Struct("=HH")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The process that holds a lock, as the kernel names it."""
+    """The process that holds a lock, as the kernel reports it."""
 
     inode: int
     """The socket's inode."""
     user: int | None
     """User id; None if this kernel does not report it."""
     process: int | None
-    """Process id; None if the process is another user's and the kernel hides it."""
+    """Process id; None if another user runs the process and the kernel hides it."""
 
     @property
     def is_ours(self) -> bool:
@@ -78,7 +81,9 @@ class Holder:
             return str(self.user)
 
     def environment(self) -> dict[str, str]:
-        """The environment the process was started with; empty for a process of another user."""
+        """The environment with which the process was started; empty for a process of another
+        user.
+        """
         if not self.is_ours:
             return {}
         try:
@@ -89,10 +94,9 @@ class Holder:
         return {name: text for name, _, text in pairs}
 
     def interrupt(self) -> bool:
-        """Send SIGINT if a process of this user, and no other, still holds the lock.
-
-        The process is pinned by a descriptor before it is examined, so that the signal cannot
-        reach a later process with the same id.
+        """Send SIGINT to the holder if it is a process of this user and still holds the lock. A
+        descriptor pins the process before it is examined, so that the signal cannot reach a later
+        process with the same id.
         """
         if not self.is_ours or self.process is None or self.process <= 1:
             return False
@@ -112,9 +116,8 @@ class Holder:
 
 
 class HeldError(Exception):
-    """The error when another process holds the lock.
-
-    The holder is None if it has just ended or the kernel hides it.
+    """The error raised when another process holds the lock. The holder is None if it has just ended
+    or the kernel hides it.
     """
 
     def __init__(self, holder: Holder | None) -> None:
@@ -125,8 +128,8 @@ class HeldError(Exception):
 def take(name: str, known: Holder | None = None) -> socket.socket:
     """Take the lock `name`; it is held until the socket is closed or this process ends.
 
-    Raises HeldError with the holder. `known` is the holder that the last attempt found, which need
-    not be looked up again.
+    Raises HeldError with the holder. `known` is the holder that the last attempt found; if it is
+    still the holder, it is not looked up again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -141,8 +144,9 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
 
 
 def holder_of(name: str, known: Holder | None = None) -> Holder | None:
-    """Return the holder of the lock `name`; None if no process holds it. `known` is as
-    for `take`."""
+    """Return the holder of the lock `name`; None if no process holds it. `known` has the same
+    meaning as in `take`.
+    """
     found = _socket_named(_address(name))
     if found is None:
         return None
@@ -165,7 +169,7 @@ def _address(name: str) -> bytes:
 
 
 def _socket_named(address: bytes) -> tuple[int, int | None] | None:
-    """Return inode and user id of the socket that has this name."""
+    """Return the inode and the user id of the socket that has this name."""
     with suppress(OSError, struct.error):
         return _asked_of_kernel(address)
     # A kernel without that service: the table has inodes and names, no users.
@@ -195,7 +199,7 @@ def _asked_of_kernel(address: bytes) -> tuple[int, int | None] | None:
                 if kind == _NLMSG_DONE:
                     return found
                 if kind == _NLMSG_ERROR:
-                    raise OSError("this kernel does not tell")
+                    raise OSError("this kernel does not report it")
                 state, inode, attributes = _message(data[at + _HEADER.size : at + length])
                 # A connection has its listener's name, too.
                 if state != _ESTABLISHED and attributes.get(_ATTRIBUTE_NAME) == address:
@@ -216,7 +220,7 @@ def _message(data: bytes) -> tuple[int, int, dict[int, bytes]]:
 
 
 def _listener(name: str) -> int | None:
-    """Return the process that listens on the socket, as the kernel names it."""
+    """Return the process that listens on the socket, as the kernel reports it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:

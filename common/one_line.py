@@ -1,4 +1,6 @@
-"""Commands that refuse wrong arguments in one line with the allowed values, and with status 2."""
+"""Commands that answer invalid arguments with a one-line error, which names the allowed values, and
+exit status 2.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +24,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 class OneLineCommand(click.Command):
-    """A command that prints faults without click's lines about usage."""
+    """A command that prints errors without click's lines about usage."""
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with _in_one_line():
@@ -34,7 +36,7 @@ class OneLineCommand(click.Command):
 
 
 class OneLineGroup(OneLineCommand, click.Group):
-    """A group of such commands. If a command is unknown, the fault names the known commands."""
+    """A group of such commands; the error for an unknown command names the known commands."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

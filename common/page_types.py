@@ -1,7 +1,7 @@
-"""The eight page types of the shop, LIFO-Pri's chain over them and its Table 2.
+"""The eight page types of the shop, the paper's chain of page types, and its Table 2.
 
-Other modules derive their values from this one, or a test checks them against it
-(`tests/test_page_types.py`). The module imports the standard library only.
+Other modules either derive their values from this module or are checked against it by a test
+(`tests/test_page_types.py`). The module imports only the standard library.
 """
 
 from collections.abc import Mapping
@@ -11,20 +11,20 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageType:
-    """A page type. The rest of `leads_to` to 1 is the probability of the exit."""
+    """A page type. The session ends with the probability that `leads_to` lacks to 1."""
 
     name: str
     word: str
     path: str
     """The address in the shop; words in braces are variables."""
     mean_execution_s: float
-    """Table 2, paper seconds, waits included."""
+    """Service time of Table 2 in paper seconds, waits included."""
     leads_to: Mapping[str, float] = field(default_factory=dict)
-    """Fig. 1: the following page type and its probability."""
+    """The next page types and their probabilities (Fig. 1)."""
 
     @property
     def is_transaction(self) -> bool:
-        """Whether the page takes part in a purchase."""
+        """Whether the page belongs to a purchase."""
         return self.name.startswith("Tr")
 
 
@@ -38,6 +38,6 @@ PAGE_TYPES: Final = (
     PageType("Tr-3", "payment", "/checkout/payment/", 0.500, {"Tr-4": 0.9}),
     PageType("Tr-4", "confirm", "/checkout/confirm/", 0.300),
 )
-"""LIFO-Pri, section 3.2.1, in the order of the chain."""
+"""The page types of LIFO-Pri, section 3.2.1, in the order of the chain."""
 
 NAMES: Final = tuple(page.name for page in PAGE_TYPES)

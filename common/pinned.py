@@ -1,8 +1,9 @@
-"""Become another program on given CPUs: `python -m common.pinned [options] CPUS -- COMMAND`.
+"""A wrapper that sets CPUs and limits, and then becomes another program: `python -m common.pinned
+[options] CPUS -- COMMAND`.
 
-The module sets the CPUs and their scheduling, raises the limit on open files, and gives up root if
-an option names a user. It makes the kernel end the program when its parent dies. Then it *becomes*
-the program: the process id stays, so signals reach it.
+The module sets the process's CPUs and scheduling, raises the limit on open files, and gives up root
+if an option names a user. It can also let the kernel end the program when its parent dies. Then it
+*becomes* the program: the process id does not change, so signals reach the program.
 """
 
 import argparse
@@ -37,13 +38,13 @@ def command(
 ) -> list[str]:
     """Return the command line that runs `program` on the CPUs `on` through this module.
 
-    An `idle` program gets the CPU time that others leave. `data_bytes` limits the private memory of
-    each of its processes. When the machine is short of memory, the kernel ends an `expendable`
-    program first.
+    An `idle` program gets only CPU time that other programs do not need. `data_bytes` limits the
+    private memory of each of its processes. When the machine runs out of memory, the kernel ends an
+    `expendable` program first.
 
-    `parent` is the process that will start the program, if that process is known. If it dies
-    before this module has been loaded, the program is not started. A path names a file that has
-    the process's id.
+    `parent` is the process that will start the program, if that process is known: its id, or the
+    path of a file that contains its id. If the process dies before this module has been loaded, the
+    program is not started.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
@@ -58,16 +59,32 @@ def command(
 
 
 def become(arguments: Sequence[str]) -> None:
-    """Carry out the command line; the function returns only by an exception."""
+    """Carry out the command line; the function never returns, except by an exception."""
     parser = argparse.ArgumentParser(prog="python -m common.pinned")
     parser.add_argument("--user", help="give up root for this user")
-    parser.add_argument("--end-with-parent", metavar="SIGNAL", help="sent when the parent dies")
-    parser.add_argument("--parent", type=int, help="process id of the parent; found if not given")
-    parser.add_argument("--parent-file", type=Path, help="a file with the id of the parent")
-    parser.add_argument("--plain-environment", action="store_true", help="no locale, no secrets")
-    parser.add_argument("--idle", action="store_true", help="on what others leave")
-    parser.add_argument("--data-bytes", type=int, help="memory of each process")
-    parser.add_argument("--expendable", action="store_true", help="ended first without memory")
+    parser.add_argument(
+        "--end-with-parent",
+        metavar="SIGNAL",
+        help="signal sent to the program when the parent dies",
+    )
+    parser.add_argument(
+        "--parent", type=int, help="process id of the parent; the default is the actual parent"
+    )
+    parser.add_argument(
+        "--parent-file", type=Path, help="file that contains the process id of the parent"
+    )
+    parser.add_argument(
+        "--plain-environment", action="store_true", help="remove locale variables and secrets"
+    )
+    parser.add_argument("--idle", action="store_true", help="use only spare CPU time")
+    parser.add_argument(
+        "--data-bytes", type=int, help="maximum private memory of each process, in bytes"
+    )
+    parser.add_argument(
+        "--expendable",
+        action="store_true",
+        help="let the kernel end the program first if memory runs out",
+    )
     parser.add_argument("cpus", type=cpus.parse)
     parser.add_argument("program", nargs="+")
     chosen = parser.parse_args(arguments)
@@ -101,7 +118,7 @@ def become(arguments: Sequence[str]) -> None:
 
 
 def _process_in(file: Path | None) -> int | None:
-    """Return the process id in the parent's file; None if the file has no valid one."""
+    """Return the process id in the parent's file; None if the file does not contain a valid id."""
     with contextlib.suppress(OSError, ValueError):
         return int(file.read_text()) if file else None
     return None
@@ -115,7 +132,9 @@ def _environment(plain: bool) -> dict[str, str]:
 
 
 def raise_open_files() -> int:
-    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that is lower."""
+    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that limit is
+    lower.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Ports of this machine: which ports are free, and which processes hold the others."""
+"""Ports of this machine: which ports are free, and which processes use the others."""
 
 import contextlib
 import errno
@@ -17,12 +17,12 @@ _given: set[int] = set()
 
 
 class AddressError(ValueError):
-    """The error when the machine does not have the address."""
+    """The error raised when the machine does not have the address."""
 
 
 def holder(port: int, host: str = "127.0.0.1") -> str | None:
-    """Return None if a server can listen on `port`, otherwise the process that holds it, if
-    visible.
+    """Return None if a server can listen on `port`, otherwise a text that names the process using
+    it, if visible.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -37,7 +37,7 @@ def holder(port: int, host: str = "127.0.0.1") -> str | None:
         if error.errno == errno.EADDRINUSE:
             return _process_on(port) or "another user's process"
         if error.errno == errno.EACCES:
-            return "the system (ports below 1024 are root's)"
+            return "the system (ports below 1024 are reserved for root)"
         raise AddressError(
             f"{host} is not an address of this machine ({error.strerror})"
         ) from error
@@ -54,8 +54,8 @@ def accepts(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:
-    """Return the first free port, from `start` upwards, that is not in `avoid`; None if all are
-    taken.
+    """Return the first free port, from `start` upwards, that is not in `avoid`; None if all are in
+    use.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -64,10 +64,9 @@ def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> i
 
 
 def free(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Return `count` free ports of `host`; a process never gets the same port twice.
-
-    The kernel gives higher ports to connections, and to programs that accept any port. So a port
-    from here is still free if it is used minutes later.
+    """Return `count` free ports of `host`; the function never returns the same port twice in a
+    process. The kernel gives higher ports to outgoing connections and to programs that accept any
+    port, so a port from this function stays free until it is used minutes later.
     """
     found: list[int] = []
     while len(found) < count:

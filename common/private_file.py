@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Final
 
 _LONGEST_SOCKET_PATH_BYTES: Final = 90
-"""The longest path of a socket. The kernel takes 107 bytes, and supervisord appends its
-process id."""
+"""The maximum length of a socket's path in bytes; the kernel accepts 107, and supervisord appends
+its process id.
+"""
 _SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a new file and rename it.
-
-    So the file at `path` is always complete and has at most `mode`.
+    """Write a new file and rename it, so that the file at `path` is always complete and its
+    permissions never exceed `mode`.
     """
     aside = path.with_name(path.name + ".new")
     aside.unlink(missing_ok=True)
@@ -31,11 +31,11 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def put(aside: Path, path: Path) -> None:
-    """Rename `aside`, a file or folder on the same file system, to `path`, and write that to the
-    disk.
+    """Rename `aside`, a file or folder on the same file system, to `path`, and write the change to
+    the disk.
 
-    The content reaches the disk before the name does. After a power cut the name leads to the old
-    content or to the new one, never to an empty file.
+    The content reaches the disk before the name does. After a power failure, the name leads to the
+    old or the new content, never to an empty file.
     """
     _flush(aside)
     aside.replace(path)
@@ -45,7 +45,7 @@ def put(aside: Path, path: Path) -> None:
 def socket_path(wanted: Path) -> Path:
     """Return the path of the socket `wanted`.
 
-    If `wanted` is too long, the path is in another folder.
+    If `wanted` is too long for a socket, the path is in another folder.
     """
     if _fits(wanted):
         return wanted
@@ -99,7 +99,9 @@ def _fits(path: Path) -> bool:
 
 
 def _is_private(folder: Path) -> bool:
-    """Return whether this is a folder of this user that no other user may enter."""
+    """Return whether this is a folder that belongs to this user and that no other user may
+    enter.
+    """
     try:
         facts = folder.lstat()
     except OSError:

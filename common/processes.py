@@ -1,7 +1,7 @@
 """Processes: how to end a child, how to end with the parent, and how to note a process.
 
-A note has the id and the start time of a process, so that another program sees later whether that
-process still runs.
+A note contains the id and the start time of a process, so that another program can later find out
+whether that process still runs.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def end(
     """Send `sign` to a process, and kill it if it has not ended after `patience_s`.
 
     The process must be a child of this one. With `with_group` it must lead a process group, and the
-    whole group receives the signals. A process that has ended already is left alone.
+    whole group receives the signals. The function does nothing if the process has already ended.
     """
     if process.returncode is None:
         _send(process, sign, with_group)
@@ -52,7 +52,7 @@ def end_all(
 
 
 def becomes_ready(process: AnyProcess, ready: Callable[[], bool], within_s: float) -> bool:
-    """Wait until `ready` is true. Return false if the process ends first, or time runs out."""
+    """Wait until `ready` is true; return false if the process ends first or the time runs out."""
     is_over = wait_until(lambda: process.poll() is not None or ready(), within_s)
     return is_over and process.poll() is None
 
@@ -69,13 +69,15 @@ def become_expendable() -> None:
 
 
 def note_of(process: int | None = None) -> str:
-    """Return the note of a process for `is_alive`; by default it is the note of this process."""
+    """Return the note of a process, which `is_alive` reads; the default is this process."""
     pid = os.getpid() if process is None else process
     return f"{pid} {psutil.Process(pid).create_time()}"
 
 
 def is_alive(noted: str) -> bool:
-    """Return whether the process of a `note` still runs. Raises ValueError for an invalid note."""
+    """Return whether the process described by a `note` still runs. Raises ValueError for an invalid
+    note.
+    """
     process, began = noted.split()
     return lives(int(process), float(began))
 

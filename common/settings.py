@@ -1,8 +1,8 @@
-"""Settings from environment variables: their declaration in each part, and the reader of them all.
+"""Settings from environment variables: how each part declares its settings, and how all are read.
 
-A part declares its settings as the fields of a `SettingsModel`: type with bounds, default,
-meaning. The tables of docs/settings.md are generated from these fields. So are `.env.example` and
-the options of a command.
+A part declares its settings as the fields of a `SettingsModel`, each with a type, bounds, a default
+and a meaning. The tables of docs/settings.md, `.env.example` and the options of commands are
+generated from these fields.
 """
 
 import types
@@ -20,26 +20,29 @@ M = TypeVar("M", bound="SettingsModel")
 
 
 class SettingsError(ValueError):
-    """The error for invalid settings.
-
-    A line for each names the variable, the value and the allowed values.
+    """The error for invalid settings; for each of them, a line names the variable, the value and
+    the allowed values.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form that a text must have, in words. Every type that checks a text has a form."""
+    """A description of the form that a text must have; every type that checks text has one."""
 
     words: str
 
 
 class SettingsModel(BaseModel):
-    """The settings of one part. Durations are real seconds unless the field says paper."""
+    """The settings of one part; durations are in real seconds unless the field's name or meaning
+    mentions paper time.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prefix: ClassVar[str] = PREFIX
-    """The prefix of this part's variables. Shared declarations name their variable themselves."""
+    """The prefix of this part's environment variables; a shared declaration names its variable
+    itself.
+    """
 
     @classmethod
     def variable(cls, field: str) -> str:
@@ -61,8 +64,9 @@ def setting(
     page: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """Declare a setting; `shown` describes a computed default, `page` has more about
-    the setting."""
+    """Declare a setting; `shown` describes a computed default, and `page` is the documentation page
+    with details.
+    """
     extra: dict[str, Any] = {
         "variable": PREFIX + variable,
         "shown": shown,
@@ -89,7 +93,7 @@ def like(declaration: Any, default: Any, meaning: str) -> Any:
 def read(
     model: type[M], given: Mapping[str, str], options: Mapping[str, object] | None = None
 ) -> M:
-    """Return the settings in these variables, which options of a command line override.
+    """Return the settings from these variables; command-line options override them.
 
     Raises SettingsError.
     """
@@ -107,10 +111,9 @@ def read_leniently(
     options: Mapping[str, object] | None = None,
     context: Mapping[str, object] | None = None,
 ) -> tuple[M, list[str]]:
-    """Read as `read` does, with defaults for invalid settings; also return a line for each fault.
-
-    `defaults` override those of the declarations. Raises SettingsError for settings that contradict
-    each other.
+    """Read as `read` does, but use defaults for invalid settings, and also return a line for each
+    fault. `defaults` override the defaults in the declarations. Raises SettingsError for settings
+    that contradict each other.
     """
     values = dict(defaults or {})
     origins: dict[str, str] = {}
@@ -147,7 +150,7 @@ def written(value: object) -> str:
 
 
 def bounds(info: FieldInfo) -> dict[str, Any]:
-    """Return the bounds of a setting by their names: `ge`, `gt`, `le`, `min_length`, `pattern`."""
+    """Return the bounds of a setting; the keys are `ge`, `gt`, `le`, `min_length` and `pattern`."""
     return {
         name: found
         for mark in _marks(info)
@@ -188,12 +191,12 @@ def shown_default(info: FieldInfo) -> str:
 
 
 def see(info: FieldInfo) -> str | None:
-    """Return the page of the documentation that has more about a setting."""
+    """Return the documentation page that explains a setting in detail."""
     return _extra(info).get("page")
 
 
 def is_secret(info: FieldInfo) -> bool:
-    """Return whether messages and examples leave the value of a setting out."""
+    """Return whether messages and examples must not show the value of a setting."""
     return bool(_extra(info).get("secret"))
 
 
@@ -206,7 +209,9 @@ def _kind(info: FieldInfo) -> Any:
 
 
 def _marks(info: FieldInfo) -> list[object]:
-    """Return the bounds and forms of a setting. Later entries override earlier entries."""
+    """Return the bounds and forms of a setting, in an order in which later entries override earlier
+    ones.
+    """
     inner: list[Any] = []
     for one in get_args(info.annotation) if info.annotation is not None else ():
         if get_origin(one) is Annotated:

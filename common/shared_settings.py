@@ -1,7 +1,6 @@
-"""The settings that several parts read, each declared once with its variable.
-
-A part uses the declarations that it needs as fields of its `SettingsModel`. The defaults are for a
-process that is started alone. `runtime.settings` computes some of them for the appliance.
+"""The settings that several parts read, each declared once with its environment variable. A part
+uses the declarations that it needs as fields of its `SettingsModel`. The defaults suit a process
+that is started alone; for the appliance, `runtime.settings` computes some of them.
 """
 
 from pathlib import Path
@@ -17,15 +16,14 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # ---- types ---------------------------------------------------------------------------------------
 
 LEAST_SECRET_CHARACTERS = 16
-"""The minimum length of a chosen secret, because some parts answer thousands of guesses
-a second.
+"""The minimum length of a secret that a person chooses, because some parts can answer thousands of
+guesses a second.
 """
 LEAST_KEY_CHARACTERS = 32
 """The minimum length of the key that signs the gateway's cookies."""
 BOOKS, LEAST_BOOKS, MOST_BOOKS = 4309, 1_000, 500_000
-"""The catalogue of the Connection Sentry paper (section 4) is the default.
-
-With fewer than LEAST_BOOKS, some searches of customers find no book. With more than MOST_BOOKS,
+"""The number of books: the default is the catalogue of the Connection Sentry paper (section 4).
+With fewer than LEAST_BOOKS, some customers' searches find no book. With more than MOST_BOOKS,
 seeding takes minutes.
 """
 LEAST_BANNERS, MOST_BANNERS = 0, 2_000_000
@@ -61,11 +59,11 @@ def _cpus(text: object, info: ValidationInfo) -> object:
 
 
 def strong(least: int, text: str) -> str:
-    """Return a secret that is long enough; raises ValueError."""
+    """Return the secret if it is long enough; raises ValueError otherwise."""
     if text and (len(text) < least or not text.isascii() or not text.isprintable()):
         raise ValueError(
-            f"too weak; allowed are {least} printable ASCII characters or more; "
-            "fix: remove it, and `make up` generates one"
+            f"too weak; it must have at least {least} printable ASCII characters; fix: remove "
+            f"it, and `make up` generates one"
         )
     return text
 
@@ -74,9 +72,9 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 FreePort = Annotated[int, Field(ge=0, le=65535)]
 """A port of a single process; 0 means any free port."""
 Listening = Annotated[str, AfterValidator(hosts.listening), Form("a name or an address")]
-"""A host where a server listens; `0.0.0.0` and `::` are every address of the machine."""
+"""A host on which a server listens; `0.0.0.0` and `::` mean every address of the machine."""
 Reached = Annotated[str, AfterValidator(hosts.reached), Form("a name or an address")]
-"""A host that others can call."""
+"""A host that other machines or processes can call."""
 Names = Annotated[
     tuple[str, ...], BeforeValidator(_names), Form("names and addresses, with commas between")
 ]
@@ -105,8 +103,8 @@ StateDir = Annotated[
     setting(
         "STATE_DIR",
         REPOSITORY / "state",
-        "database, logs, pid files and secrets; it must hold nothing else, because `make reset` "
-        "empties it",
+        "folder for the database, logs, pid files and secrets; it must contain nothing else, "
+        "because `make reset` empties it",
         shown="`state/` in the repository; as root `/var/lib/doorbuster/<hash of its path>`",
         example="state",
         page="settings.md#who-reads-the-state-folder",
@@ -123,7 +121,8 @@ PublicHost = Annotated[
     setting(
         "HOST",
         hosts.LOOPBACK,
-        "address of the gateway's public ports, and of the console if people have accounts",
+        "address on which the gateway's public ports listen, and the console if people have "
+        "accounts",
         page=_ADDRESSES,
     ),
 ]
@@ -132,7 +131,7 @@ InnerHost = Annotated[
     setting(
         "INNER_HOST",
         hosts.LOOPBACK,
-        "address everything else listens on: the shop and its controller, the ad server, the "
+        "address on which everything else listens: the shop and its controller, the ad server, the "
         "gateway's admin API, exporters, the console without accounts",
         page=_ADDRESSES,
     ),
@@ -142,7 +141,8 @@ GatewayHost = Annotated[
     setting(
         "GATEWAY_HOST",
         None,
-        "where the lab, its customers and other machines reach the gateway: pages, TLS, admin API",
+        "host at which the lab, its customers and other machines reach the gateway: pages, TLS, "
+        "admin API",
         shown="where it listens",
         example=hosts.LOOPBACK,
     ),
@@ -154,7 +154,7 @@ GatewayTlsCertificate = Annotated[
     setting(
         "GATEWAY_TLS_CERTIFICATE",
         None,
-        "PEM file with the certificate of the TLS port, and those that vouch for it",
+        "PEM file with the certificate of the TLS port, and the certificates that vouch for it",
         shown="`certificates/server.pem` in the state folder, made at first start (`make certs`)",
         example="state/certificates/server.pem",
     ),
@@ -164,7 +164,7 @@ GatewayTlsKey = Annotated[
     setting(
         "GATEWAY_TLS_KEY",
         None,
-        "PEM file with the private key of that certificate, not encrypted",
+        "PEM file with the unencrypted private key of the TLS port's certificate",
         shown="`certificates/server-key.pem` in the state folder, made at first start",
         example="state/certificates/server-key.pem",
     ),
@@ -175,7 +175,7 @@ ShopHost = Annotated[
     setting(
         "SHOP_HOST",
         hosts.LOOPBACK,
-        "where others reach the shop and its controller",
+        "host at which other parts reach the shop and its controller",
         shown="`DOORBUSTER_INNER_HOST`",
         page=_ADDRESSES,
     ),
@@ -183,7 +183,7 @@ ShopHost = Annotated[
 ShopPort = Annotated[Port, setting("SHOP_PORT", 8082, "the shop behind the gateway")]
 ShopControllerPort = Annotated[Port, setting("SHOP_CONTROLLER_PORT", 8083, "the shop's controller")]
 PostgresHost = Annotated[
-    Reached, setting("POSTGRES_HOST", hosts.LOOPBACK, "where others reach PostgreSQL")
+    Reached, setting("POSTGRES_HOST", hosts.LOOPBACK, "host at which other parts reach PostgreSQL")
 ]
 PostgresPort = Annotated[Port, setting("POSTGRES_PORT", 8084, "PostgreSQL")]
 PostgresUser = Annotated[str, setting("POSTGRES_USER", "doorbuster", "PostgreSQL's user")]
@@ -194,14 +194,16 @@ PostgresPassword = Annotated[
     ),
 ]
 PostgresDb = Annotated[str, setting("POSTGRES_DB", "doorbuster", "PostgreSQL's database")]
-RedisHost = Annotated[Reached, setting("REDIS_HOST", hosts.LOOPBACK, "where others reach Redis")]
+RedisHost = Annotated[
+    Reached, setting("REDIS_HOST", hosts.LOOPBACK, "host at which other parts reach Redis")
+]
 RedisPort = Annotated[Port, setting("REDIS_PORT", 8085, "Redis, which caches the shop's sessions")]
 RedisPassword = Annotated[
     Secret,
     setting(
         "REDIS_PASSWORD",
         "",
-        "password of both servers of Redis, which receive its digest",
+        "password of both Redis servers, which receive only its digest",
         shown=_GENERATED,
         secret=True,
     ),
@@ -211,7 +213,7 @@ AdsHost = Annotated[
     setting(
         "ADS_HOST",
         hosts.LOOPBACK,
-        "where others reach the ad server",
+        "host at which other parts reach the ad server",
         shown="`DOORBUSTER_INNER_HOST`",
         page=_ADDRESSES,
     ),
@@ -232,25 +234,29 @@ AdsBanners = Annotated[
     setting(
         "ADS_BANNERS",
         6000,
-        "banners under contract that come with the ad server; another number makes a new inventory "
-        "next to people's own contracts",
+        "number of banners under contract that come with the ad server; another number creates a "
+        "new inventory next to people's own contracts",
     ),
 ]
 CatalogueBooks = Annotated[
     Books,
-    setting("CATALOGUE_BOOKS", BOOKS, "books in the shop", page="shop.md#the-catalogue"),
+    setting("CATALOGUE_BOOKS", BOOKS, "number of books in the shop", page="shop.md#the-catalogue"),
 ]
 ShopWorkers = Annotated[
     int,
     Field(ge=1, le=100),
-    setting("SHOP_WORKERS", 30, "threads of the shop and upstream connections of the gateway"),
+    setting(
+        "SHOP_WORKERS",
+        30,
+        "number of the shop's threads, and of the gateway's upstream connections",
+    ),
 ]
 ShopCpus = Annotated[
     CpuList,
     setting(
         "SHOP_CPUS",
         cpus.for_shop(),
-        "CPUs of the shop alone",
+        "CPUs that only the shop uses",
         shown="the last CPU",
         example="1",
     ),
@@ -266,8 +272,8 @@ CookieKey = Annotated[
     setting(
         "GATEWAY_COOKIE_KEY",
         "",
-        "secret that signs the gateway's session cookies; a gateway without it makes one at its "
-        "start, so that a restart forgets all sessions",
+        "secret that signs the gateway's session cookies; a gateway without it generates a "
+        "secret at each start and so forgets all sessions at a restart",
         shown=_GENERATED,
         secret=True,
     ),
@@ -277,7 +283,7 @@ InnerToken = Annotated[
     setting(
         "INNER_TOKEN",
         "",
-        "secret that callers of the gateway's admin API and of the shop's controller send",
+        "secret that callers must send to the gateway's admin API and the shop's controller",
         shown=_GENERATED,
         page="settings.md#the-inner-token",
         secret=True,
@@ -288,8 +294,8 @@ InnerTokenRequired = Annotated[
     setting(
         "INNER_TOKEN_REQUIRED",
         False,
-        "1: admin API and controller refuse calls without the token, except `/health` and "
-        "`/metrics`; `make doctor` shows which holds",
+        "1: 1: the admin API and the shop's controller refuse calls without the token, except "
+        "`/health` and `/metrics`; `make doctor` shows the value in force",
         shown="`1` if other people have accounts on this machine, otherwise `0`",
         page="settings.md#the-inner-token",
     ),

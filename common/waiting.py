@@ -1,6 +1,6 @@
-"""Waiting until a condition holds: the loop that checks, sleeps and checks again.
+"""The wait until a condition holds: a loop that checks, sleeps and checks again.
 
-An exception from the checking function passes through, so a caller can stop waiting early.
+An exception that the checking function raises ends the wait, so a caller can stop waiting early.
 """
 
 import time

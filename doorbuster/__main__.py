@@ -1,4 +1,4 @@
-"""The entry point of `doorbuster`, which can be interrupted while its modules are imported."""
+"""The entry point of `doorbuster`; Ctrl-C works even while its modules are imported."""
 
 from common import early_signals
 

@@ -40,7 +40,7 @@ _LIVE = Group(
         Entry(
             "fault",
             "lab.cli.live:fault",
-            "Cause a fault for a time: a slow database",
+            "Cause a fault for a limited time: a slow database",
             goes_inside=True,
         ),
     ),
@@ -80,7 +80,7 @@ _EXPERIMENTS = Section(
         Entry(
             "leaderboard",
             "lab.cli.leaderboard:leaderboard",
-            "Rank the policies by how near each comes to the bound",
+            "Rank the policies by how close each comes to the bound",
             goes_inside=True,
         ),
         _LIVE,
@@ -197,13 +197,13 @@ _OTHER = Section(
         Entry(
             "profile-connections",
             "lab.cli.profile:profile_connections",
-            "Measure what a TLS connection costs",
+            "Measure the CPU cost of a TLS connection",
             goes_inside=True,
         ),
         Entry(
             "estimates",
             "lab.cli.estimates:estimates_command",
-            "Show how long every experiment takes here",
+            "Show how long every experiment takes on this machine",
             goes_inside=True,
         ),
         Entry("certs", "runtime.commands:certs", "Make or show the certificate of the TLS port"),
@@ -244,7 +244,7 @@ OLDER = {
     "teacher": "class teacher",
     "students": "class students",
 }
-"""The former name of a command, and its present one."""
+"""The present name of each renamed command, by its former name."""
 
 main = Program(
     [_APPLIANCE, _EXPERIMENTS, _POLICIES, _CLASS, _OTHER],

@@ -1,7 +1,7 @@
 """Groups of commands that are imported only when they are called.
 
-A group knows the names and summaries of its commands from a table, so its help and the completion
-of a shell import none of them.
+A group reads the names and summaries of its commands from a table, so neither its help nor shell
+completion imports a command.
 """
 
 import importlib
@@ -31,7 +31,9 @@ class Entry:
     summary: str
     """Its line in the help of the group."""
     goes_inside: bool = False
-    """Whether the command runs where the appliance runs, also if that is in containers."""
+    """Whether the command must run where the appliance runs: in a container if the appliance uses
+    containers.
+    """
 
     def load(self) -> click.Command:
         """Import the command. Ctrl-C ends the import in one line."""
@@ -44,14 +46,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A command of the table with commands below it."""
+    """A command of the table that has subcommands."""
 
     name: str
     summary: str
     entries: tuple[Entry, ...]
 
     def load(self) -> click.Command:
-        """Return the group; nothing is imported."""
+        """Return the group without importing any command."""
         section = Section("Commands", self.entries)
         return TableGroup([section], name=self.name, help=self.summary)
 
@@ -65,12 +67,12 @@ class Section:
 
 
 def _is_for_here(args: Iterable[str]) -> bool:
-    """Return whether a call only prints help, or uses a console on another machine."""
+    """Return whether a call only prints help or uses a console on another machine."""
     return any(word in HELP_OPTIONS or word.startswith("--server") for word in args)
 
 
 class TableGroup(OneLineGroup):
-    """A group whose commands are those of a table."""
+    """A group that takes its commands from a table."""
 
     def __init__(self, sections: Iterable[Section], **more: Any) -> None:
         super().__init__(context_settings={"help_option_names": HELP_OPTIONS}, **more)

@@ -1,1 +1,3 @@
-"""The hosting platform: processors, applications, and the manager that assigns processors."""
+"""The hosting platform: processors, applications, and the manager that assigns processors to
+applications.
+"""

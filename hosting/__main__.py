@@ -1,4 +1,6 @@
-"""`python -m hosting`: its commands, which can be interrupted while they are imported."""
+"""`python -m hosting`: the entry point of its commands; Ctrl-C works even while they are
+imported.
+"""
 
 from common import early_signals
 

@@ -1,7 +1,7 @@
 """The CPUs on which the threads of a process tree may run.
 
-Threads and processes begin and end during the reading. So a tree is read again until nothing is
-left to change.
+Threads and processes can start and end while a tree is read, so the tree is read again until no
+thread needs other CPUs.
 
 Source: edragon.txt, section 3.1.2 (sched_setaffinity).
 """
@@ -18,19 +18,22 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The most passes over a tree per interval. A tree may begin threads faster than they can be
-bound.
+"""The maximum number of passes over a tree per interval, because a tree may start threads faster
+than they can be bound.
 """
 
 
 class AffinityError(RuntimeError):
-    """The error when affinity cannot be managed here; the message names the missing part."""
+    """The error raised when this machine does not let the process set CPU affinity; the message
+    names what is missing.
+    """
 
 
 def check(cpus: Sequence[int]) -> None:
     """Test with this process whether processes can be bound to each of `cpus`.
 
-    Raises AffinityError with the missing part, or with the CPUs that this process may not use.
+    Raises AffinityError, whose message names what is missing or the CPUs that this process may not
+    use.
     """
     if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
         raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
@@ -67,17 +70,17 @@ def _may_use(cpu: int) -> bool:
 class ProcessTree:
     """A process, all its descendants, and their threads.
 
-    A process that was once seen in the tree stays in it, also when its parent ends. A process
-    whose parent ended before the first reading is not found. It keeps the CPUs it began with.
+    A process that was seen in the tree once stays in it, even when its parent ends. A process whose
+    parent ended before the first reading is not found and keeps its original CPUs.
     """
 
     def __init__(
         self, root: Process, listing: Listing, found: frozenset[int] | None = None
     ) -> None:
-        """Read the tree of `root`; raises OSError if the root has ended, or may not be read.
+        """Read the tree of `root`; raises OSError if the root process has ended or cannot be read.
 
-        `found` has the CPUs to give back at the end, if an earlier manager has set the present
-        ones.
+        If an earlier manager has set the root's present CPUs, `found` contains the CPUs to restore
+        at the end.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -91,12 +94,12 @@ class ProcessTree:
                 self._found[process.pid] = (process, cpus)
 
     def look(self, listing: Listing) -> None:
-        """Bring `members` up to date."""
+        """Update `members` from the listing."""
         self.members = listing.with_descendants(self.members)
 
     @property
     def is_alive(self) -> bool:
-        """Whether one of its processes still runs."""
+        """Whether at least one process of the tree still runs."""
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
@@ -106,13 +109,13 @@ class ProcessTree:
         self._root_found = former._root_found
 
     def confine(self, cpus: frozenset[int]) -> int:
-        """Let all threads run on `cpus` only; return the number that had to be changed."""
+        """Let all threads run on `cpus` only; return the number of threads changed."""
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:
-        """Give every process its original CPUs back.
+        """Restore the original CPUs of every process.
 
-        A process that began later gets the root's CPUs.
+        A process that started later gets the root's original CPUs.
         """
 
         def found(process: Process) -> frozenset[int]:
@@ -123,10 +126,10 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Bind until nothing is left to change; return the number of changes.
+        """Bind threads until none needs other CPUs; return the number of changes.
 
-        A new thread inherits CPUs from the thread that began it, perhaps before that thread is
-        bound.
+        A new thread inherits its CPUs from the thread that started it, perhaps before that thread
+        is bound.
         """
         changed = 0
         for _ in range(MOST_PASSES):
@@ -140,7 +143,7 @@ class ProcessTree:
                 return changed
             changed += by_this_pass
             self.look(Listing.now())
-        log.warning("process %d begins threads faster than they can be bound", self.root.pid)
+        log.warning("process %d starts threads faster than they can be bound", self.root.pid)
         return changed
 
     def _complain(self, process: Process, error: OSError) -> None:
@@ -150,7 +153,7 @@ class ProcessTree:
 
 
 def _bind(process: Process, cpus: frozenset[int]) -> int:
-    """Let the process's threads run on `cpus` only; return the number that had to be changed.
+    """Let the process's threads run on `cpus` only; return the number of threads changed.
 
     Raises OSError.
     """

@@ -14,9 +14,8 @@ from common import cpus, log_tail, processes
 from hosting import starting
 
 END_PATIENCE_S = 30.0
-"""Real seconds for the gateway to drain and the shops to finish requests.
-
-After that they are killed.
+"""Real seconds that the gateway has to drain and the shops have to finish requests before they are
+killed.
 """
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
@@ -27,8 +26,8 @@ _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
     """Run until a signal (None) or until a child has ended; return the reason.
 
-    `shops` has, for each shop process, its port and its controller's port. Everything else is in
-    `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.
+    `shops` contains a pair for each shop process: its port and its controller's port. All other
+    settings are in `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.
     """
     logs.mkdir(parents=True, exist_ok=True)
     on = cpus.parse(environ["DOORBUSTER_SHOP_CPUS"])

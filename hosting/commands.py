@@ -11,7 +11,7 @@ from hosting.ecm.command import ecm, ecm_status
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """The processes that `doorbuster platform` starts; people seldom call them by hand."""
+    """Start a process of the hosting platform; `doorbuster host` calls these commands."""
 
 
 def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> object:
@@ -35,9 +35,9 @@ def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...
 )
 @click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder of the logs.")
 def application(shops: list[tuple[int, int]], logs: Path) -> None:
-    """Run one application: a gateway front and shop processes, until one of them ends.
+    """Run one application, a gateway front and shop processes, until one of them ends.
 
-    Everything else is in the environment, as hosting/template.py makes it.
+    All other settings come from the environment that hosting/template.py prepares.
     """
     from hosting import application as parent
 

@@ -12,8 +12,8 @@ from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""Further connections of a shop process, next to one for each thread: the controller, cancelling a
-query.
+"""Connections that a shop process needs in addition to one for each thread: one for its controller,
+one to cancel queries.
 """
 FOR_OTHERS = 30
 """Connections left free for the ad server, the console, seeding and people who query
@@ -23,10 +23,11 @@ LEAST_THREADS = 2
 
 
 def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) -> int:
-    """Return the threads for each shop process of a platform, next to the appliance's shop.
+    """Return the number of threads for each shop process of a platform that runs next to the
+    appliance's shop.
 
-    The number is `wanted`. Without `wanted`, it is as many as PostgreSQL has connections for, up
-    to MOST_THREADS. Raises HostingError when connections are too few, or PostgreSQL does not
+    The number is `wanted`. Without `wanted`, it is the number for which PostgreSQL has connections,
+    up to MOST_THREADS. Raises HostingError if PostgreSQL has too few connections or does not
     answer.
     """
     room = _connections(lab) - lab.shop_workers - FOR_OTHERS

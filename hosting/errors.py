@@ -1,5 +1,5 @@
-"""The error of a hosting platform; its text explains how to fix it."""
+"""The error that a hosting platform raises; its text explains the fix."""
 
 
 class HostingError(RuntimeError):
-    """The error for a platform that cannot start, or has ended; the message is the reason."""
+    """The error raised when a platform cannot start or has ended; the message is the reason."""

@@ -1,4 +1,4 @@
-"""Types of command line options that click lacks."""
+"""Types of command-line options that click does not provide."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from common import cpus
 
 
 class Finite(click.FloatRange):
-    """A number in a range. Unlike click's own type, it does not allow `nan`."""
+    """The type of a number in a range; unlike click's range type, it rejects `nan`."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -21,7 +21,7 @@ class Finite(click.FloatRange):
 
 
 class CpuList(click.ParamType[tuple[int, ...]]):
-    """A tuple of CPUs on which this machine lets the process run."""
+    """The type of a tuple of CPUs on which the process may run."""
 
     name = "cpus"
 

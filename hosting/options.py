@@ -15,11 +15,13 @@ Admission = Literal["eac", "none"]
 Profile = Literal["paper", "cpu", "real"]
 
 K_ECM_S = K_APL_S = 2.0
-"""Paper seconds between two decisions of the CPU manager and of the admission (section 3.2)."""
+"""Paper seconds between two decisions, both of the CPU manager and of the admission (section
+3.2).
+"""
 PERSISTENCE_S = 10.0
 """Paper seconds after which a connection without a request is closed (section 4)."""
 MOST_THREADS = 30
-"""The most threads of a shop process, if PostgreSQL has connections for all of them."""
+"""The maximum number of threads in a shop process, if PostgreSQL has enough connections."""
 KEY = "rsa-7680"
 MOST_APPLICATIONS = 16
 
@@ -66,8 +68,8 @@ class PlatformOptions:
             )
         if len(self.priorities) != self.applications:
             raise HostingError(
-                f"priorities: {len(self.priorities)} for {self.applications} applications; "
-                "give one for each"
+                f"priorities: {len(self.priorities)} for {self.applications} applications; give "
+                f"one priority for each application"
             )
         if not all(0 < priority < float("inf") for priority in self.priorities):
             raise HostingError("priorities: allowed are numbers above 0")
@@ -87,8 +89,8 @@ class PlatformOptions:
             raise HostingError(str(fault)) from None
         if missing := set(self.cpus) - cpus.usable():
             raise HostingError(
-                f"cpus: this machine has no CPU {cpus.written(missing)}; "
-                f"allowed are {cpus.written(cpus.usable())}"
+                f"cpus: this machine has no CPU {cpus.written(missing)}; allowed are "
+                f"{cpus.written(cpus.usable())}"
             )
         if self.admission == "eac":
             for field in ("cto_s", "ctn_s"):
@@ -116,7 +118,7 @@ class PlatformOptions:
             how = "provisioning static" if is_static else f"sharing {self.sharing}"
             raise HostingError(
                 f"applications: {self.applications} on {len(self.processors)} processors; with "
-                f"{how} they need {needed}, at least half of one for each"
+                f"{how} they need {needed}, at least half a processor for each"
             )
 
     @property
@@ -131,7 +133,7 @@ class PlatformOptions:
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
-    """Return how many processors applications of these priorities can share in halves."""
+    """Return the number of processors that applications of these priorities can share in halves."""
     if sharing == "none":
         return 0
     pairs = len(priorities) // 2

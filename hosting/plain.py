@@ -3,11 +3,9 @@
     with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
         shops.settings[0]  # the first shop's gateway and controller
 
-As in the appliance, each shop runs on separate CPUs, and all gateways share the other CPUs.
-PostgreSQL and Redis are the running appliance's.
-
-The thread that enters the block must live as long as the block, because the kernel ends all
-processes with that thread.
+As in the appliance, each shop runs on separate CPUs, and all gateways share the other CPUs. The
+shops use PostgreSQL and Redis of the running appliance. The thread that enters the block must not
+end before the block does, because the kernel ends all processes when that thread ends.
 """
 
 import subprocess
@@ -36,7 +34,9 @@ _PAUSE_S = 0.1
 def settings_of(
     lab: Settings, shop_cpus: tuple[int, ...], other_cpus: tuple[int, ...], books: int
 ) -> Settings:
-    """Return the settings of a further shop, on free ports of this machine's loopback address."""
+    """Return the settings of an additional shop, on free ports of this machine's loopback
+    address.
+    """
     port, admin_port, shop_port, controller_port = ports.free(4)
     return lab.changed(
         host=hosts.LOOPBACK,
@@ -72,7 +72,7 @@ def environment(settings: Settings, name: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A process of a shop."""
+    """A process of an additional shop."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -80,9 +80,9 @@ class _Part:
 
 
 class PlainShops(Started):
-    """A context manager; raises HostingError when a part cannot be started.
-
-    The names of the shops begin with `name`: `race-1`, `race-2`, … `say` receives the progress.
+    """Prepare the context manager, which raises HostingError when a part cannot be started. The
+    names of the shops begin with `name`: `race-1`, `race-2`, … `say` receives the progress
+    messages.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class PlainShops(Started):
         self.lab = lab
         self.names = tuple(f"{name}-{number}" for number in range(1, len(shop_cpus) + 1))
         self.settings = tuple(settings_of(lab, on, other_cpus, books) for on in shop_cpus)
-        """The settings of each shop, with its ports and CPUs."""
+        """The settings of each shop, including its ports and CPUs."""
         self.folder = lab.state_dir / name
         self._shop_cpus = tuple(shop_cpus)
         self._other_cpus = other_cpus

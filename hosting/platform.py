@@ -1,12 +1,11 @@
-"""The hosting platform: processors, the applications on them, and the CPU manager.
+"""The hosting platform: processors, the applications that run on them, and the CPU manager.
 
     with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
         platform.applications[0].https_url
 
-PostgreSQL and Redis are the running appliance's; they are not part of the platform.
-
-The thread that enters the block must live as long as the block, because the kernel ends all
-processes with that thread.
+PostgreSQL and Redis belong to the running appliance, not to the platform. The thread that enters
+the block must not end before the block does, because the kernel ends all processes when that thread
+ends.
 """
 
 import subprocess
@@ -34,9 +33,8 @@ _PAUSE_S = 0.1
 
 
 class Platform(Started):
-    """A context manager; raises HostingError when a part cannot be started.
-
-    `say` receives the progress. `applications` exist once it has been entered.
+    """Prepare the context manager, which raises HostingError when a part cannot be started. `say`
+    receives the progress messages. `applications` exist once the context has been entered.
     """
 
     def __init__(
@@ -48,8 +46,8 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """The file of the CPU manager's accounts, with a line for each interval; new for each
-        platform.
+        """The file of the CPU manager's accounts, with a line for each interval; each platform has
+        a new file.
         """
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
@@ -57,7 +55,7 @@ class Platform(Started):
     def check(self) -> None:
         """Raise HostingError, with the reason, if an application has ended.
 
-        A CPU manager that has ended is started again.
+        If the CPU manager has ended, start it again.
         """
         for application in self.applications:
             if application.process.poll() is not None:
@@ -171,7 +169,9 @@ class Platform(Started):
             return ports.free(count)
         for port in range(first, first + count):
             if (who := ports.holder(port)) is not None:
-                raise HostingError(f"port {port} is taken by {who}; fix: end it, or other ports")
+                raise HostingError(
+                    f"port {port} is in use by {who}; fix: end that process, or choose other ports"
+                )
         return list(range(first, first + count))
 
     def _start_application(

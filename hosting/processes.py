@@ -1,6 +1,7 @@
 """The processes that /proc shows at one moment: their parents, start times, used CPU and threads.
 
-One read of a process gives its parent, its identity and its CPU, so that tree and account agree.
+One read of a process gives its parent, its identity and its CPU time, so that process trees and
+accounts agree.
 """
 
 import os
@@ -12,16 +13,17 @@ from typing import Self
 
 TICKS_PER_S: int = os.sysconf("SC_CLK_TCK")
 _GONE = (FileNotFoundError, ProcessLookupError)
-"""The errors from reading /proc about a process that has just ended."""
+"""The errors that occur when /proc is read for a process that has just ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process. `started_ticks` separates it from a later one with the same `pid`.
+    """One process. `started_ticks` distinguishes it from a later process with the same `pid`.
 
-    `own_ticks` is the CPU of its threads. `ended_children_ticks` is the CPU of the children it has
-    waited for, and of their children. Both are user and system time, cumulative. A process that
-    `has_ended` is a zombie: its parent has not waited for it yet.
+    `own_ticks` is the CPU time of its threads. `ended_children_ticks` is the CPU time of the
+    children it has waited for, and of their children. Both include user and system time since the
+    start of the process. A process for which `has_ended` is true is a zombie: its parent has not
+    waited for it yet.
     """
 
     pid: int
@@ -40,7 +42,7 @@ class Process:
 
 
 def read(pid: int) -> Process | None:
-    """Return the process now; None if there is none."""
+    """Return the present state of the process; None if it has ended."""
     try:
         # open() takes twice as long, and every process is read in every interval.
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
@@ -64,7 +66,7 @@ def read(pid: int) -> Process | None:
 
 
 def owner(pid: int) -> int | None:
-    """Return the user (real uid) that runs the process; None if there is none."""
+    """Return the user (real uid) that runs the process; None if it has ended."""
     with suppress(*_GONE), open(f"/proc/{pid}/status", "rb") as file:
         for line in file:
             if line.startswith(b"Uid:"):
@@ -73,7 +75,7 @@ def owner(pid: int) -> int | None:
 
 
 def threads(pid: int) -> list[int]:
-    """Return the ids of the process's threads; empty when it has ended."""
+    """Return the ids of the process's threads; the result is empty if the process has ended."""
     with suppress(*_GONE):
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     return []
@@ -85,7 +87,7 @@ def has_thread(pid: int, thread: int) -> bool:
 
 
 def tree_cpu_s(pid: int) -> float | None:
-    """Return the CPU seconds of the process and its descendants; None if there is none."""
+    """Return the CPU seconds of the process and its descendants; None if the process has ended."""
     root = read(pid)
     if root is None:
         return None
@@ -104,9 +106,8 @@ class Listing(Mapping[int, Process]):
 
     @classmethod
     def now(cls) -> Self:
-        """Return the present processes.
-
-        A process that begins or ends during the call may be missing.
+        """Return the processes that run now. A process that starts or ends during the call may be
+        missing.
         """
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         return cls({pid: process for pid in pids if (process := read(pid)) is not None})
@@ -132,7 +133,7 @@ class Listing(Mapping[int, Process]):
         return found
 
     def ancestors(self, pid: int) -> list[int]:
-        """Return the process's parent, its parent's parent, …"""
+        """Return the process's ancestors: its parent, its parent's parent and so on."""
         found: list[int] = []
         process = self.get(pid)
         while process is not None and process.parent and process.parent not in found:

@@ -17,13 +17,12 @@ from hosting.processes import tree_cpu_s
 from hosting.template import Application
 
 _CALL_TIMEOUT_S = 60.0
-"""Real seconds for a call. A shop whose threads are all busy answers late."""
+"""Timeout of a call in real seconds; a shop whose threads are all busy answers late."""
 
 
 class RunningApplication:
-    """A running application; `process` is the parent of its gateway and shops.
-
-    `token` goes with every call of its gateway's admin API and its shops' controllers.
+    """A running application. `process` is the parent process of its gateway and shops. `token` is
+    sent with every call of its gateway's admin API and its shops' controllers.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class RunningApplication:
         self.plan = plan
         self.process = process
         self.authority = authority
-        """The file of the authority that has signed its certificate."""
+        """The certificate file of the authority that signed the application's certificate."""
         self._log = log
         self._token = token
 
@@ -60,7 +59,7 @@ class RunningApplication:
         return self.plan.controller_ports
 
     def refusal(self) -> str | None:
-        """Return why it serves no page over HTTPS yet; None once it serves a page."""
+        """Return the reason why it does not serve a page over HTTPS yet; None once it does."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.plan.tls_port, timeout=PAGE_TIMEOUT_S, context=self._context
         )
@@ -97,7 +96,9 @@ class RunningApplication:
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
-        """Return the CPU real seconds of its whole process tree since its start."""
+        """Return the CPU time, in real seconds, that its whole process tree has used since its
+        start.
+        """
         return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:

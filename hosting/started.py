@@ -5,7 +5,9 @@ from typing import Self
 
 
 class Started:
-    """A context manager. `_start` starts all parts, and `_running` knows how to end each part."""
+    """A context manager: `_start` starts all parts and registers in `_running` how to end each
+    part.
+    """
 
     def __init__(self) -> None:
         self._running = ExitStack()

@@ -1,6 +1,6 @@
 """The start of the processes of hosted shops.
 
-The kernel ends them with the process that started them.
+When the process that started them ends, the kernel ends them, too.
 """
 
 import os
@@ -29,7 +29,7 @@ def start(
     """Start `python -m MODULE …` on these CPUs.
 
     The process runs in a separate session, so Ctrl-C does not reach it. Ctrl-C reaches only the
-    process that started all the others, which ends them in order.
+    process that started all processes, and that process ends the others in order.
     """
     command = pinned.command(
         on,
@@ -60,7 +60,9 @@ def seed(
     try:
         status = process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)
     except subprocess.TimeoutExpired:
-        raise HostingError(f"{name} got no tables in time; {log_tail.of(log)}") from None
+        raise HostingError(
+            f"the tables of {name} were not ready in time; {log_tail.of(log)}"
+        ) from None
     finally:
         if process.poll() is None:
             process.kill()

@@ -13,9 +13,7 @@ CATALOGUE_BOOKS = 1_000
 """The shop's smallest catalogue, because handshakes, not searches, are the load in eDragon."""
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""The variables that name hosts.
-
-All parts of an application use this machine's loopback address.
+"""The variables that name hosts; all parts of an application use this machine's loopback address.
 """
 
 
@@ -23,9 +21,9 @@ All parts of an application use this machine's loopback address.
 class Application:
     """One application, with its ports and processors.
 
-    `port` is the plain HTTP port of its gateway. The shops' ports and the controllers' ports are
-    in the same order. `cpus` are the CPUs on which its processes begin. `processors` is the number
-    that its admission assumes; 0 means the CPU manager's assignment.
+    `port` is the plain HTTP port of its gateway. The shops' ports and the controllers' ports are in
+    the same order. `cpus` are the CPUs on which its processes start. `processors` is the number of
+    processors that its admission assumes; with 0, admission uses the CPU manager's assignment.
     """
 
     name: str
@@ -41,12 +39,14 @@ class Application:
 
     @property
     def schema(self) -> str:
-        """Its schema in the database; its keys and cookies are named after it."""
+        """The name of its schema in the database; its cache keys and cookies are named after the
+        schema.
+        """
         return self.name.replace("-", "_")
 
 
 def name_of(number: int) -> str:
-    """Return the name of application `number`, from 1."""
+    """Return the name of application `number`; numbers start at 1."""
     return f"application-{number}"
 
 
@@ -61,7 +61,7 @@ def environment(
 ) -> dict[str, str]:
     """Return the environment of an application's parent process, which all its processes inherit.
 
-    `hosting.application` adds the ports of each shop process.
+    `hosting.application` adds the ports to each shop process's environment.
     """
     parameters: dict[str, float] = {}
     if options.admission == "eac":

@@ -1,1 +1,1 @@
-"""The eDragon CPU manager (ECM): it shares the processors out among applications."""
+"""The eDragon CPU manager (ECM): it divides the processors among the applications."""

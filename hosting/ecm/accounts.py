@@ -16,20 +16,18 @@ log = logging.getLogger(__name__)
 
 
 class CpuMeter:
-    """The CPU that a process tree uses, counted from the moment the meter is created.
+    """A meter of the CPU time that a process tree uses after the meter is created.
 
-    The CPU of an ended child is in the counts of the parent that waited for it. Some parents
-    ignore the end of their children, and some trees end as a whole. Then the CPU seconds since the
-    latest measurement are lost.
+    The CPU time of a child that has ended is counted with the parent that waited for it. If a
+    parent ignores the end of its children, or the whole tree ends, the CPU seconds since the latest
+    measurement are lost.
     """
 
     def __init__(self, members: Mapping[int, Process]) -> None:
         self._before = dict(members)
 
     def used_s(self, members: Mapping[int, Process]) -> float:
-        """Return the CPU seconds that present and ended processes have used since the
-        latest call.
-        """
+        """Return the CPU seconds that all processes, also ended ones, used since the last call."""
         before, self._before = self._before, dict(members)
         ended = {
             pid: process for pid, process in before.items() if not process.is_same(members.get(pid))
@@ -57,9 +55,9 @@ class CpuMeter:
 class AccountFile:
     """A file of JSON lines, one per interval. Each line is appended in one write.
 
-    Written lines stay if the writing process dies. A crash of the machine or a full disk may leave
-    an incomplete line. The next write first ends this line, so that no other line is damaged.
-    `read` skips it.
+    Lines already written survive if the writing process dies. A crash of the machine or a full disk
+    may leave an incomplete line. The next write first ends the incomplete line, so that no other
+    line is damaged. `read` skips incomplete lines.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,7 +71,7 @@ class AccountFile:
             self._is_torn = os.pread(self._descriptor, 1, length - 1) != b"\n"
 
     def add(self, entry: Mapping[str, object]) -> None:
-        """Append one line. A failing disk is logged once; the next call tries again."""
+        """Append one line. A write error is logged only once; the next call tries again."""
         line = json.dumps(entry, allow_nan=False).encode() + b"\n"
         if self._is_torn:
             line = b"\n" + line
@@ -81,7 +79,7 @@ class AccountFile:
             written = os.write(self._descriptor, line)
         except OSError as error:
             if not self._is_failing:
-                log.error("no accounts can be written to %s: %s", self._path, error.strerror)
+                log.error("cannot write accounts to %s: %s", self._path, error.strerror)
             self._is_failing = True
             return
         self._is_torn = written < len(line)
@@ -92,7 +90,9 @@ class AccountFile:
 
 
 def read(path: Path) -> Iterator[dict[str, object]]:
-    """Iterate over the entries of a file of accounts, without torn lines. Raises OSError."""
+    """Iterate over the entries of a file of accounts; incomplete lines are skipped. Raises
+    OSError.
+    """
     with path.open("rb") as file:
         for line in file:
             try:

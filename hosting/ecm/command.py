@@ -52,12 +52,16 @@ socket_option = click.option(
     default="both",
     show_default=True,
     type=click.Choice(get_args(Sharing)),
-    help="applications that may share a processor: any two, only one of low with one of high "
-    "priority, none",
+    help="which applications may share a processor: any two, only one of lower with one of "
+    "higher priority, or none",
 )
-@click.option("--accounts", type=click.Path(path_type=Path), help="file that accounts are added to")
 @click.option(
-    "--metrics-port", type=click.IntRange(1, 65535), help="Prometheus finds /metrics here, loopback"
+    "--accounts", type=click.Path(path_type=Path), help="file to which accounts are appended"
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    help="port of /metrics for Prometheus, on the loopback address",
 )
 def ecm(
     path: Path,
@@ -67,7 +71,7 @@ def ecm(
     accounts: Path | None,
     metrics_port: int | None,
 ) -> None:
-    """Share processors out among the applications that register, until SIGTERM."""
+    """Divide the processors among the applications that register, until SIGTERM."""
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
     )
@@ -109,12 +113,12 @@ def ecm(
 
 
 def _serve_metrics(manager: CpuManager, port: int) -> None:
-    """Serve metrics from a separate thread; a port in use is only logged."""
+    """Serve metrics from a separate thread; if the port is in use, only log that."""
     try:
         start_http_server(port, "127.0.0.1", CpuManagerMetrics(manager.status).registry)
     except OSError as error:
         log = logging.getLogger(__name__)
-        log.error("no metrics on port %d: %s", port, error.strerror)
+        log.error("cannot serve metrics on port %d: %s", port, error.strerror)
 
 
 @click.command("ecm-status")
@@ -135,7 +139,7 @@ def ecm_status(path: Path) -> None:
 
 
 def ask_status(path: Path, patience_s: float = _PATIENCE_S) -> Mapping[str, Any]:
-    """Return the manager's state (docs/edragon.md). Raises OSError, ProtocolError."""
+    """Return the manager's state (docs/edragon.md). Raises OSError or ProtocolError."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(patience_s)
         connection.connect(str(path))

@@ -1,4 +1,4 @@
-"""The eDragon CPU manager (ECM): it shares the platform's processors out among applications.
+"""The eDragon CPU manager (ECM): it divides the platform's processors among the applications.
 
 Source: edragon.txt, section 3.1.
 """
@@ -27,7 +27,8 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 class Application:
     """One application, from its registration until the last of its processes has ended.
 
-    `requested` is its newest request. `considered` is the request from which `share` was decided.
+    `requested` is the number of processors in its latest request. `considered` is the number in the
+    request on which `share` is based.
     """
 
     name: str
@@ -45,13 +46,13 @@ class Application:
 
 
 class CpuManager:
-    """ECM over the processors `cpus`; the caller calls `turn` every `interval_s`.
+    """The ECM of the processors `cpus`; the caller must call `turn` every `interval_s`.
 
-    An application that has left, or has not requested processors, gets no processor. An
-    application without a processor is parked on the last CPU of the platform. `is_successor` means
-    that an earlier manager died here. A registration with an earlier assignment also shows that.
-    For `settle_s` after its start, the manager then changes no application, so that all earlier
-    applications can register first.
+    An application that has left, or has not requested processors, gets no processor. An application
+    without a processor is parked on the last CPU of the platform. `is_successor` means that an
+    earlier manager on this platform died. A registration that reports an earlier assignment also
+    shows this. The new manager then changes no assignment until `settle_s` after its start, so that
+    all earlier applications can register first.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Handle a lost connection. The application has ended, or no longer needs processors."""
+        """Handle a lost connection. The application has ended or no longer needs processors."""
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)
@@ -136,14 +137,16 @@ class CpuManager:
             and peer not in listing.ancestors(pid)
         ):
             raise ProtocolError(
-                f"{pid} is not of the family of process {peer}, which registers it",
+                f"{pid} is not related to process {peer}, which registers it",
                 "process",
                 "the registering process, one of its ancestors, or one of its descendants",
             )
         lineage = {pid, *listing.ancestors(pid)}
         if pid == 1 or pid in (os.getpid(), *listing.ancestors(os.getpid())):
             raise ProtocolError(
-                f"{pid} has the CPU manager itself in its tree", "process", "an application's own"
+                f"the process tree of {pid} contains the CPU manager itself",
+                "process",
+                "an application's own",
             )
         for one in self.applications:
             if one.has_left:
@@ -151,28 +154,30 @@ class CpuManager:
             root = one.tree.root.pid
             if root in lineage or pid in (root, *listing.ancestors(root)):
                 raise ProtocolError(
-                    f"{pid} is of one tree with process {root} of {one.name}",
+                    f"{pid} is in the same process tree as process {root} of {one.name}",
                     "process",
                     "a separate tree",
                 )
 
     def request(self, application: Application, processors: int) -> None:
-        """Take `cpus_request`: R_i."""
+        """Receive `cpus_request`, a request for R_i processors."""
         application.requested = processors
 
     def assigned(self, application: Application) -> Assigned:
-        """Return `cpus_assigned`: A_i, as last decided."""
+        """Return `cpus_assigned`: A_i, the processors assigned by the latest decision."""
         return Assigned(application.share.processors, tuple(sorted(application.processors)))
 
     # ---- once per interval -----------------------------------------------------------------------
 
     @property
     def is_settling(self) -> bool:
-        """Whether applications of an earlier manager may still register."""
+        """Whether the manager still waits for the applications of an earlier manager to
+        register.
+        """
         return self._is_successor and self._clock() < self._settled_s
 
     def turn(self) -> bool:
-        """Account for the interval that ends, and apply a decision for the next interval.
+        """Account for the interval that ends, and apply the decision for the next interval.
 
         Returns False if there is no decision yet.
         """
@@ -230,12 +235,12 @@ class CpuManager:
             )
 
     def hand_back(self) -> None:
-        """At the end, give all trees their original CPUs back."""
+        """Restore the original CPUs of all trees at the end."""
         for one in self.applications:
             one.tree.hand_back()
 
     def status(self) -> dict[str, object]:
-        """Return the whole state, JSON-ready."""
+        """Return the whole state, ready for JSON."""
         return {
             "cpus": list(self.cpus),
             "sharing": self.sharing,
@@ -269,6 +274,6 @@ class CpuManager:
 
 
 def _overlap(tree: ProcessTree, root: processes.Process, listing: Listing) -> bool:
-    """Return whether the tree shares processes with the tree of `root`."""
+    """Return whether this tree shares processes with the tree of `root`."""
     own = listing.with_descendants({root.pid: root})
     return any(process.is_same(own.get(pid)) for pid, process in tree.members.items())

@@ -12,16 +12,16 @@ Application = TypeVar("Application", bound=Hashable)
 def steps(
     before: Mapping[Application, frozenset[int]], after: Mapping[Application, frozenset[int]]
 ) -> list[tuple[Application, frozenset[int]]]:
-    """Return the steps from `before` to `after` in order.
+    """Return the steps that lead from `before` to `after`, in order.
 
     Processors are taken first and given later.
 
     Each step sets the processors of one application. An application without processors is parked.
 
-    At no moment do two applications have a common processor that they do not share in `before` or
-    `after`. An application may have to give up all its processors, and get others only after that.
-    It then has no processor for a moment. An application that `before` does not name had no
-    processors. `after` names all applications.
+    Two applications never have a processor in common that they do not share in `before` or `after`.
+    An application may have to give up all its processors before it gets others, and then has no
+    processor for a moment. An application that `before` does not name has no processors yet.
+    `after` names all applications.
     """
     now = {name: before.get(name, frozenset()) for name in after}
     done: list[tuple[Application, frozenset[int]]] = []

@@ -14,13 +14,13 @@ _OF_APPLICATIONS: Final = (
     ("requested_processors", "requested", "Processors that the application asks for (R_i)"),
     ("assigned_processors", "assigned", "Processors that the application has (A_i)"),
     ("priority", "priority", "Weight of the application (P_i)"),
-    ("application_cpu_seconds_total", "total_cpu_s", "CPU of the application's process tree"),
+    ("application_cpu_seconds_total", "total_cpu_s", "CPU time of the application's process tree"),
 )
-"""Metrics by application: (name, field of `CpuManager.status`, meaning)."""
+"""The metrics of each application: (name, field of `CpuManager.status`, meaning)."""
 
 
 _Values = Mapping[tuple[str, ...], float]
-"""The values of a metric, by its labels' values."""
+"""The values of a metric; the keys are the values of its labels."""
 
 
 class CpuManagerMetrics(Collector):
@@ -34,23 +34,23 @@ class CpuManagerMetrics(Collector):
         ProcessCollector(registry=self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Iterate over the metrics; the registry calls it."""
+        """Iterate over the metrics; the registry calls this method."""
         values: _Values
         status = self._status()
         # An application that has left may come back by the same name.
         present = [one for one in status["applications"] if not one["has_left"]]
         yield _family(
             "info",
-            "1 for the rule in force about sharing a processor",
+            "1 for the rule in force about which applications may share a processor",
             {(status["sharing"],): 1},
             "sharing",
         )
         for name, meaning, value in (
             ("processors", "Processors of the platform", len(status["cpus"])),
-            ("cpu_seconds_total", "CPU of the manager itself", time.process_time()),
-            ("interval_seconds", "Between two decisions, as set", status["interval_s"]),
-            ("last_interval_seconds", "Between the last two", status["last_interval_s"]),
-            ("turns_total", "Turns taken, one an interval", status["turns"]),
+            ("cpu_seconds_total", "CPU time of the manager itself", time.process_time()),
+            ("interval_seconds", "Configured time between two decisions", status["interval_s"]),
+            ("last_interval_seconds", "Last measured interval", status["last_interval_s"]),
+            ("turns_total", "Decisions since the start, one per interval", status["turns"]),
         ):
             yield _family(name, meaning, {(): value})
         for name, key, meaning in _OF_APPLICATIONS:

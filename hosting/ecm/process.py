@@ -21,9 +21,9 @@ LEFT_OVER_PATIENCE_S = 10.0  # within this time a killed platform is gone
 
 
 class ManagerProcess:
-    """The manager's process.
+    """The process of a CPU manager.
 
-    Call `begin`, then `check` from time to time, then `end`; all raise HostingError.
+    Call `begin` first, `check` regularly, and `end` at the end; all raise HostingError.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ManagerProcess:
     ) -> None:
         """Prepare the process.
 
-        `folder` is for its log. Its socket is there, too, if the path is short enough. `accounts`
+        `folder` is the folder of its log, and of its socket if the path is short enough. `accounts`
         is the file for its accounts; each platform needs a new file.
         """
         self._wanted_socket = folder / "ecm.sock"
@@ -67,7 +67,9 @@ class ManagerProcess:
     def check(self) -> None:
         """Start the manager again if it has ended; the new one takes over."""
         if self._process is not None and self._process.poll() is not None:
-            self._say(f"the CPU manager has ended; {log_tail.of(self._log)}\n  it is started again")
+            self._say(
+                f"the CPU manager has ended; {log_tail.of(self._log)}\n  the platform restarts it"
+            )
             self._start()
 
     def end(self) -> None:
@@ -97,11 +99,11 @@ class ManagerProcess:
     def _wait_until_free(self) -> None:
         """Raise HostingError if another platform's manager uses the socket.
 
-        This platform could mistake the other manager for its own, and end it.
+        Without this check, the platform could mistake the other manager for its own and end it.
         """
         if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
             raise HostingError(
-                f"another platform has its CPU manager on {self.socket}; fix: end it"
+                f"the CPU manager of another platform uses {self.socket}; fix: end that platform"
             )
 
     def _accepts(self) -> bool:

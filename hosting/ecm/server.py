@@ -33,14 +33,13 @@ log = logging.getLogger(__name__)
 _LONGEST_PATH_BYTES = 107
 _MOST_CONNECTIONS = 1000
 _READ_BYTES = 4096
-"""The most bytes to read at once from one connection.
-
-So a long message does not delay the next assignment.
+"""The maximum number of bytes to read at once from one connection, so that a long message does not
+delay the next assignment.
 """
 
 
 class SocketError(RuntimeError):
-    """The error when the socket cannot be used; the message is the reason."""
+    """The error raised when the socket cannot be used; the message is the reason."""
 
 
 class EcmServer:
@@ -53,11 +52,13 @@ class EcmServer:
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
-        """Let `serve` end."""
+        """End `serve`."""
         self._stop.set()
 
     async def serve(self) -> None:
-        """Assign processors in every interval until `stop` is called. Then give all CPUs back."""
+        """Assign processors in every interval until `stop` is called. Then restore the original
+        CPUs of all processes.
+        """
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Connection(self), sock=self._listener)
         due_s = loop.time()
@@ -100,10 +101,9 @@ class EcmServer:
 
 
 class Connection(asyncio.BufferedProtocol):
-    """The connection of one application, or of a tool that only requests the status.
-
-    If a client does not read, the server does not wait for it and keeps no messages for it. When
-    the client reads again, it gets only the newest assignment.
+    """The connection of an application, or of a tool that only requests the status. The server
+    neither waits for a client that does not read nor stores messages for it. When the client reads
+    again, it gets only the latest assignment.
     """
 
     def __init__(self, server: EcmServer) -> None:
@@ -174,7 +174,7 @@ class Connection(asyncio.BufferedProtocol):
                     self._send(self._assignment())
 
     def tell(self, is_decided: bool) -> None:
-        """Send the result of a turn."""
+        """Send the result of a turn to the applications."""
         application = self._application
         if application is None:
             return
@@ -223,10 +223,8 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class EcmSocket:
-    """The listening socket, and the lock that shows whether its owner is alive.
-
-    The kernel releases the lock whenever the owner dies. So the lock shows whether a socket file
-    still has a living owner.
+    """The listening socket, and a lock that shows whether the owner of the socket file is alive.
+    The kernel releases the lock when the owner dies.
     """
 
     def __init__(self, path: Path) -> None:

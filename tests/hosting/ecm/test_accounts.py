@@ -96,5 +96,5 @@ def test_a_full_disk_is_said_once(caplog):
         file.add({})
         file.close()
     assert [record.getMessage() for record in caplog.records] == [
-        "no accounts can be written to /dev/full: No space left on device"
+        "cannot write accounts to /dev/full: No space left on device"
     ]

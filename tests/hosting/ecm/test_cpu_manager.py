@@ -287,11 +287,11 @@ def test_what_cannot_be_registered():
             register(m, "a", other)
         with expect_refusal("process", "there is no process"):
             m.register(pid(2**31 - 1), os.getpid())
-        with expect_refusal("process", "has the CPU manager itself in its tree"):
+        with expect_refusal("process", "contains the CPU manager itself"):
             m.register(pid(os.getpid()), os.getpid())
-        with expect_refusal("process", "is of one tree with process"):
+        with expect_refusal("process", "is in the same process tree as process"):
             m.register(pid(child), os.getpid())
-        with expect_refusal("process", "is not of the family of process"):
+        with expect_refusal("process", "is not related to process"):
             m.register(pid(other.pid), one.pid)
         assert [found.name for found in m.applications] == ["a"]
 
