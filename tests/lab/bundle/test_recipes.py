@@ -43,19 +43,19 @@ def test_outcomes_sales_and_sessions_are_those_of_doorbuster(ask):
     """Three queries count what the tables of the result count."""
     cells = {cell.policy: cell for cell in read_cells(RESULT)}
     folders = {planned.folder: cells[planned.policy].runs[0] for planned in RESULT.plan()}
-    counted = {(row["run"], row["outcome"]): row["attempts"] for row in ask("How did the attempts")}
+    counted = {(row["run"], row["outcome"]): row["attempts"] for row in ask("Outcomes of")}
     assert counted == {
         (folder, outcome): number
         for folder, run in folders.items()
         for outcome in {one for page in run.attempts.values() for one in page}
         if (number := run.count(outcome))
     }
-    sold = {row["policy"]: (row["confirms"], row["completed"]) for row in ask("Which policy sold")}
+    sold = {row["policy"]: (row["confirms"], row["completed"]) for row in ask("Sales of")}
     assert sold == {
         policy: (cell.confirms, pytest.approx(cell.runs[0].completed_ratio))
         for policy, cell in cells.items()
     }
-    fates = {row["run"]: (row["arrived"], row["complete"]) for row in ask("How many sessions")}
+    fates = {row["run"]: (row["arrived"], row["complete"]) for row in ask("Sessions that")}
     assert fates == {
         folder: (run.fates.arrived, run.fates.completed) for folder, run in folders.items()
     }
@@ -63,7 +63,7 @@ def test_outcomes_sales_and_sessions_are_those_of_doorbuster(ask):
 
 def test_response_times_are_those_of_doorbuster(ask):
     """Unanswered attempts are endless in both."""
-    rows = {(row["run"], row["page"]): row for row in ask("How long did a page")}
+    rows = {(row["run"], row["page"]): row for row in ask("Response time of")}
     for planned, run in RESULT.whole_runs():
         times_s = sorted(response_times_s(run.attempts(), "Br-1"))
         row = rows[planned.folder, "Br-1"]
@@ -73,7 +73,7 @@ def test_response_times_are_those_of_doorbuster(ask):
 
 def test_queues_pairs_and_the_file_for_other_programs(ask, race):
     """The other three queries answer with the rows that they promise."""
-    queues = ask("How did the queues")
+    queues = ask("Growth of")
     assert {row["run"] for row in queues} == {planned.folder for planned in RESULT.plan()}
     assert all(row["from_s"] % 10 == 0 and row["waiting"] >= 0 for row in queues)
     confirms = {cell.policy: cell.confirms for cell in read_cells(RESULT)}
