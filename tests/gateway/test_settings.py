@@ -52,7 +52,7 @@ def test_parameters_are_json():
         (
             {"DOORBUSTER_GATEWAY_COOKIE_KEY": "x"},
             {},
-            "DOORBUSTER_GATEWAY_COOKIE_KEY: too weak; allowed are 32",
+            "DOORBUSTER_GATEWAY_COOKIE_KEY: too weak; it must have at least 32",
         ),
         (
             {},
