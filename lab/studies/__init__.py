@@ -1,5 +1,6 @@
-"""Studies: a paper's figures and tables, published next to reproduced ones; see README.md."""
+"""The papers' studies: each paper's figures and tables, with published and reproduced values; see
+README.md."""
 
 SESSION_METRICS = "studies:sessions"
 PAGE_METRICS = "studies:pages"
-"""Measures that several studies use; see `measures.MEASURES`."""
+"""The measures that several studies use; see `measures.MEASURES`."""

@@ -1,5 +1,5 @@
-"""The facts about a paper for lists of experiments: `ABOUT` in its folder, read without its
-study."""
+"""The facts about a paper for lists of experiments: `ABOUT` in the paper's folder, which is read
+without loading the study."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -24,14 +24,14 @@ class About:
     sentence: str
     """A sentence that describes what the quick reproduction shows."""
     picture: str
-    """A static file of the gallery with a published result."""
+    """A picture of a published result: a static file of the gallery."""
     engine: Engine = "simulated"
-    """The engine of `doorbuster reproduce` unless the user chooses one."""
+    """The engine that `doorbuster reproduce` uses unless the user chooses another one."""
     reference_engine: Engine = "simulated"
-    """The engine of the reference result."""
+    """The engine with which the reference result was made."""
     reference_text: str = ""
-    """A remark at the reference result. If empty, the remark names the simulation and the live
-    command."""
+    """A remark that is shown with the reference result. If empty, the remark names the simulation
+    and the live command."""
 
     @property
     def short_name(self) -> str:

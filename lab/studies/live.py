@@ -1,7 +1,5 @@
-"""Live reproductions: their common part, and the kind that consists of comparisons on the
-appliance.
-
-A paper's `live.py` names its comparisons, or defines another way to run.
+"""Live reproductions: their common base, and the kind that consists of comparisons on the
+appliance. A paper's `live.py` lists its comparisons, or defines another way to run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,10 +35,11 @@ C = TypeVar("C", bound=PaperCases[Any])
 
 
 class LiveStudy(StudyRun, Generic[C]):
-    """A paper's study, live on this machine."""
+    """A paper's live study on this machine."""
 
     def __init__(self, paper: PaperStudy[C], given: Mapping[str, Any]) -> None:
-        """Take the options of `doorbuster reproduce`. Raises ExperimentError."""
+        """Set up the study for these options of `doorbuster reproduce`. Raises ExperimentError if
+        this machine cannot run it."""
         super().__init__()
         self.paper, self.given = paper, given
         self.quick: bool = given["quick"]
@@ -61,13 +60,13 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @property
     def folder_name(self) -> str:
-        """Return the folder's name: the paper's name, a word for live, and a word if the study is
-        quick."""
+        """Return the name of the result's folder, made of the paper's name, "live", and "quick" if
+        the study is quick."""
         return f"reproduce-{self.paper.name}-live{'-quick' if self.quick else ''}"
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return paper, scale, versions and machine; each kind of live study adds to them."""
+        """Return the facts of every live study: paper, engine, size, versions and machine."""
         return {
             "paper": self.paper.name,
             "engine": "live",
@@ -80,16 +79,17 @@ class LiveStudy(StudyRun, Generic[C]):
     def ready(self) -> Iterator[None]:
         """Print the expected duration if it is known."""
         if self._estimate is not None:
-            console.print(f"All of it takes {self._estimate.words}, {IDLE}.")
+            console.print(f"The whole reproduction takes {self._estimate.words}, {IDLE}.")
         with stopwatch.live():
             yield
 
     def estimate(self, result: StudyResult) -> Estimate | None:
-        """Return the duration of earlier runs of the same command."""
+        """Return an estimate from the duration of earlier runs of the same command."""
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the duration of the command if it had the usual options and carried out all runs."""
+        """Keep the command's duration for later estimates if it had the usual options and carried
+        out all runs."""
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
             stopwatch.spent(f"live {self.name}", 1, stopwatch.real_s)
@@ -102,19 +102,19 @@ class LivePart:
     spec: Spec
     case_of: Callable[[PlannedRun], AnyCase]
     metrics_of: Callable[[RunFolder, ShopRun, float | None], Metrics]
-    """A function that reads a run's files. It gets the run and the measured capacity in requests
-    per paper second.
-
-    The capacity is None in a closed loop, for which no capacity is measured.
+    """A function that reads the metrics from a run's folder. Its arguments are the folder, the run,
+    and the measured capacity in requests per paper second, which is None in a closed loop.
     """
 
 
 PartsOf = Callable[[Any, int, int], Sequence[LivePart]]
-"""The comparisons of a paper's cases, with the first seed and the number of repetitions."""
+"""A function that returns the comparisons of a paper's cases, from the cases, the first seed and
+the number of repetitions."""
 
 
 class ApplianceStudy(LiveStudy[C]):
-    """A study whose live runs are comparisons on the appliance; the rest of it is simulated."""
+    """A live study whose runs are comparisons on the appliance; figures without live runs are
+    simulated."""
 
     def __init__(self, paper: PaperStudy[C], parts_of: PartsOf, given: Mapping[str, Any]) -> None:
         super().__init__(paper, given)
@@ -127,11 +127,11 @@ class ApplianceStudy(LiveStudy[C]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return also the comparisons."""
+        """Return the facts of every live study, and the fingerprints of the comparisons' specs."""
         return {**super().facts, "specs": [part.spec.fingerprint for part in self.parts]}
 
     def begin(self) -> StudyResult:
-        """Create the folder once the appliance answers; without an appliance there is no folder."""
+        """Check that the appliance answers, then create the folder."""
         running_appliance(self.lab)
         return super().begin()
 
@@ -145,7 +145,7 @@ class ApplianceStudy(LiveStudy[C]):
                 write_json(path, {**known, part.spec.fingerprint: str(comparison.path)})
         if missing := result.missing(self.simulations):
             console.print(
-                f"{len(missing)} simulations that the report shows next to the live runs."
+                f"Running {len(missing)} simulations, which the report shows next to the live runs."
             )
             simulate_missing(result, missing, Options(simulate_case, processes=cpus_here()))
 
@@ -154,12 +154,13 @@ class ApplianceStudy(LiveStudy[C]):
         return self._study
 
     def results(self, result: StudyResult) -> Results:
-        """Return the metrics of the comparisons' runs and of the simulations."""
+        """Return the metrics of the live runs and of the simulations."""
         live = read_results(self.parts, self._comparisons(result))
         return live.beside(result.results(self.simulations))
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the comparisons, their capacities (ρ = 1) and the time scale."""
+        """Return the facts about the runs: the comparisons, their capacities (ρ = 1) and the time
+        scale."""
         comparisons = self._comparisons(result)
         known = [capacity.words() for one in comparisons if (capacity := one.capacity())]
         return [
@@ -184,14 +185,14 @@ class ApplianceStudy(LiveStudy[C]):
 def simulations_of(
     study: Study, parts: Sequence[LivePart], *, seed: int, repetitions: int
 ) -> list[Simulation]:
-    """Return the simulations for figures that no comparison supplies."""
+    """Return the simulations of the cases in the study's figures that have no live runs."""
     live = {part.case_of(run).id for part in parts for run in plan(part.spec)}
     cases = [case for case in study.cases() if case.id not in live]
     return plan_simulations(cases, seed=seed, repetitions=repetitions)
 
 
 def read_results(parts: Sequence[LivePart], comparisons: Sequence[ComparisonResult]) -> Results:
-    """Return the metrics of all complete runs, by case."""
+    """Return the metrics of all complete live runs, by case."""
     found: list[tuple[AnyCase, int, Metrics]] = []
     for part, comparison in zip(parts, comparisons, strict=True):
         capacity = comparison.capacity()

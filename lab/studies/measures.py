@@ -1,7 +1,7 @@
 """The metrics of a simulation: numbers for figures and tables.
 
-All metrics are JSON-ready. So a result is one small file, and can be drawn again without a
-simulation.
+All metrics can be written as JSON. A result is therefore one small file, from which figures can be
+drawn again without a simulation.
 """
 
 import importlib
@@ -27,20 +27,20 @@ from simulator.simulation import simulate
 Measure = Callable[[Case[Any], int, AttemptLog | None], dict[str, Any]]
 """A function that simulates a case with a seed and returns its metrics.
 
-The function writes every attempt to the log, if there is a log.
+If a log is given, the function writes every attempt to it.
 """
 
 RESPONSE_STEP_S = 0.5
 RESPONSE_UNTIL_S = 60.0
 RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_STEP_S)
-"""Bounds of the bins in which response times are counted."""
+"""The bounds of the histogram's bins of response times, paper seconds."""
 
 
 def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     """Simulate `task["case"]` with `task["seed"]`; return its metrics.
 
-    `task["attempts_file"]` receives every attempt. The result depends on nothing else, so any
-    worker on any machine gives the same.
+    `task["attempts_file"]` receives every attempt. The metrics depend only on the case and the
+    seed, so every worker on every machine returns the same.
     """
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)
@@ -53,7 +53,8 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measure_of(name: str) -> Measure:
-    """Return the measure that a case names; raises ValueError for any other name."""
+    """Return the measure with the name that a case has; raises ValueError if the name is
+    unknown."""
     found = re.fullmatch(r"([a-z_]+(?:\.[a-z_]+)*):([a-z_]+)", name)
     if found is not None and found[1].partition(".")[0] in ("studies", "leaderboard"):
         known = importlib.import_module(f"lab.{found[1]}.measures").MEASURES
@@ -64,10 +65,9 @@ def measure_of(name: str) -> Measure:
 
 
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
-    """Return sessions by fate and length, and the server's time by use.
-
-    `unfinished` are sessions in progress when the run was cut. The bins are from SBAC, section 6:
-    up to the mean length, up to twice the mean length, and longer.
+    """Return the sessions by outcome and length, and the server's time by use. `unfinished` is the
+    number of sessions in progress when the run was cut. The bins are those of SBAC, section 6: up
+    to the mean length, up to twice the mean length, and longer.
     """
     sessions = simulated.sessions
     fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))
@@ -105,7 +105,8 @@ def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
 
 
 def page_metrics(attempts: pa.Table, run: ShopRun) -> dict[str, Any]:
-    """Return attempts by page and outcome, and response times, as in LIFO-Pri's section 3.2.2."""
+    """Return the attempts by page and outcome, and the response times, as LIFO-Pri's section 3.2.2
+    defines them."""
     attempts = after_warm_up(attempts, run.warm_up_s)
     outcomes = outcomes_of(attempts, run.rho)
     first = response_times_s(attempts, FIRST_PAGE)

@@ -1,6 +1,5 @@
-"""The papers that can be reproduced: a line for each.
-
-A paper is imported at its first use, so its name alone costs nothing.
+"""The papers that can be reproduced, one line each. A paper is imported at its first use, so
+listing the names does not import the studies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,8 @@ class Papers(Mapping[str, "PaperStudy[Any]"]):
         return study
 
     def about(self) -> "dict[str, About]":
-        """Return the facts about each paper for lists of experiments; some papers have none."""
+        """Return the facts about the papers for lists of experiments; a paper without such facts is
+        omitted."""
         found = {
             name: getattr(import_module(package), "ABOUT", None)
             for name, package in self._packages.items()

@@ -8,7 +8,7 @@
 
     ### A reading's name
 
-    One paragraph: how the paper was read there.
+    One paragraph: how this project reads the paper on this point.
 
     ## Figures and tables
 
@@ -25,8 +25,8 @@
     One paragraph: a note for the code that builds the figure.
 
 The file is a Jinja template: `{{ value }}` prints a number of the study, `{% if quick %}` chooses
-between sentences. A tag alone on its line leaves no line behind. Markup within a paragraph is
-printed as it is.
+between sentences. A tag alone on a line does not leave an empty line. Markup within a paragraph is
+printed unchanged.
 """
 
 import re
@@ -45,7 +45,7 @@ _LONE_TAG = re.compile(r"^[ \t]*(\{%(?:(?!%\}).)*%\})[ \t]*\n", re.MULTILINE | r
 
 
 class ReportTextError(ValueError):
-    """A report's Markdown does not have the form that this module describes."""
+    """An error: a report's Markdown does not have the form that this module describes."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class ReportText:
         *,
         stacked: bool = False,
     ) -> Figure:
-        """Return a figure or table with the prose under its key."""
+        """Return a figure or table with the prose that has this key."""
         text = self._figure(key)
         return Figure(
             key, text.heading, text.what, tuple(text.differs), panels, tables, stacked=stacked
@@ -96,9 +96,8 @@ class ReportText:
 
 
 def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
-    """Return the prose in a file, with these values filled in.
-
-    Raises ReportTextError, which names the part that is missing or in the wrong place.
+    """Return the prose of a file, with these values filled in. Raises ReportTextError, which names
+    the part that is missing or misplaced.
     """
     source = _LONE_TAG.sub(r"\1", path.read_text(encoding="utf-8"))
     environment = Environment(
@@ -113,7 +112,8 @@ def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
 
 
 def parse_report(text: str) -> ReportText:
-    """Return the parts of a report's Markdown; raises ReportTextError."""
+    """Return the parts of a report's Markdown; raises ReportTextError if it does not have the
+    required form."""
     title, summary = "", []
     readings: list[tuple[str, str]] = []
     figures: dict[str, FigureText] = {}
@@ -152,7 +152,7 @@ def _only(name: str, paragraphs: Sequence[str]) -> str:
 
 
 def _sections(text: str) -> list[tuple[tuple[int, str], str, list[str]]]:
-    """Return (level and heading, key, paragraphs) of every heading, in order."""
+    """Return a tuple (level and heading, key, paragraphs) for each heading, in order."""
     found: list[tuple[tuple[int, str], str, list[str]]] = []
     lines: list[str] = []
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Scale(Protocol):
-    """The size of a reproduction; each paper's scale adds what its cases need."""
+    """The size of a reproduction; each paper's scale adds the numbers that its cases need."""
 
     @property
     def repetitions(self) -> int:
-        """Return how often each case is repeated unless the user chooses a number."""
+        """Return the number of repetitions of each case unless the user chooses a number."""
         ...
 
 
@@ -29,8 +29,8 @@ S = TypeVar("S", bound=Scale)
 
 @dataclass(frozen=True, slots=True)
 class PaperCases(Generic[S]):
-    """The cases of a paper at a scale, on an engine; a paper's class has a method per kind of
-    case."""
+    """The cases of a paper at a scale, on an engine; a paper's subclass has a method for each kind
+    of case."""
 
     scale: S
     engine: Engine = "simulated"
@@ -42,8 +42,8 @@ CasesT_co = TypeVar("CasesT_co", bound=PaperCases[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PaperFigures(Generic[CasesT_co]):
-    """The figures and tables of a paper: `cases` supply curves and cells, and `text` supplies the
-    prose."""
+    """The figures and tables of a paper: `cases` supplies their curves and cells, and `text`
+    supplies their prose."""
 
     cases: CasesT_co
     text: ReportText
@@ -58,11 +58,11 @@ class PaperStudy(Generic[C]):
     """One paper: its runs at each scale, its figures and its claims."""
 
     name: str
-    """The name in commands and result folders."""
+    """The paper's name in commands and result folders."""
     package: str
-    """The paper's folder as a package, with `report.md` and `live`."""
+    """The name of the paper's package, whose folder has `report.md` and `live`."""
     scales: Mapping[Engine, Mapping[bool, Scale]]
-    """The scales by engine and by `quick`; this paper runs only on these engines."""
+    """The scales by engine and by `quick`; the paper runs only on these engines."""
     cases: Callable[[Any, Engine], C]
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
@@ -70,7 +70,8 @@ class PaperStudy(Generic[C]):
     """The values that `report.md` prints, in addition to `engine`, `quick`, `cases` and `scale`."""
     default_engine: Engine = "simulated"
     options: Sequence[str] = field(default=())
-    """Options of `doorbuster reproduce` that only some papers have."""
+    """The options of `doorbuster reproduce` that only some papers have, and that this paper
+    uses."""
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -78,11 +79,11 @@ class PaperStudy(Generic[C]):
         return tuple(self.scales)
 
     def repetitions(self, engine: Engine, *, quick: bool) -> int:
-        """Return how often each case is repeated unless the user chooses a number."""
+        """Return the number of repetitions of each case unless the user chooses a number."""
         return self.scales[engine][quick].repetitions
 
     def cases_of(self, engine: Engine, *, quick: bool) -> C:
-        """Return the cases of an engine, whole or quick."""
+        """Return the cases of an engine, at full size or quick."""
         return self.cases(self.scales[engine][quick], engine)
 
     def build(self, engine: Engine | None = None, *, quick: bool) -> Study:
@@ -91,7 +92,7 @@ class PaperStudy(Generic[C]):
         return self.report(self.cases_of(engine or self.default_engine, quick=quick), quick=quick)
 
     def report(self, cases: C, *, quick: bool = False, **more: Any) -> Study:
-        """Return the study of these cases; `more` are values for `report.md`."""
+        """Return the study of these cases; `more` has further values for `report.md`."""
         text = self.text(cases, quick=quick, **more)
         return Study(
             paper=self.name,
@@ -103,7 +104,7 @@ class PaperStudy(Generic[C]):
         )
 
     def text(self, cases: C, *, quick: bool = False, **more: Any) -> ReportText:
-        """Return the prose of the report on these cases."""
+        """Return the prose of these cases' report."""
         folder = import_module(self.package).__file__
         assert folder is not None
         return read_report(
@@ -119,9 +120,8 @@ class PaperStudy(Generic[C]):
         )
 
     def live(self, given: Mapping[str, Any]) -> "StudyRun":
-        """Return the study on this machine, with these options of `doorbuster reproduce`.
-
-        Raises ExperimentError.
+        """Return the live study on this machine, with these options of `doorbuster reproduce`.
+        Raises ExperimentError if this machine cannot run it.
         """
         study: StudyRun = import_module(f"{self.package}.live").live_study(given)
         return study

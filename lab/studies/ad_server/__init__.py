@@ -11,5 +11,5 @@ ABOUT = About(
     "ad-server",
     engine="live",
     reference_engine="live",
-    reference_text="It is measured live, on an ad server that the command starts for itself.",
+    reference_text="It is measured live, on an ad server that the command starts for this purpose.",
 )

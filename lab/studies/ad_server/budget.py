@@ -1,4 +1,4 @@
-"""The calculation of each client's number of requests, so that a reproduction takes the intended
+"""The calculation of the number of requests per client, so that a reproduction takes the intended
 time."""
 
 from collections.abc import Callable, Iterable, Mapping
@@ -8,52 +8,57 @@ from typing import Any
 from lab.studies.ad_server.cases import PUBLISHED_REQUESTS, Cell, PlannedRun
 
 LEAST_REQUESTS = 3
-"""The fewest requests of a client; its first request is not measured."""
+"""The minimum number of requests per client, including the first, which is not measured."""
 LEAST_A_RUN = 60
-"""The fewest requests of all clients together."""
+"""The minimum number of requests that all clients of a run make together."""
 
 MORE_REQUESTS = 1
-"""The approximate requests that a client adds while it waits for other clients."""
+"""The approximate number of requests that a client adds while it waits for other clients to
+finish."""
 
 _HALVINGS = 40
-"""The number of times that a time span is halved, more than enough for whole numbers of
-requests."""
+"""The number of times that the search for a time span halves its interval. It is more than enough,
+because numbers of requests are whole."""
 
 OVERHEAD_S = 0.1
-"""The time of a run without its requests: clients start and end, and a file is written."""
+"""The real seconds that a run takes besides its requests: to start and end clients, and to write a
+file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Real seconds from one answer of the server to the next while clients never pause."""
+    """The cost of a request: real seconds between two answers of the server while clients never
+    pause."""
 
     base_s: float
     concept_s: float
-    """The time for each concept of the request."""
+    """The real seconds added by each concept of the request."""
 
     @classmethod
     def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
-        """Return the line through two measurements (concepts, seconds); the line never falls."""
+        """Return the cost as a line through two measurements (concepts, seconds), with a slope of
+        at least 0."""
         (a, a_s), (b, b_s) = few, many
         slope = max(0.0, (b_s - a_s) / (b - a)) if b > a else 0.0
         return cls(max(0.0, a_s - slope * a), slope)
 
     def request_s(self, concepts: int) -> float:
-        """Return the seconds for a request with this many concepts."""
+        """Return the real seconds that a request with this many concepts takes."""
         return self.base_s + self.concept_s * concepts
 
 
 CostOf = Callable[[int], Cost]
-"""The cost of a request by number of clients."""
+"""A function that returns the cost of a request for a number of clients."""
 
 
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
-    """Return the requests of each client, by number of clients.
+    """Return how many requests each client makes, by number of clients.
 
     A cell is in `runs` once for each of its repetitions. Each number of clients gets the same share
-    of `runs_s`, with two exceptions. Some numbers of clients need less time for the published
-    requests (a single client for LEAST_A_RUN). Others need more time for the fewest requests, which
-    run even if they take longer than `runs_s`.
+    of `runs_s`, with two exceptions. For some numbers of clients, the published number of requests
+    (LEAST_A_RUN for a single client) needs less time than this share. For others, the minimum
+    number of requests needs more; these requests are made even if all runs together then take
+    longer than `runs_s`.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}
@@ -88,12 +93,12 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """Return the most requests of each client; the paper has no runs with one client."""
+    """Return the maximum number of requests per client; the paper has no runs with one client."""
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 
 def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], cost_of: CostOf) -> float:
-    """Return the duration of these runs together."""
+    """Return the expected total duration of these runs in real seconds."""
     return sum(
         OVERHEAD_S
         + cell.clients
@@ -108,23 +113,23 @@ _LOOPS = {True: "alone", False: "many"}
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The measured costs of this machine, and the resulting requests of the clients."""
+    """The costs measured on this machine, and the resulting numbers of requests per client."""
 
     requests: Mapping[int, int]
-    """The requests of each client, by number of clients."""
+    """The number of requests that each client makes, by number of clients."""
     costs: Mapping[bool, Cost]
-    """The cost of a request, by whether a client is alone."""
+    """The cost of a request if a client is alone (True) and if it is not (False)."""
 
     def cost_of(self, clients: int) -> Cost:
         """Return the cost of a request when there are this many clients."""
         return self.costs[clients == 1]
 
     def expected_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return the approximate duration of these runs."""
+        """Return the approximate total duration of these runs in real seconds."""
         return expected_s([run.cell for run in runs], self.requests, self.cost_of)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON form that the folder keeps."""
+        """Return the plan in the JSON form that is kept in the result's folder."""
         return {
             "requests": {str(clients): number for clients, number in self.requests.items()},
             "costs": {
@@ -135,7 +140,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Plan":
-        """Read what `as_json` returned."""
+        """Return the plan whose JSON form `as_json` returned."""
         return cls(
             {int(clients): number for clients, number in plain["requests"].items()},
             {alone: Cost(*plain["costs"][name]) for alone, name in _LOOPS.items()},

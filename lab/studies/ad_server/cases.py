@@ -18,37 +18,38 @@ from lab.studies.study import Engine, PaperCases
 METRICS = "studies.ad_server:requests"
 
 BANNERS = 300_000
-"""The default number of banners under contract; with it the search takes most of an answer's
-time."""
+"""The default number of banners under contract; it is so large that the search takes most of the
+time of an answer."""
 
 SERVER_THREADS = 16
 """The ad server's default concurrency limit; further requests wait."""
 
 PUBLISHED_REQUESTS: int = published()["ad_server"]["requests_per_client"]
 PUBLISHED_THREADS = 6
-"""The threads of high-priority requests in Table IV."""
+"""The number of threads per high-priority request in Table IV."""
 FEW, MANY = 10, 100
-"""The clients of Fig. 6 and Table III, and the clients of Figs. 7 and 8."""
+"""The number of clients in Fig. 6 and Table III, and the number in Figs. 7 and 8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One setting of the experiment."""
+    """One combination of settings of the experiment."""
 
     clients: int
     concepts: int
-    """The concepts of each request."""
+    """The number of concepts per request."""
     threads: int
-    """Threads that search for a high-priority request; low-priority requests have one."""
+    """The number of threads that search for a high-priority request; a low-priority request has
+    one."""
 
     @property
     def title(self) -> str:
-        """Return the cell as text."""
+        """Return the cell's settings as text."""
         return f"{clients_words(self.clients)}, {self.concepts} concepts, {self.threads} threads"
 
     @property
     def name(self) -> str:
-        """Return the stem of file names."""
+        """Return the cell's name in file names."""
         return f"clients{self.clients:03}-concepts{self.concepts:02}-threads{self.threads}"
 
 
@@ -59,14 +60,15 @@ def clients_words(clients: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The cells, the repetitions of each, and the duration of all runs together."""
+    """The cells of the experiment, the repetitions of each cell, and the total duration of all
+    runs."""
 
     clients: tuple[int, ...]
     concepts: tuple[int, ...]
     threads: tuple[int, ...]
     repetitions: int
     runs_s: float
-    """Real seconds."""
+    """The intended duration of all runs together, in real seconds."""
 
     def cells(self) -> list[Cell]:
         """Return the paper's cells, then the cells of a single client."""
@@ -89,19 +91,19 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cases(PaperCases[Scale]):
-    """The cells of a scale as cases, on an inventory and a machine."""
+    """The cells of a scale as cases, with the number of banners and the CPUs of the machine."""
 
     engine: Engine = "live"
     banners: int = BANNERS
     cpus: int = len(os.sched_getaffinity(0))
 
     def run(self, cell: Cell) -> Case[AdServerRun]:
-        """Return the case of a cell on this inventory."""
+        """Return the case of a cell with this number of banners."""
         run = AdServerRun(cell.clients, cell.concepts, cell.threads, self.banners)
         return Case(run, METRICS)
 
     def at(self, clients: int, concepts: int, threads: int) -> Case[AdServerRun]:
-        """Return the case of the cell with these numbers."""
+        """Return the case of the cell with these settings."""
         return self.run(Cell(clients, concepts, threads))
 
     def of_clients(self, clients: int) -> list[Cell]:
@@ -117,7 +119,7 @@ class PlannedRun(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The stem of its file name."""
+        """The name of the run's file without its suffix."""
         return f"{self.cell.name}-seed{self.seed}"
 
 

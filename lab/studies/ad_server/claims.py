@@ -20,7 +20,8 @@ from lab.studies.ad_server.cases import (
 )
 
 ALONE_GAIN_PERCENT = 30.0
-"""The gain that a single client should have from a second thread with 10 concepts."""
+"""The gain, percent, that a second thread should bring a single client whose requests have 10
+concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
 """Half of the paper's largest gain, because the paper had four CPUs and this project has two."""
 
@@ -83,7 +84,7 @@ def claims(cases: Cases) -> list[Claim]:
 
 
 _CLAIMS = published()["ad_server"]["claims"]
-_WHY_TWO = "the thread that takes a request searches here as well"
+_WHY_TWO = "here, the thread that takes a request also searches"
 
 Figure = tuple[Case[AdServerRun], Value]
 
@@ -93,7 +94,7 @@ def _gains(cases: Cases, clients: int) -> list[Figure]:
 
 
 def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
-    """Return by seed the mean of the metrics, for each repetition that has all of them."""
+    """Return the mean of the metrics by seed, for each repetition that has all of them."""
     found = {}
     for seed, row in results.together(*(case for case, _ in figures)).items():
         each = [value(one) for (_, value), one in zip(figures, row, strict=True)]
@@ -106,10 +107,9 @@ def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
 def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
-    """Return the claim that the mean of some metrics is above the mean of others, or above 0.
-
-    The differences of the repetitions decide. The claim does not hold while 0 is in the interval of
-    the differences.
+    """Return the claim that the mean of some metrics is above the mean of other metrics, or above
+    0. The differences between the two means, one per repetition, decide. The claim does not hold if
+    the interval of these differences contains 0.
     """
 
     def check(results: Results) -> Verdict:
@@ -123,8 +123,8 @@ def _above(
 
 
 def _no_more(text: str, one: Sequence[Figure], other: Sequence[Figure]) -> Claim:
-    """Return the claim that the mean of some metrics is not above the mean of others beyond
-    chance."""
+    """Return the claim that the mean of some metrics does not exceed the mean of others by more
+    than chance explains."""
 
     def check(results: Results) -> Verdict:
         found = _difference(results, one, other)
@@ -192,7 +192,7 @@ def _words(cell: Cell) -> str:
 
 
 def _largest(cases: Cases) -> Claim:
-    """Return the claim on the largest gain of a cell with several clients."""
+    """Return the claim about the largest gain among the cells with several clients."""
     cells = [cell for clients in cases.scale.clients for cell in cases.of_clients(clients)]
 
     def check(results: Results) -> Verdict:
@@ -214,7 +214,7 @@ def _largest(cases: Cases) -> Claim:
 
 
 def _alone(case: Case[AdServerRun], concepts: int) -> Claim:
-    """Return the claim that a single client gains ALONE_GAIN_PERCENT."""
+    """Return the claim that a single client gains at least ALONE_GAIN_PERCENT."""
 
     def check(results: Results) -> Verdict:
         found = results.estimate(case, measures.gain_percent)

@@ -1,4 +1,5 @@
-"""Figs. 5 to 8 and Tables III and IV of the ad server, and a client alone."""
+"""The ad server's figures and tables: Figs. 5 to 8, Tables III and IV, and a figure of a single
+client."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,20 +26,23 @@ THREADS = "threads for a request of high priority"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
-    """Return [low, high] by row of `table3` (threads) or `table4` (clients), or nothing."""
+    """Return the published [low, high] of each row of `table3` (threads) or `table4` (clients);
+    empty if nothing is published."""
     found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
     return found
 
 
 def published_gain_percent(clients: int, concepts: int) -> float | None:
-    """Return the gain from Table IV's response times; None if the table lacks them."""
+    """Return the gain that follows from Table IV's response times, or None if the table lacks
+    them."""
     pair = published_pairs("table4", concepts).get(str(clients))
     return None if pair is None else 100 * (1 - pair[1] / pair[0])
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCurve:
-    """The response times of a priority's first requests in one run, in the order of sending."""
+    """A curve of the response times of the first requests of one priority in one run, in the order
+    of sending."""
 
     label: str
     case: Case[AdServerRun]
@@ -58,7 +62,7 @@ class Figures(PaperFigures[Cases]):
     """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, then the figures that the paper does not
+        """Return the paper's figures in their order, then the figures that the paper does not
         have."""
         between = [n for n in self.cases.scale.clients if n not in (FEW, MANY)]
         return [
@@ -72,7 +76,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def figure_5(self) -> Figure:
-        """Return Fig. 5: streams of requests."""
+        """Return Fig. 5: the response times of consecutive requests."""
         concepts = max(self.cases.scale.concepts)
         return self.text.figure(
             "figure-5",
@@ -95,7 +99,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_3(self) -> Figure:
-        """Return Table III: predictability."""
+        """Return Table III: the predictability of response times."""
         return self.text.figure(
             "table-3",
             tables=(
@@ -158,13 +162,15 @@ class Figures(PaperFigures[Cases]):
                         )
                         for clients in scale.clients
                     ],
-                    "Published: what its response times give. " + _INTERVALS,
+                    "The published gain is calculated from the published response times. "
+                    + _INTERVALS,
                 ),
             ),
         )
 
     def gains(self, key: str, clients: Sequence[int]) -> Figure:
-        """Return the gain over threads by concepts, a panel for each number of clients."""
+        """Return the figure of gain over threads, with a curve for each number of concepts and a
+        panel for each number of clients."""
         return self.text.figure(
             key,
             [
@@ -221,7 +227,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def alone(self) -> Figure:
-        """Return the figure of one client, compared with the ideal gain."""
+        """Return the figure of a single client's gain next to the ideal gain."""
         scale, cpus = self.cases.scale, self.cases.cpus
         return self.text.figure(
             "alone",
@@ -295,7 +301,7 @@ class Figures(PaperFigures[Cases]):
         row: str,
         digits: int,
     ) -> list[Entry]:
-        """Return low and high for each number of concepts."""
+        """Return the table's columns: low and high priority for each number of concepts."""
         found = []
         for concepts in self.cases.scale.concepts:
             pair = published_pairs(table, concepts).get(row, (None, None))
@@ -312,4 +318,4 @@ def _rounded(percent: float | None) -> float | None:
 
 
 _FIGURES = {FEW: "6", MANY: "7"}
-_INTERVALS = "Mean ± half-width of the 95 % interval over the repetitions."
+_INTERVALS = "Each value is a mean ± the half-width of its 95 % interval over the repetitions."

@@ -22,7 +22,7 @@ from runtime.native import own_ad_server
 from runtime.settings import Settings
 
 LEVELS = {level: level + 1 for level in range(8)}
-"""The threads of each priority level: one server serves all cells."""
+"""The number of threads per priority level, chosen so that one server can serve all cells."""
 
 MOST_WORDS = 12
 _PAGES = 5
@@ -36,12 +36,13 @@ class AdServer:
 
     url: str
     words: tuple[str, ...]
-    """The most common concepts of its banners."""
+    """The most frequent concepts of the server's banners."""
 
 
 @contextmanager
 def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
-    """Run an ad server with a separate database; raises ExperimentError."""
+    """Run an ad server with a separate database until the block ends; raises ExperimentError if it
+    cannot start."""
     try:
         with (
             own_ad_server.seeded_database(banners, lab.postgres_bin) as environment,
@@ -51,7 +52,8 @@ def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
             yield AdServer(f"http://127.0.0.1:{port}", _commonest_words(port, token))
     except own_ad_server.NotStarted as fault:
         raise ExperimentError(
-            f"The ad server of the reproduction: {fault} (`make doctor` looks at the machine)"
+            f"The ad server of the reproduction did not start: {fault} (`make doctor` checks the "
+            "machine)"
         ) from None
 
 
@@ -75,17 +77,16 @@ def _commonest_words(port: int, token: str) -> tuple[str, ...]:
 
 
 class AdClients:
-    """The process of the clients."""
+    """The process that runs the clients."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
         self._process = process
         self._log = log
 
     def play(self, order: AdOrder) -> dict[str, Any]:
-        """Return the answer of `loadgen.customers.ad_clients.play`.
-
-        Raises ExperimentError if the process ends or a request gets no answer. No attempts are kept
-        then.
+        """Return what `loadgen.customers.ad_clients.play` returns in the clients' process. Raises
+        ExperimentError if the process ends or a request gets no answer; the run's attempts are not
+        kept then.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -104,14 +105,16 @@ class AdClients:
             Path(order.attempts_file).unlink(missing_ok=True)
             raise ExperimentError(
                 f"{went['failed']} of {went['failed'] + went['answered']} requests to the ad "
-                f"server were not answered ({went['reason']}); the same command goes on from here."
+                f"server were not answered ({went['reason']}). Run the same command again to "
+                "continue."
             )
         return went
 
 
 @contextmanager
 def clients_process(url: str, log: Path) -> Iterator[AdClients]:
-    """Run the clients' process, on any CPU, until the block ends; its errors go to `log`."""
+    """Run the clients' process until the block ends, on any of this process's CPUs; its errors are
+    written to `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
         [sys.executable, "-m", "loadgen.customers.ad_clients", url],

@@ -32,18 +32,18 @@ _PLAN = "requests.json"
 _RUNS = "runs.jsonl"
 _CALIBRATION_REQUESTS = 60
 _QUIET_RATIO = 0.05
-"""The largest share of the CPUs for other processes that the report does not mention."""
+"""The largest mean share of the CPUs that other processes may use before the report mentions it."""
 _SAID_TIMES = 8
-"""Lines of progress in a log."""
+"""The number of progress lines in a log."""
 
 
 def live_study(given: Mapping[str, Any]) -> "AdServerStudy":
-    """Return the study of these options of `doorbuster reproduce`."""
+    """Return the live study for these options of `doorbuster reproduce`."""
     return AdServerStudy(given)
 
 
 class AdServerStudy(LiveStudy[Cases]):
-    """A study whose clients use an ad server that it starts."""
+    """A live study that starts an ad server and measures its clients."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__(STUDY, given)
@@ -55,12 +55,13 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @property
     def folder_name(self) -> str:
-        """Return the paper's name and whether the study is quick; there is only one engine."""
+        """Return a folder name made of the paper's name and whether the study is quick; the engine
+        is always live."""
         return f"reproduce-{self.paper.name}{'-quick' if self.quick else ''}"
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return also the seeds and the number of banners."""
+        """Return the facts of every live study, and the seeds and the number of banners."""
         return {
             **super().facts,
             "seed": self.seed,
@@ -70,12 +71,12 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Hold the machine's lock; end the server at the end of the block."""
+        """Hold the machine's lock, and end the server at the end of the block."""
         with super().ready(), live_run_lock(), self._held:
             yield
 
     def begin(self) -> StudyResult:
-        """Create the folder once the server runs; without a server there is no folder."""
+        """Start the ad server, then create the folder."""
         self._started()
         return super().begin()
 
@@ -97,22 +98,24 @@ class AdServerStudy(LiveStudy[Cases]):
             console.print(
                 f"{len(todo)} runs, about {duration(plan.expected_s(todo))}; requests of each "
                 f"client: {requests_words(plan.requests)}.\n"
-                f"Interrupted, the same command resumes. Results: {result.path}"
+                f"If interrupted, run the same command again to resume. Results: {result.path}"
             )
             _play(result, self.cases, plan, todo, clients, server)
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study; its words warn if other processes had much of the processors."""
+        """Return the study; its report warns if other processes used much of the CPUs."""
         plan, shares = self._plan_and_shares(result)
         words = measured_words(plan.requests, shares.busy_words())
         return STUDY.report(self.cases, quick=self.quick, **words)
 
     def results(self, result: StudyResult) -> Results:
-        """Return the metrics of every run; raises ExperimentError."""
+        """Return the metrics of every run; raises ExperimentError if a run's file is missing or
+        invalid."""
         return read_results(result, self.cases, self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the number of requests and the processes that used the processors."""
+        """Return the facts about the runs: the number of requests, and the CPU shares of clients
+        and other processes."""
         plan, shares = self._plan_and_shares(result)
         if busy := shares.busy_words():
             console.print(busy)
@@ -121,8 +124,8 @@ class AdServerStudy(LiveStudy[Cases]):
             ("The clients had", shares.words(shares.clients)),
             ("Other processes had", shares.words(shares.others)),
             ("Every run", "attempts/*.parquet has every request of each run (session: the client, "
-                          "step: the request, page: its priority; real seconds), runs.jsonl how "
-                          "the run went"),
+                          "step: the request, page: its priority; times in real seconds); "
+                          "runs.jsonl has the outcome of each run"),
         ]  # fmt: skip
 
     def _plan_and_shares(self, result: StudyResult) -> "tuple[Plan, Shares]":
@@ -133,13 +136,16 @@ class AdServerStudy(LiveStudy[Cases]):
         """Return the running server; the first call starts it."""
         if self._server is None:
             banners = self.cases.banners
-            console.print(f"Starting an ad server of the reproduction's own: {banners:,} banners.")
+            console.print(
+                f"Starting a separate ad server for the reproduction, with {banners:,} banners."
+            )
             self._server = self._held.enter_context(running_ad_server(self.lab, banners))
         return self._server
 
 
 def read_results(result: StudyResult, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
-    """Return the metrics of all completed runs, by case; raises ExperimentError."""
+    """Return the metrics of all runs, by case; raises ExperimentError if a run's file is missing or
+    invalid."""
 
     def read(run: PlannedRun) -> Metrics:
         try:
@@ -206,7 +212,8 @@ def _order(
 def _measured_plan(
     clients: AdClients, server: AdServer, scale: Scale, runs: list[PlannedRun]
 ) -> Plan:
-    """Measure the cost of a request with one client and with ten, and divide the time."""
+    """Measure the cost of a request with one client and with ten, and divide the intended time
+    between the runs."""
     ends = (min(scale.concepts), max(scale.concepts))
     threads = max(scale.threads)
     costs = {}
@@ -226,26 +233,27 @@ def _measured_plan(
 
 
 class Shares(NamedTuple):
-    """The shares of the CPUs, 0 to 1, one number per run."""
+    """The shares of the CPUs that the clients and other processes used, 0 to 1, one number per
+    run."""
 
     cpus: int
     clients: list[float]
     others: list[float]
 
     def words(self, ratios: list[float]) -> str:
-        """Return mean and maximum as text."""
+        """Return the mean and the maximum of these shares as text."""
         return (
             f"{fmean(ratios):.0%} of {self.cpus} CPUs on average, {max(ratios):.0%} at most in a "
             "run"
         )
 
     def busy_words(self) -> str:
-        """Return the effect of other processes on the gains; empty on a quiet machine."""
+        """Return a warning that other processes affect the gains; empty on a quiet machine."""
         if fmean(self.others) <= _QUIET_RATIO:
             return ""
         return (
-            f"The machine was busy: other processes had {self.words(self.others)}. A second "
-            "thread gains less then, and intervals are wide."
+            f"The machine was busy: other processes used {self.words(self.others)}. This makes "
+            "the gain of a second thread smaller and the intervals wider."
         )
 
 

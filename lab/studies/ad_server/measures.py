@@ -12,15 +12,17 @@ from loadgen.customers.ad_clients import PRIORITIES
 from loadgen.records.attempts import AttemptOutcome
 
 STREAM = 100
-"""Requests per priority in Fig. 5."""
+"""The number of requests per priority in Fig. 5."""
 
 
 def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
-    """Return by priority: requests, mean response time, relative standard deviation, stream.
+    """Return for each priority the number of requests, the mean and the relative standard deviation
+    of the response times, and the first response times.
 
     Only requests that begin while all clients have equal chances count. This period begins when
-    every client has its first answer. Before, all clients send at once to an idle server. The
-    period ends when every client has the answers to `requests`. Times are seconds.
+    every client has its first answer. Before that, all clients send at once to an idle server. The
+    period ends when every client has the answer to its request number `requests`. Times are in
+    seconds.
     """
     step, finished_s = attempts.column("step"), attempts.column("finished_s")
     first_s = pc.max(finished_s.filter(pc.equal(step, 0)))
@@ -64,7 +66,7 @@ def response_s(priority: str) -> Value:
 def rsd_percent(priority: str) -> Value:
     """Return the relative standard deviation of a priority's response times.
 
-    A smaller deviation means more predictable times (section V.C).
+    A smaller deviation means more predictable response times (section V.C).
     """
 
     def value(found: Metrics) -> float | None:
@@ -75,21 +77,22 @@ def rsd_percent(priority: str) -> Value:
 
 
 def gain_percent(found: Metrics) -> float | None:
-    """Return the reduction of the mean response time from low to high priority, percent."""
+    """Return by how much the mean response time is lower with high priority than with low priority,
+    percent."""
     low, high = (found[priority]["mean_s"] for priority in PRIORITIES)
     return None if low is None or high is None else 100 * (1 - high / low)
 
 
 def rsd_drop_points(found: Metrics) -> float | None:
-    """Return the reduction of the relative standard deviation from low to high priority, points."""
+    """Return by how many percentage points the relative standard deviation is lower with high
+    priority than with low priority."""
     low, high = (found[priority]["rsd_percent"] for priority in PRIORITIES)
     return None if low is None or high is None else low - high
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the gain, 0 to 1, of a request that only searches and has the machine to itself.
-
-    A thread searches one whole concept at a time, so the concepts are searched in rounds. If there
+    """Return the ideal gain, 0 to 1, of a request that consists only of a search and is alone on
+    the machine. A thread searches one whole concept at a time, so the search has rounds. If there
     are more threads than CPUs, the threads share the CPUs equally.
     """
     at_a_time = min(threads, concepts)

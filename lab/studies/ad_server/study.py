@@ -21,7 +21,7 @@ from lab.studies.study import PaperStudy
 
 
 def words(cases: Cases) -> dict[str, Any]:
-    """Return the values that `report.md` prints before any measurement."""
+    """Return the values for `report.md` that are known before any measurement."""
     return {
         "FEW": FEW,
         "MANY": MANY,
@@ -34,16 +34,14 @@ def words(cases: Cases) -> dict[str, Any]:
 
 
 def measured_words(requests: Mapping[int, int], busy: str = "") -> dict[str, str]:
-    """Return the values that `report.md` prints about the runs.
-
-    The values are the `requests` of each client by number of clients, and a warning about a `busy`
-    machine.
+    """Return the values for `report.md` that describe the runs: the number of `requests` per
+    client, by number of clients, and a warning if the machine was `busy`.
     """
     return {"requests": requests_words(requests) if requests else "", "busy": busy}
 
 
 def requests_words(requests: Mapping[int, int]) -> str:
-    """Return the requests of each client as text: `20 (10 clients), …`."""
+    """Return the numbers of requests per client as text: `20 (10 clients), …`."""
     each = ", ".join(f"{number} ({clients_words(n)})" for n, number in sorted(requests.items()))
     return f"{each}; published {PUBLISHED_REQUESTS}"
 

@@ -7,7 +7,8 @@ ABOUT = About(
     PAPERS["connection-sentry"],
     WHO_HAS_LEFT,
     "Reproduce Tables 1 to 4 (quick grid)",
-    "Clients who never leave are served sooner when the work of those who did is stopped.",
+    "Clients who never leave are served sooner if the shop stops its work for clients who have "
+    "left.",
     "connection-sentry-search",
     engine="live",
 )

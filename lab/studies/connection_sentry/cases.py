@@ -1,4 +1,4 @@
-"""Connection Sentry's runs: clients and shop, with the sentry and without.
+"""Connection Sentry's runs: the clients, and the shop with and without the sentry.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
 e-Commerce Services*, 2000. Section and table numbers in this package are that paper's.
@@ -25,9 +25,7 @@ CLIENT_METRICS = "studies.connection_sentry:clients"
 
 TIME_SCALE = 10.0
 """The time scale at which a search of 0.15 real seconds takes 1.5 paper seconds, as in the
-simulator.
-
-A page of profile `real` costs the same real seconds at every scale.
+simulator. A page of profile `real` takes the same real time at every time scale.
 """
 
 MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
@@ -38,20 +36,21 @@ CLASSES = ("home", "browse", "search", "file", "select")
 
 RUN_S: float = 60.0 * published()["connection_sentry"]["run_minutes"]
 THINK_TIME_MEAN_S = 3.5
-"""The mean follows from Tables 1 and 2: see docs/reproductions.md."""
+"""The mean think time, paper seconds; it follows from Tables 1 and 2 (see
+docs/reproductions.md)."""
 
 CATALOGUE_BOOKS = 300_000
-"""Books with which a search costs about 0.15 s of database CPU (docs/shop.md): 1.5 paper s."""
+"""The number of books with which a search takes about 0.15 real seconds of database CPU
+(docs/shop.md), which are 1.5 paper seconds."""
 
 PAPER_PROFILE_PER_SET = 36
-"""Clients per set: four times the paper's number, because pages of profile `paper` are a quarter of
-the work."""
+"""The number of clients per set: four times the paper's number, because a page of profile `paper`
+takes a quarter of the work."""
 
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
-"""CPU of the simulated server.
-
-Home, browse and file have the latencies of Table 3 with 3 processes. Search takes 1.5 s and select
-1 s; with these values their latencies are about as printed.
+"""The CPU seconds of a page on the simulated server. Home, browse and file take as long as their
+latencies in Table 3 with 3 processes. Search takes 1.5 s and select 1 s; these values give about
+the published latencies.
 """
 
 _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
@@ -59,7 +58,7 @@ _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One setting of the experiment, with the sentry and without."""
+    """One combination of settings, which runs with and without the sentry."""
 
     per_set: int
     patience_max_s: float
@@ -67,13 +66,13 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """Return the cell as text."""
+        """Return the cell's settings as text."""
         text = f"{self.per_set} clients per set, patience {self.patience_max_s:g} s"
         return text if self.profile == "real" else f"{text}, page profile {self.profile}"
 
     @property
     def short(self) -> str:
-        """Return the label under a bar and in the first column of a row."""
+        """Return the cell's label for a bar of a chart and for the first column of a table."""
         text = f"{self.per_set}, {self.patience_max_s:g} s"
         return text if self.profile == "real" else f"{text}, {self.profile}"
 
@@ -84,7 +83,7 @@ PAPER_PROFILE = Cell(PAPER_PROFILE_PER_SET, 7.5, "paper")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The length of the runs, the cells, and the repetitions of each."""
+    """The length of the runs, the cells, and the repetitions of each cell."""
 
     duration_s: float
     warm_up_s: float
@@ -92,8 +91,8 @@ class Scale:
     per_sets: tuple[int, ...]
     repetitions: int
     sessions: int
-    """The number of sessions of LIFO-Pri's customers, for whom cancelling does not help; always
-    simulated."""
+    """The number of sessions in the simulation of LIFO-Pri's customers, whom cancelling does not
+    help; it runs on no other engine."""
 
 
 _PATIENCES_S = (7.5, 10.0, 15.0)
@@ -123,11 +122,11 @@ class Cases(PaperCases[Scale]):
         return [Cell(HEAVIEST.per_set, each) for each in self.scale.patiences_s]
 
     def by_clients(self) -> list[Cell]:
-        """Return the cells of Tables 3 and 4, the most clients first."""
+        """Return the cells of Tables 3 and 4, from most to fewest clients."""
         return [Cell(each, HEAVIEST.patience_max_s) for each in self.scale.per_sets]
 
     def cells(self) -> list[Cell]:
-        """Return all cells, each once; the cell with the small catalogue is last."""
+        """Return each cell once; the cell with the small catalogue is last."""
         return list(dict.fromkeys([*self.by_patience(), *self.by_clients(), PAPER_PROFILE]))
 
     def run(self, cell: Cell, mode: str) -> Case[ShopRun]:
@@ -150,7 +149,8 @@ class Cases(PaperCases[Scale]):
         return Case(run, CLIENT_METRICS)
 
     def shoppers(self, scheme: str, abandonment: Abandonment) -> Case[ShopRun]:
-        """Return LIFO-Pri's shop and customers at ρ = 2, simulated on either engine."""
+        """Return the case of LIFO-Pri's shop and customers at ρ = 2, which is simulated even if the
+        other cases run live."""
         run = ShopRun(
             PolicyChoice(name=scheme),
             SharedCpus(busy_ratio=_BUSY_RATIO),
@@ -183,7 +183,7 @@ def _execution_s(profile: Profile) -> dict[str, float]:
 
 def _capacity_rps(profile: Profile) -> float:
     """Return the approximate capacity of the simulated server, which has one CPU, for the clients'
-    mix."""
+    mix of requests."""
     execution_s = _execution_s(profile)
     busy = 1.0 if profile == "real" else _BUSY_RATIO
     weights = CONNECTION_SENTRY_MIX

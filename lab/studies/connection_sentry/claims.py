@@ -10,13 +10,13 @@ from lab.studies.connection_sentry.figures import SCHEMES, against_ignored, gain
 from lab.titles import TITLES
 
 NO_GAIN = 1.10
-"""The largest growth of the throughput with 3 clients in each set that counts as almost no gain."""
+"""The largest throughput gain, with 3 clients in each set, that counts as almost no gain."""
 WASTED_AT_MOST_PERCENT = 5.0
 COMPLETED_AT_LEAST = 1.5
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the claims of the paper, then those on wasted work."""
+    """Return the claims of the paper, then the claims about wasted work."""
     return [*_of_the_paper(cases), *wasted_work_claims(cases)]
 
 
@@ -107,9 +107,8 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
 
 
 def wasted_work_claims(cases: Cases) -> list[Claim]:
-    """Return the claims on waste, in the paper's cells and with LIFO-Pri's customers.
-
-    A simulated cancel wastes nothing by construction, so the claims on little waste need live runs.
+    """Return the claims about wasted work, in the paper's cells and with LIFO-Pri's customers. A
+    simulated cancel never wastes work, so the claims that waste is small need live runs.
     """
     live = cases.cells() if cases.engine == "live" else []
     sq, lifo_pri = SCHEMES
@@ -140,6 +139,6 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
 
 
 def _lost(cases: Cases, cell: Cell) -> Ratio:
-    """Return the throughput without the sentry over the throughput with it; a small ratio is a
-    large gain."""
+    """Return the throughput without the sentry divided by the throughput with it; a small ratio is
+    a large gain."""
     return Ratio(cases.run(cell, "X"), cases.run(cell, "S"), measures.whole_throughput)

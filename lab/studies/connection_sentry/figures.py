@@ -1,6 +1,6 @@
 """Connection Sentry's tables and figures: the cases of each cell, next to the published numbers.
 
-The figures also show the savings of cancelling, and the case in which cancelling does not help.
+Further figures show how much work cancelling saves, and the case in which cancelling does not help.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -62,13 +62,14 @@ def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
 
 
 def figure_of(figures: Printed, kind: str, column: str, i: int) -> float | None:
-    """Return the published number of X (0) or S (1); None if the paper has none."""
+    """Return the published number without the sentry (X, 0) or with it (S, 1); None if the paper
+    has none."""
     found = figures.get((kind, column))
     return None if found is None else found[i]
 
 
 def ratio_of(figures: Printed, kind: str, column: str) -> float | None:
-    """Return S / X; None if the paper has no numbers."""
+    """Return the published ratio S / X, or None if the paper has no numbers."""
     found = figures.get((kind, column))
     return None if found is None else found[1] / found[0]
 
@@ -84,7 +85,7 @@ def clients_label(cell: Cell) -> str:
 
 
 class Measure(NamedTuple):
-    """A value that a pair of tables shows for each class of request."""
+    """A value that two tables of the paper show for each class of request."""
 
     name: str
     """The paper's name for the table."""
@@ -96,7 +97,7 @@ class Measure(NamedTuple):
 
     @property
     def beside(self) -> str:
-        """Return the common end of the titles."""
+        """Return the end that the titles of both tables share."""
         return ", published | reproduced" if self.printed else ""
 
 
@@ -105,7 +106,8 @@ class Figures(PaperFigures[Cases]):
     """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, then those beyond it."""
+        """Return the paper's figures in their order, then the figures that the paper does not
+        have."""
         return [
             self.by_patience(),
             self.by_clients(),
@@ -138,7 +140,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def paper_profile(self) -> Figure:
-        """Return the cell with the largest load, with LIFO-Pri's pages."""
+        """Return the table of the cell with the largest load, with LIFO-Pri's pages."""
         return self._pair(
             "paper-profile",
             [PAPER_PROFILE],
@@ -148,7 +150,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_7(self) -> Figure:
-        """Return Fig. 7: time per task of a page, without the sentry and with it."""
+        """Return Fig. 7: the time that each task of a page takes, without the sentry and with
+        it."""
         live = self.cases.engine == "live"
         tasks = [
             (TASKS[0], measures.busy("queue_s")),
@@ -199,7 +202,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def wasted_work(self) -> Figure:
-        """Return the wasted-work meter of each cell."""
+        """Return the table of wasted work, with a row for each cell."""
         columns: list[Column] = [
             ("Wasted CPU, %", measures.wasted_percent, 1),
             ("Unanswered CPU, %", measures.unanswered_percent, 1),
@@ -240,7 +243,7 @@ class Figures(PaperFigures[Cases]):
             ),
             (
                 EntryTable(
-                    "The wasted-work meter, a run",
+                    "The wasted-work meter, per run",
                     ("Clients, patience", "", *(name for name, _, _ in columns)),
                     [
                         (
@@ -253,14 +256,15 @@ class Figures(PaperFigures[Cases]):
                         for cell in cells
                         for mode in MODES
                     ],
-                    "Means of the repetitions, clients of both sets, from the first request to the "
-                    "last.",
+                    "Values are means over the repetitions, for the clients of both sets, from "
+                    "the first request to the last.",
                 ),
             ),
         )
 
     def no_help(self) -> Figure:
-        """Return LIFO-Pri's customers at ρ = 2, with orphans executed and cancelled."""
+        """Return the table of LIFO-Pri's customers at ρ = 2, with orphans executed and with orphans
+        cancelled."""
         columns: list[Column] = [
             ("Completed requests", measures.completed, 0),
             ("Wasted CPU, %", measures.wasted_busy_percent, 1),
@@ -294,7 +298,7 @@ class Figures(PaperFigures[Cases]):
                         "Confirms / ignored",
                     ),
                     rows,
-                    "Ratios repetition by repetition, under the same seed.",
+                    "Ratios are calculated per repetition, between runs with the same seed.",
                 ),
             ),
         )
@@ -307,7 +311,7 @@ class Figures(PaperFigures[Cases]):
         latency: tuple[str, Printed],
         throughput: tuple[str, Printed],
     ) -> Figure:
-        """Return latency and throughput of the same cells, and the ratios of both."""
+        """Return the table of latency and throughput of these cells, and of the ratios of both."""
         shown = (
             Measure(*latency, "latency", "mean latency, s per request", measures.latency_s, 1),
             Measure(*throughput, "throughput", "requests in 30 minutes", measures.throughput, 0),
@@ -345,7 +349,8 @@ class Figures(PaperFigures[Cases]):
             f"{measure.name} as ratios S / X{measure.beside}",
             ("Class", *(label(cell) for cell in cells)),
             [((kind,), [entry(kind, cell) for cell in cells]) for kind in CLASSES],
-            "Ratios repetition by repetition: X and S meet the same clients under the same seed.",
+            "Ratios are calculated per repetition: with the same seed, X and S serve the same "
+            "clients.",
         )
 
     def _bars(self, measure: Measure, cells: Sequence[Cell], label: Label) -> Panel:
@@ -377,10 +382,11 @@ class Figures(PaperFigures[Cases]):
 
 
 def gain(cases: Cases, cell: Cell, value: Value) -> Ratio:
-    """Return a metric with the sentry over the same metric without it."""
+    """Return a metric with the sentry divided by the same metric without it."""
     return Ratio(cases.run(cell, "S"), cases.run(cell, "X"), value)
 
 
 def against_ignored(cases: Cases, scheme: str, abandonment: Abandonment, value: Value) -> Ratio:
-    """Return a metric of LIFO-Pri's customers over the same metric with orphans executed."""
+    """Return a metric of LIFO-Pri's customers divided by the same metric of the runs that execute
+    orphans."""
     return Ratio(cases.shoppers(scheme, abandonment), cases.shoppers(scheme, "ignore"), value)

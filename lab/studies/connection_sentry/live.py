@@ -1,4 +1,5 @@
-"""Connection Sentry on the appliance: the comparisons, and the metrics of their runs."""
+"""Connection Sentry's live runs on the appliance: the comparisons, and the metrics of their
+runs."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -16,7 +17,7 @@ from lab.studies.live import ApplianceStudy, LivePart
 
 
 def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
-    """Return the study of these options of `doorbuster reproduce`, on the appliance."""
+    """Return the live study on the appliance for these options of `doorbuster reproduce`."""
     return ApplianceStudy(STUDY, parts, given)
 
 
@@ -65,7 +66,7 @@ def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
 
 
 def metrics(folder: RunFolder, run: ShopRun) -> Metrics:
-    """Return the metrics of a run of the clients, with the shop's time per task."""
+    """Return the metrics of a run's clients, and the time that the shop took for each task."""
     summary = folder.summary()
     counts = summary.counts
     assert counts is not None  # the appliance counts and meters every run

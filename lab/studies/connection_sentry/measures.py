@@ -32,15 +32,14 @@ def client_metrics(
     waste: Mapping[str, float | None],
     run: ShopRun,
 ) -> dict[str, Any]:
-    """Return the control set by class, the level of multiprogramming and the waste of a whole run.
+    """Return the control set's metrics by class, and the level of multiprogramming and the wasted
+    work of the whole run. `samples` are the columns of samples.parquet, and `waste` is the entry of
+    this name in run.json. A latency is a mean response time. It covers the requests that begin
+    after the warm-up and get an answer, however late. No client of the control set leaves.
 
-    `samples` are columns of samples.parquet, and `waste` is the entry of run.json. A latency is a
-    mean response time. It covers the requests that begin after the warm-up and get an answer,
-    however late. No client of the control set leaves.
-
-    Throughput counts all answers between the warm-up and `duration_s`, when the clients end. The
-    time at which a request began does not matter. Otherwise long requests would be missing at both
-    ends.
+    Throughput counts all answers between the end of the warm-up and `duration_s`, when the clients
+    end. It does not matter when the answered request began: a limit on that time would exclude long
+    requests at both ends.
     """
     model, until_s = run.client_model, run.duration_s
     assert until_s is not None
@@ -77,11 +76,13 @@ def _class(attempts: pa.Table, warm_up_s: float, until_s: float) -> dict[str, An
 def page_levels(
     samples: Mapping[str, Sequence[Any]], warm_up_s: float, until_s: float
 ) -> dict[str, float | None]:
-    """Return how many pages wait and are served on average, and how long a page waits.
+    """Return the mean numbers of pages that wait and that are being served, and the mean wait of a
+    page.
 
-    The wait follows from Little's law: it is the mean number of waiting pages over the arrivals per
-    second. Times count from the first sample with new arrivals, because the samples of a live run
-    begin before its clients. The result is None if there are fewer than two such samples.
+    The wait follows from Little's law: it is the mean number of waiting pages divided by the
+    arrivals per second. Times count from the first sample with new arrivals, because the samples of
+    a live run begin before its clients. All values are None if the measured time has fewer than two
+    samples.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")
@@ -110,12 +111,11 @@ def _column(samples: Mapping[str, Sequence[Any]], name: str) -> Floats:
 def shop_tasks(
     before: Mapping[str, Any], after: Mapping[str, Any], run: ShopRun
 ) -> dict[str, dict[str, float | None]]:
-    """Return the shop's counts of its pages between two `GET /status`, by class of request.
-
-    `build_s` is the time to build a page. It has three parts: `cpu_s` on the CPU, `database_s`
-    waiting for the database, and `other_s` waiting for a CPU or the interpreter. All are means over
-    completed pages; a class without completed pages is omitted. Only profile `real` separates the
-    two waits; for other profiles they are None.
+    """Return the mean times that the shop took for a page, by class of request, between two answers
+    to `GET /status`. `build_s` is the time to build a page. It is the sum of `cpu_s` (on the CPU),
+    `database_s` (waiting for the database) and `other_s` (waiting for a CPU or the interpreter).
+    The means are over completed pages; a class without completed pages is omitted. Only profile
+    `real` separates the two waiting times; for other profiles they are None.
     """
     server = run.server
     assert isinstance(server, Appliance)
@@ -155,8 +155,8 @@ FILE = "file"
 
 
 def latency_s(kind: str) -> Value:
-    """Return the mean response time of the control set's requests of a class; None if it has
-    none."""
+    """Return the mean response time of the control set's requests of a class, or None if it has no
+    such requests."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["classes"][kind]["latency_s"]
@@ -166,7 +166,7 @@ def latency_s(kind: str) -> Value:
 
 
 def throughput(kind: str) -> Value:
-    """Return the control set's answered requests of a class, per 30 minutes."""
+    """Return the number of the control set's answered requests of a class per 30 minutes."""
 
     def value(metrics: Metrics) -> float:
         return _per_run(metrics, metrics["classes"][kind]["answered"])
@@ -175,7 +175,7 @@ def throughput(kind: str) -> Value:
 
 
 def whole_throughput(metrics: Metrics) -> float:
-    """Return the control set's answered requests of all classes, per 30 minutes."""
+    """Return the number of the control set's answered requests of all classes per 30 minutes."""
     return _per_run(metrics, sum(each["answered"] for each in metrics["classes"].values()))
 
 
@@ -184,13 +184,14 @@ def _per_run(metrics: Metrics, answered: float) -> float:
 
 
 def page_latency_s(metrics: Metrics) -> float | None:
-    """Return the mean response time of the control set's pages, weighted by class as clients do."""
+    """Return the mean response time of the control set's pages; each class has its share of the
+    clients' requests as weight."""
     return _weighted({kind: each["latency_s"] for kind, each in metrics["classes"].items()})
 
 
 def busy(name: str) -> Value:
-    """Return one of the page metrics of both sets: `in_service`, `waiting` (means over time),
-    `queue_s`."""
+    """Return one of the page metrics of both client sets: `in_service` or `waiting` (means over
+    time), or `queue_s`."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["busy"][name]
@@ -200,8 +201,8 @@ def busy(name: str) -> Value:
 
 
 def build_s(metrics: Metrics) -> float | None:
-    """Return the time to build a page: the shop's value, or the simulated latency minus the
-    queueing."""
+    """Return the time to build a page: the shop's measurement, or the simulated latency minus the
+    wait in the queue."""
     if "tasks" in metrics:
         return task_s("build_s")(metrics)
     latency, queue = page_latency_s(metrics), metrics["busy"]["queue_s"]
@@ -209,7 +210,8 @@ def build_s(metrics: Metrics) -> float | None:
 
 
 def task_s(name: str) -> Value:
-    """Return `build_s` of a page in the shop, or a part of it; None in a simulated run."""
+    """Return the mean `build_s` of a page in the shop, or one of its parts; None in a simulated
+    run."""
 
     def value(metrics: Metrics) -> float | None:
         return _weighted({kind: each[name] for kind, each in metrics.get("tasks", {}).items()})
@@ -218,7 +220,8 @@ def task_s(name: str) -> Value:
 
 
 def _weighted(by_class: Mapping[str, float | None]) -> float | None:
-    """Return the mean over the classes of pages, weighted as clients request them."""
+    """Return the mean over the page classes; each class has its share of the clients' requests as
+    weight."""
     known = {kind: value for kind, value in by_class.items() if value is not None and kind != FILE}
     weights = {kind: CONNECTION_SENTRY_MIX[kind] for kind in known}
     if not known:
@@ -227,7 +230,7 @@ def _weighted(by_class: Mapping[str, float | None]) -> float | None:
 
 
 def waste(name: str) -> Value:
-    """Return a metric of the wasted-work meter; None if the engine has none."""
+    """Return a metric of the wasted-work meter, or None if the engine does not measure it."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["waste"].get(name)
@@ -237,12 +240,14 @@ def waste(name: str) -> Value:
 
 
 def wasted_percent(metrics: Metrics) -> float | None:
-    """Return the CPU spent after the client had left, percent of all."""
+    """Return the CPU time spent on requests after their clients had left, as a percentage of all
+    CPU time."""
     return _percent_of_cpu("wasted_cpu_s")(metrics)
 
 
 def unanswered_percent(metrics: Metrics) -> float | None:
-    """Return the CPU spent before clients left, on their requests, percent of all."""
+    """Return the CPU time spent on these requests before their clients left, as a percentage of all
+    CPU time."""
     return _percent_of_cpu("unanswered_cpu_s")(metrics)
 
 
@@ -255,15 +260,16 @@ def _percent_of_cpu(name: str) -> Value:
 
 
 def confirms(metrics: Metrics) -> float:
-    """Return the completed Tr-4 requests of LIFO-Pri's customers."""
+    """Return the number of completed Tr-4 requests of LIFO-Pri's customers."""
     return float(metrics["outcomes"]["confirms"])
 
 
 def completed(metrics: Metrics) -> float:
-    """Return the requests of LIFO-Pri's customers that were answered in time."""
+    """Return the number of requests of LIFO-Pri's customers that were answered in time."""
     return float(metrics["attempts"]["completed"])
 
 
 def wasted_busy_percent(metrics: Metrics) -> float:
-    """Return the CPU spent after LIFO-Pri's customers had left, percent of all."""
+    """Return the CPU time spent on requests after LIFO-Pri's customers had left, as a percentage of
+    all CPU time."""
     return float(100 * metrics["wasted_busy_s"] / metrics["busy_s"])

@@ -16,7 +16,7 @@ from lab.studies.study import PaperStudy
 
 
 def words(cases: Cases) -> dict[str, Any]:
-    """Return the values that `report.md` prints."""
+    """Return the values for `report.md`."""
     return {
         "CATALOGUE_BOOKS": CATALOGUE_BOOKS,
         "HEAVIEST": HEAVIEST,

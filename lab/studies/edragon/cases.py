@@ -1,7 +1,6 @@
-"""eDragon's runs: applications and their processors, provisioning, admission and load.
-
-The module first describes the 90 minutes of both applications: their schedule, the zones and the
-published numbers. The cases of the figures follow.
+"""eDragon's runs: applications and their processors, provisioning, admission and load. The first
+part of the module describes the run of 90 minutes with both applications: its schedule, its zones
+and the published numbers. The second part defines the cases of the figures.
 
 Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
 package are that paper's.
@@ -30,13 +29,13 @@ APPLICATIONS = ("Tomcat 1", "Tomcat 2")
 """The paper's names for the two applications; here each is a shop."""
 
 SATURATION_SESSIONS_PS = 3.0
-"""The new sessions/s that four processors can serve (section 5.2, Fig. 4)."""
+"""The number of new sessions/s that four processors can serve (section 5.2, Fig. 4)."""
 
 PROCESSORS = 4
 
 
 class Stretch(NamedTuple):
-    """The new sessions/s at both applications from `from_s` on."""
+    """The new sessions/s at each application from `from_s` on."""
 
     from_s: float
     load: tuple[float, float]
@@ -69,19 +68,18 @@ SCHEDULE = (
     Stretch(4200.0, (6.0, 6.0)),
     Stretch(4800.0, (2.25, 2.25)),
 )
-"""The new sessions/s of both applications over time.
-
-The loads of zones B and D are as printed. The other loads are chosen within the limits of the text.
-In A and C both applications together have at most 3 new sessions/s. "The rest of the time" they
-have more, and from 8 new sessions/s on they are "completely overloaded".
+"""The new sessions/s at both applications over time. The paper prints the loads of zones B and D.
+The other loads are our choice within the limits that its text gives. In zones A and C, both
+applications together get at most 3 new sessions/s. "The rest of the time" they get more, and from 8
+new sessions/s on they are "completely overloaded".
 """
 
 PRINTED_LOADS = ("B", "D")
-"""Zones whose loads the paper prints."""
+"""The zones whose loads the paper prints."""
 
 
 class Range(NamedTuple):
-    """A published value (`low` = `high`) or range ("between … and …")."""
+    """A published value (`low` equals `high`) or a published range ("between … and …")."""
 
     low: float
     high: float
@@ -93,11 +91,12 @@ class Range(NamedTuple):
 
 
 PRIORITY_ARRANGEMENTS = ("equal_priority", "priority_2_to_1", "priority_no_share")
-"""The arrangements of Figs. 9, 10 and 11, with their names in published.toml."""
+"""The arrangements of Figs. 9, 10 and 11: their names in published.toml."""
 
 
 def published_processors(arrangement: str, zone: str, application: int) -> Range | None:
-    """Return the mean assignment of the ECM to an application; None if the paper has none."""
+    """Return the published mean number of processors that the ECM assigns to an application, or
+    None if the paper does not print it."""
     entry = _entry(arrangement, zone)
     if "cpus" in entry:
         return Range(entry["cpus"][application], entry["cpus"][application])
@@ -108,7 +107,7 @@ def published_processors(arrangement: str, zone: str, application: int) -> Range
 
 
 def published_replies_ps(arrangement: str, zone: str, application: int) -> float | None:
-    """Return an application's published throughput; None if the paper has none."""
+    """Return an application's published throughput, or None if the paper does not print it."""
     found = _entry(arrangement, zone).get("throughput")
     return None if found is None else float(found[application])
 
@@ -120,22 +119,23 @@ def _entry(arrangement: str, zone: str) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The schedule of a run and its zones: the paper's, or a part of it."""
+    """The schedule and the zones of a run: as in the paper, or changed in scale."""
 
     stretches: tuple[Stretch, ...]
     zones: tuple[Zone, ...]
     run_s: float
 
     def loads(self, application: int) -> list[tuple[float, float]]:
-        """Return (from_s, new sessions/s) of an application."""
+        """Return the steps (from_s, new sessions/s) of an application's load."""
         return [(stretch.from_s, stretch.load[application]) for stretch in self.stretches]
 
     def load_at(self, time_s: float) -> tuple[float, float]:
-        """Return the new sessions/s of both applications at a time."""
+        """Return the new sessions/s at each application at this time."""
         return [stretch.load for stretch in self.stretches if stretch.from_s <= time_s][-1]
 
     def scaled(self, factor: float) -> "Course":
-        """Return the course with loads times `factor`, for a platform of another capacity."""
+        """Return the course with all loads multiplied by `factor`, for a platform with a different
+        capacity."""
         stretches = tuple(
             Stretch(each.from_s, (each.load[0] * factor, each.load[1] * factor))
             for each in self.stretches
@@ -151,7 +151,7 @@ WHOLE = Course(SCHEDULE, ZONES, RUN_S)
 
 
 def shortened(factor: float) -> Course:
-    """Return the same zones with their durations divided by `factor`."""
+    """Return the paper's course with all durations divided by `factor`."""
     return Course(
         tuple(Stretch(each.from_s / factor, each.load) for each in SCHEDULE),
         tuple(Zone(zone.name, zone.from_s / factor, zone.until_s / factor) for zone in ZONES),
@@ -160,9 +160,8 @@ def shortened(factor: float) -> Course:
 
 
 def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None:
-    """Return the mean of the bins that begin in the zone; None if no bin does.
-
-    `series` has a value for every `bin_s` seconds from the start of the run.
+    """Return the mean of the bins that begin in the zone, or None if no bin begins there. `series`
+    has one value for every `bin_s` seconds, from the start of the run.
     """
     values = [
         value for i, value in enumerate(series) if zone.from_s <= i * bin_s < zone.until_s - 1e-9
@@ -172,13 +171,14 @@ def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None
 
 @cache
 def _profile() -> ConnectionProfile:
-    """Return CTN and CTO of the simulated shop, by static profiling as in section 3.2.1."""
+    """Return the CTN and CTO of the simulated shop, found by static profiling as in section
+    3.2.1."""
     return static_profile(PartlyOpenModel())
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """One way to run two applications: a figure of the paper."""
+    """A way to run two applications, which a figure of the paper shows."""
 
     key: str
     """The name of the arrangement in published.toml."""
@@ -209,37 +209,38 @@ SERVERS: dict[str, tuple[Provisioning, Admission]] = {
     ORIGINAL: ("static", "none"),
     SELF_MANAGED: ("ecm", "eac"),
 }
-"""The two servers of section 5.1: one has all processors and never refuses; one has ELM, EAC and
-ECM."""
+"""The two servers of section 5.1: the original one has all processors and never refuses a
+connection; the self-managed one has ELM, EAC and ECM."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The loads, their durations and repetitions."""
+    """The loads, and the duration and number of the runs."""
 
     loads: tuple[float, ...]
-    """New sessions/s of section 5.1, on the paper's scale."""
+    """The loads of section 5.1: new sessions/s, on the paper's scale."""
     load_run_s: float
     course: Course
     repetitions: int
     processors: int = PROCESSORS
     host: Host | None = None
-    """None in the simulator."""
+    """The settings of live runs; None in the simulator."""
 
 
 LOAD_RUN_S = 600.0
-"""The duration of a run of section 5.1, which is 10 minutes in the paper."""
+"""The duration of a run of section 5.1: 10 minutes, as in the paper."""
 
 LOADS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 35.0)
-"""Loads up to the end of the axes of Figs. 4 to 8."""
+"""Loads, new sessions/s, up to the largest that the axes of Figs. 4 to 8 show."""
 
 LIVE = Host(
     time_scale=5.0, key="rsa-7680", profile="real", interactions_mean=10.0, interactions_most=20
 )
 """The settings of live runs.
 
-Zones are shorter than in the paper, so sessions are shorter, too. The time scale is small, because
-an interval of 2 s needs several connections, and a session costs more CPU than in the paper.
+Zones are shorter than in the paper, and therefore sessions are also shorter. The time scale is
+small because several connections must arrive in an interval of 2 s, and a session costs more CPU
+than in the paper.
 """
 
 
@@ -263,7 +264,8 @@ class Cases(PaperCases[Scale]):
     """The paper's runs at a scale, on an engine."""
 
     def one(self, server: str, load: float) -> Case[PlatformRun]:
-        """Return one application alone under a load, as ORIGINAL or SELF_MANAGED (section 5.1)."""
+        """Return the case of a single application under a load, on the ORIGINAL or SELF_MANAGED
+        server (section 5.1)."""
         provisioning, admission = SERVERS[server]
         return self._case(
             (((0.0, load),),),
@@ -273,7 +275,7 @@ class Cases(PaperCases[Scale]):
         )
 
     def two(self, arrangement: Arrangement) -> Case[PlatformRun]:
-        """Return two applications over the zones (section 5.2, Fig. 1)."""
+        """Return the case of two applications over all zones (section 5.2, Fig. 1)."""
         course = self.scale.course
         return self._case(
             tuple(tuple(course.loads(i)) for i in range(len(APPLICATIONS))),
@@ -284,7 +286,8 @@ class Cases(PaperCases[Scale]):
         )
 
     def processors_range(self, arrangement: Arrangement, zone: str, i: int) -> Range | None:
-        """Return the published range, in proportion to the available processors."""
+        """Return the published range of processors, scaled to the number of available
+        processors."""
         theirs = published_processors(arrangement.key, zone, i)
         ratio = self.scale.processors / PROCESSORS
         return theirs and Range(theirs.low * ratio, theirs.high * ratio)
@@ -305,7 +308,8 @@ class Cases(PaperCases[Scale]):
 
 
 def cases_on(scale: Scale, engine: Engine) -> Cases:
-    """Return the cases of an engine; live cases run on all processors of this machine."""
+    """Return the cases of a scale on an engine; live cases run on all processors of this
+    machine."""
     if engine == "live":
         scale = replace(scale, processors=len(cpus.usable()))
     return Cases(scale, engine)

@@ -1,8 +1,6 @@
-"""The claims of eDragon's reproduction.
-
-The 95 % interval over the repetitions decides each claim. A claim stays undecided while the metric
-could be on either side of a bound by chance. A single repetition has no interval, so its value
-decides.
+"""The claims of eDragon's reproduction. The 95 % interval over the repetitions decides each claim.
+A claim is undecided if the interval contains its bound, because the metric could then be on either
+side by chance. A single repetition has no interval, so its value alone decides.
 """
 
 from collections.abc import Sequence
@@ -37,8 +35,8 @@ FALLS_AT_MOST_PERCENT = 70.0
 HALF_A_PROCESSOR: float = PAPER["claims"]["sharing_granularity_cpus"]
 ALIKE_RATIO = 0.1
 _EDGE = 1e-9
-"""A tolerance for rounding, so that half a processor does not count as more than half a
-processor."""
+"""A tolerance for rounding errors: a difference of exactly half a processor must not count as
+more."""
 
 
 def claims(cases: Cases) -> list[Claim]:
@@ -148,7 +146,8 @@ def _alike(cases: Cases, load: float) -> Claim:
 def _less(
     text: str, required: str, case: Case[PlatformRun], smaller: Value, larger: Value
 ) -> Claim:
-    """Return the claim that one metric of a case is smaller than another one, run by run."""
+    """Return the claim that one metric of a case is smaller than another metric, compared run by
+    run."""
 
     def difference(metrics: Metrics) -> float | None:
         low, high = smaller(metrics), larger(metrics)
@@ -166,7 +165,8 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Return the claims that every printed assignment of a zone is within half a processor."""
+    """Return the claims that each assignment that the paper prints for a zone is reproduced within
+    half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED
@@ -199,7 +199,8 @@ def _assignment(
 
 
 def _throughputs(cases: Cases) -> list[Claim]:
-    """Return the claims on increased throughput in each zone, from the text of section 5.2."""
+    """Return the claims that section 5.2 makes in its text about a higher throughput in each
+    zone."""
     return [
         _more(cases, "B", 0, LINUX, STATIC, "1"),
         _more(cases, "E", 0, TWO_TO_ONE, EQUAL, "10"),
@@ -222,7 +223,8 @@ def _more(
 
 
 def _zone_e(cases: Cases) -> list[Claim]:
-    """Return the claim on two overloaded applications: blind admission is the worst."""
+    """Return the claim that blind admission gives two overloaded applications the lowest
+    throughput."""
     zone = cases.scale.course.zone("E")
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [

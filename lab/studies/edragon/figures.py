@@ -1,4 +1,4 @@
-"""eDragon's figures and tables: the cases of each curve, next to the published numbers."""
+"""eDragon's figures and tables: the cases behind each curve, and the published numbers."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -40,10 +40,12 @@ LOAD = "load, new sessions/s"
 _LABELLED_LOADS = frozenset({0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 12.0, 20.0, 35.0})
 TIME = "time, s"
 DRAWN_EVERY_S = 30.0
-"""Seconds between points of a curve over time; metrics have bins of the same size."""
+"""The paper seconds between two points of a curve over time; the bins of the metrics have the same
+width."""
 _PRINTED_EVERY_S = 300.0
 _ROOM = 1.18
-"""The height of the axis over the highest value; it leaves space for the names of the zones."""
+"""The height of the axis divided by the highest value; it leaves space for the names of the
+zones."""
 
 _COLUMNS = {
     STATIC.key: "Static (Fig. 1)",
@@ -56,7 +58,8 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class LargestShare:
-    """Throughput of a server under a load, in percent of its largest throughput over all loads."""
+    """A server's throughput at the last load, as a percentage of its largest throughput at any
+    load."""
 
     cases_by_load: Sequence[tuple[float, Case[PlatformRun]]]
 
@@ -64,7 +67,8 @@ class LargestShare:
         return (case for _, case in self.cases_by_load)
 
     def each(self, results: Results) -> list[float]:
-        """Return the share at the last load, one value per repetition that all loads have."""
+        """Return the share at the last load, with a value for each repetition that exists for all
+        loads."""
         found = []
         for run in results.together(*self.cases()).values():
             throughputs = [measures.throughput_ps(metrics) for metrics in run]
@@ -75,7 +79,7 @@ class LargestShare:
 
 @dataclass(frozen=True, slots=True)
 class LargestShareEntry:
-    """A cell of a table: the published share next to the reproduced one."""
+    """A table cell with the published and the reproduced share."""
 
     share: LargestShare
     published: float | None
@@ -91,7 +95,7 @@ class LargestShareEntry:
 
 @dataclass(frozen=True, slots=True)
 class ZoneEntry:
-    """A cell of a table: a zone's published value or range next to the reproduced one."""
+    """A table cell with a zone's published value or range, and the reproduced value."""
 
     case: Case[PlatformRun]
     value: Value
@@ -112,7 +116,7 @@ class Figures(PaperFigures[Cases]):
     """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, then the zones in numbers."""
+        """Return the figures in the order of the paper, then the table of the zones."""
         return [
             self.figure_1(),
             self.figure_4(),
@@ -140,7 +144,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def figure_1(self) -> Figure:
-        """Return Fig. 1, the authors' motivation: static and Linux default provisioning."""
+        """Return Fig. 1, which motivates the paper: static provisioning and the Linux default."""
         return self.text.figure(
             "figure-1",
             [
@@ -152,7 +156,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_4(self) -> Figure:
-        """Return Fig. 4: throughput over load, and its share of the largest."""
+        """Return Fig. 4: throughput over load, and the throughput at the last load as a share of
+        the largest."""
         claims = PAPER["claims"]
         theirs = {
             "original": 100 * claims["throughput_share_of_max_uncontrolled"],
@@ -175,7 +180,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def over_time(self, arrangement: Arrangement) -> Figure:
-        """Return the figure of load, throughput and processors with the CPU manager."""
+        """Return an arrangement's figure: load, throughput and processors with the CPU manager."""
         number = arrangement.figure
         return self.text.figure(
             f"figure-{number}",
@@ -197,7 +202,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def zones(self) -> Figure:
-        """Return the table of every zone and both applications, published next to reproduced."""
+        """Return the table of all zones and both applications, with published and reproduced
+        values."""
         return self.text.figure(
             "zones",
             tables=(
@@ -355,12 +361,12 @@ class Figures(PaperFigures[Cases]):
             title,
             ("Zone", "Application", "New sessions/s", *(_COLUMNS[a.key] for a in arrangements)),
             rows,
-            "Means ± half-width of the 95 % interval over the repetitions.",
+            "Each value is a mean ± the half-width of its 95 % interval over the repetitions.",
         )
 
 
 def share_of_largest(cases: Cases, server: str) -> LargestShare:
-    """Return the throughput of a fully overloaded server over its largest throughput."""
+    """Return the throughput of a fully overloaded server as a share of its largest throughput."""
     return LargestShare([(load, cases.one(server, load)) for load in cases.scale.loads])
 
 

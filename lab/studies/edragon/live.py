@@ -1,7 +1,5 @@
-"""eDragon on this machine: consecutive hosting platforms, and the report of their runs.
-
-Loads and costs are scaled to the capacity that this machine has next to load generator and
-database.
+"""eDragon live: a series of hosting platforms on this machine, and the report of their runs. Loads
+and costs are scaled to the capacity that the load generator and the database leave on this machine.
 """
 
 import shutil
@@ -35,25 +33,28 @@ from runtime.settings import Settings
 _BESIDE = "beside.json"
 _RUNS = "runs"
 _START_REAL_S = 25.0
-"""The approximate real seconds to start and stop a platform."""
+"""The approximate real seconds that a platform takes to start and stop."""
 TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
-"""The load of the trial, as a share of the capacity that the applications would have alone."""
+"""The load of the trial run, as a share of the capacity that the applications would have without
+other processes."""
 _OTHERS_AT_MOST_RATIO = 0.1
-"""The largest share of other processes without a warning; they include CPU manager, Redis and
-system."""
+"""The largest share of the processors that other processes (among them the CPU manager, Redis and
+the system) may use without a warning."""
 
 
 def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
-    """Return the study of these options of `doorbuster reproduce`, on hosting platforms."""
+    """Return the live study on hosting platforms for these options of `doorbuster reproduce`."""
     return PlatformStudy(given)
 
 
 class PlatformStudy(LiveStudy[Cases]):
-    """A study with a hosting platform for each run; loads and costs fit this machine."""
+    """A live study that starts a hosting platform for each run and scales loads and costs to this
+    machine."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        """Read the cost of a connection; raises ExperimentError if it was not measured."""
+        """Read the measured costs of a connection; raises ExperimentError if they were not
+        measured."""
         super().__init__(STUDY, given)
         running_appliance(self.lab)
         self.costs = connection_costs.kept(
@@ -69,7 +70,8 @@ class PlatformStudy(LiveStudy[Cases]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return also the cost of a connection, and every run."""
+        """Return the facts of every live study, the costs of a connection, and the names of the
+        runs."""
         return {
             **super().facts,
             "costs": self.costs.measured_at,
@@ -78,7 +80,7 @@ class PlatformStudy(LiveStudy[Cases]):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Hold the machine's lock."""
+        """Hold the machine's lock until the block ends."""
         with super().ready(), live_run_lock():
             yield
 
@@ -90,15 +92,15 @@ class PlatformStudy(LiveStudy[Cases]):
         console.print(
             f"{len(todo)} runs at time scale {LIVE.time_scale:g}, about "
             f"{duration(sum(expected))}. "
-            f"Interrupted, the same command resumes.\nResults: {result.path}"
+            f"If interrupted, run the same command again to resume.\nResults: {result.path}"
         )
         if not todo:
             return
         beside = self._beside_ratio(result)
         serves_ps = saturation_ps(self.costs, beside, self.processors)
         console.print(
-            f"The platform serves {serves_ps:.3f} new sessions per paper second: "
-            f"{SATURATION_SESSIONS_PS:g} on the paper's scale."
+            f"The platform can serve {serves_ps:.3f} new sessions per paper second, which "
+            f"correspond to {SATURATION_SESSIONS_PS:g} on the paper's scale."
         )
         with RunProgress(sum(expected)) as progress:
             for number, (run, real_s) in enumerate(zip(todo, expected, strict=True), start=1):
@@ -110,7 +112,7 @@ class PlatformStudy(LiveStudy[Cases]):
                 progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study; its words warn if other processes had much of the processors."""
+        """Return the study; its report warns if other processes used much of the processors."""
         disturbed = disturbed_words(self._all(results), self.processors)
         return STUDY.report(self.cases, quick=self.quick, disturbed=disturbed)
 
@@ -119,13 +121,14 @@ class PlatformStudy(LiveStudy[Cases]):
         return result.results(self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the basis of the loads and the processes that used the processors."""
+        """Return the facts about the runs: the costs behind the loads, and the processors that each
+        kind of process used."""
         return [
             ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
             *shares_words(self._all(results), self.processors),
             ("Time scale", f"{LIVE.time_scale:g} paper seconds per second"),
-            ("Every run", "runs/* has attempts and connections of each application and the load "
-                          "generators' logs"),
+            ("Every run", "runs/* has the attempts and connections of each application, and "
+                          "the load generators' logs"),
         ]  # fmt: skip
 
     def _all(self, results: Results) -> list[Metrics]:
@@ -141,15 +144,16 @@ class PlatformStudy(LiveStudy[Cases]):
         return live_metrics(hosted, scaled, factor)
 
     def _beside_ratio(self, result: StudyResult) -> float:
-        """Return the CPU time of load generator and database, divided by that of the application.
+        """Return the CPU time of the load generator and the database, divided by the CPU time of
+        the application.
 
         The ratio is measured once per reproduction, before the first run.
         """
         file = result.path / _BESIDE
         if not file.is_file():
             console.print(
-                "Measuring what load generator and database take, "
-                f"about {duration(TRIAL_S / LIVE.time_scale + _START_REAL_S)}"
+                "Measuring the CPU time of the load generator and the database, about "
+                f"{duration(TRIAL_S / LIVE.time_scale + _START_REAL_S)}"
             )
             trial = result.path / _RUNS / "trial"
             write_json(file, measure_beside(self.lab, trial, self.costs, self.processors))
@@ -157,24 +161,25 @@ class PlatformStudy(LiveStudy[Cases]):
 
 
 def check_costs(costs: ConnectionCosts) -> None:
-    """Raise ExperimentError unless the costs were measured with the sessions of these runs."""
+    """Raise ExperimentError unless the costs were measured with sessions of the length that these
+    runs have."""
     if costs.interactions_mean != LIVE.interactions_mean:
         raise ExperimentError(
             f"The costs of connections were measured with sessions of {costs.interactions_mean:g} "
-            f"pages; {profile_words()} measures them for the sessions of this reproduction."
+            "pages. To measure them with the sessions of this reproduction, run "
+            f"{profile_words()}."
         )
 
 
 def expected_real_s(runs: Sequence[PlatformRun]) -> float:
-    """Return the approximate duration of these runs."""
+    """Return the approximate total duration of these runs in real seconds."""
     return sum(run.duration_s / LIVE.time_scale + _START_REAL_S for run in runs)
 
 
 def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
-    """Return the new sessions per paper second that the platform can serve.
-
-    `beside_ratio`: CPU time of load generator and database, which run on the same processors,
-    divided by that of the applications.
+    """Return the number of new sessions per paper second that the platform can serve.
+    `beside_ratio` is the CPU time of the load generator and the database, which run on the same
+    processors, divided by the CPU time of the applications.
     """
     return processors / (costs.session_s * (1 + beside_ratio))
 
@@ -182,9 +187,10 @@ def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) 
 def measure_beside(
     lab: Settings, folder: Path, costs: ConnectionCosts, processors: int
 ) -> dict[str, float | None]:
-    """Measure the processors of application, load generator and database under a light load.
+    """Measure how many processors the application, the load generator and the database use under a
+    light load.
 
-    The run takes `TRIAL_S`; its files go to `folder`.
+    The run takes `TRIAL_S` paper seconds and writes its files to `folder`.
     """
     load_ps = _TRIAL_LOAD_RATIO * saturation_ps(costs, 0.0, processors)
     run = PlatformRun(
@@ -205,12 +211,12 @@ def measure_beside(
 
 
 def beside_ratio(found: Mapping[str, float | None]) -> float:
-    """Return the processors of load generator and database over the processors of the
-    application."""
+    """Return the processors that the load generator and the database used, divided by those that
+    the application used."""
     applications = found["applications"] or 0.0
     if applications <= 0:
         raise ExperimentError(
-            "The trial run's application used no CPU; nothing can be scaled by it."
+            "The application of the trial run used no CPU, so loads and costs cannot be scaled."
         )
     return ((found["load_generator"] or 0.0) + (found["database"] or 0.0)) / applications
 
@@ -218,9 +224,8 @@ def beside_ratio(found: Mapping[str, float | None]) -> float:
 def scaled_run(
     run: PlatformRun, factor: float, costs: ConnectionCosts, beside_ratio: float
 ) -> PlatformRun:
-    """Return the run on this machine: loads times `factor`.
-
-    CTO and CTN include the share of load generator and database on the same processors.
+    """Return the run scaled to this machine: its loads are multiplied by `factor`. CTO and CTN
+    include the CPU time of the load generator and the database on the same processors.
     """
     return run.with_(
         loads=tuple(tuple((at_s, rate * factor) for at_s, rate in loads) for loads in run.loads),
@@ -231,7 +236,8 @@ def scaled_run(
 
 
 def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, Any]:
-    """Return a run's metrics in the form of a simulated run, with the CPU of other processes."""
+    """Return a run's metrics in the form of a simulated run, and the processors that each kind of
+    process used."""
     return {
         "duration_s": run.duration_s,
         "bin_s": BIN_S,
@@ -284,30 +290,32 @@ def verdict(metrics: Metrics) -> str:
 
 
 def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> str:
-    """Return the basis of the loads as text."""
+    """Return as text the measured costs from which the loads are calculated."""
     ratio = beside_ratio(found)
     return (
         f"CTO {costs.cto_s:.3f}, CTN {costs.ctn_s:.3f}, session {costs.session_s:.2f} paper s of "
         f"CPU ({costs.key}, full handshake {100 * costs.handshake_ratio:.0f} % of a session, "
-        f"measured {costs.measured_at}); load generator and database take another "
-        f"{100 * ratio:.0f} % of that, which the loads include."
+        f"measured {costs.measured_at}); the load generator and the database need "
+        f"{100 * ratio:.0f} % more, which the loads take into account."
     )
 
 
 def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
-    """Return a warning if other processes had more than a small share; otherwise nothing."""
+    """Return a warning if other processes used more than a small share of the processors, and
+    otherwise an empty text."""
     most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
     if most <= _OTHERS_AT_MOST_RATIO * processors:
         return ""
     return (
-        f"The machine was busy with something else: up to {most:.2f} of its {processors} "
-        "processors in a run. Platform and admission take all of them for theirs; measure on a "
-        "quiet machine."
+        f"The machine was busy with other work, which used up to {most:.2f} of its {processors} "
+        "processors in a run. The platform and its admission assume that they have all "
+        "processors, so measure on a quiet machine."
     )
 
 
 def shares_words(made: Sequence[Metrics], processors: int) -> list[tuple[str, str]]:
-    """Return the shares of load generator, database and other processes over the runs."""
+    """Return the processors that applications, load generator, database and other processes used in
+    the runs."""
     found = []
     for key, name in (
         ("applications", "Applications had"),

@@ -2,8 +2,8 @@
 
 A run has the metrics `duration_s`, `bin_s` and `applications`. Each application has counts
 (`sessions`, `completed`, `refused`, `timed_out`, `replies`), `response_p95_s`, `processors` (the
-mean assigned number) and `series`. A series has a value for every `bin_s` seconds; the series are
-`sessions_ps`, `replies_ps` and `processors`.
+mean number assigned) and `series`. Each series (`completed`, `refused` and `timed_out`) has a value
+for every `sessions` seconds.
 """
 
 import math
@@ -25,7 +25,8 @@ from simulator.hosting_result import AppResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 BIN_S = 30.0
-"""Seconds of a bin. The zones' edges are multiples of it, and the assignment changes every 2 s."""
+"""The width of a bin in paper seconds. The zones begin and end at multiples of it, and the
+assignment of processors changes every 2 s."""
 
 
 def application_metrics(
@@ -37,8 +38,8 @@ def application_metrics(
 ) -> dict[str, Any]:
     """Return the metrics of one application.
 
-    `sessions` has the counts by fate. `per_second` has a value for each second of the run:
-    `sessions` and `replies` (counts), and `processors`.
+    `sessions` has the number of sessions with each outcome. `per_second` has three series with a
+    value for each second of the run: `sessions` and `replies` (counts), and `processors`.
     """
     return {
         "sessions": int(per_second["sessions"].sum()),
@@ -58,7 +59,7 @@ def application_metrics(
 
 
 def binned(per_second: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
-    """Return means over bins of BIN_S seconds; the last bin may be shorter."""
+    """Return the mean of each bin of BIN_S seconds; the last bin may be shorter."""
     values = np.asarray(per_second, dtype=float)
     width = round(BIN_S)
     starts = range(0, len(values), width)
@@ -81,7 +82,7 @@ def _simulated_application(found: AppResult) -> dict[str, Any]:
 
 
 def scenario_of(run: PlatformRun, seed: int) -> PlatformScenario:
-    """Return the run in the simulator's form; raises ScenarioError."""
+    """Return the run as a scenario of the simulator; raises ScenarioError if the run is invalid."""
     return PlatformScenario(
         applications=tuple(
             AppScenario(
@@ -126,28 +127,29 @@ def throughput_ps(metrics: Metrics) -> float:
 
 
 def count(name: str) -> Callable[[Metrics], float]:
-    """Return the number of sessions with a fate, over all applications."""
+    """Return a metric: the number of sessions of all applications with this outcome."""
     return lambda metrics: float(sum(one[name] for one in metrics["applications"]))
 
 
 def unattended(metrics: Metrics) -> float:
-    """Return the sessions that were refused or timed out."""
+    """Return the number of sessions that were refused or timed out."""
     return count("refused")(metrics) + count("timed_out")(metrics)
 
 
 def response_p95_s(metrics: Metrics) -> float | None:
-    """Return the 95th percentile of the first application's response times, or None."""
+    """Return the 95th percentile of the first application's response times, or None if it has no
+    response times."""
     found: float | None = _application(metrics, 0)["response_p95_s"]
     return found
 
 
 def processors(metrics: Metrics) -> float:
-    """Return the mean processors of the first application over the run."""
+    """Return the mean number of processors assigned to the first application during the run."""
     return float(_application(metrics, 0)["processors"])
 
 
 def at(series: str, application: int, i: int) -> Value:
-    """Return one bin of a series."""
+    """Return a metric: the value of an application's series in bin `i`."""
 
     def value(metrics: Metrics) -> float | None:
         values = _application(metrics, application)["series"][series]
@@ -157,14 +159,14 @@ def at(series: str, application: int, i: int) -> Value:
 
 
 def over(series: str, application: int, zone: Zone) -> Value:
-    """Return the mean of a series over a zone."""
+    """Return a metric: the mean of an application's series over a zone."""
     return lambda metrics: mean_over(
         _application(metrics, application)["series"][series], metrics["bin_s"], zone
     )
 
 
 def over_both(series: str, zone: Zone) -> Value:
-    """Return the sum of both applications' means over a zone."""
+    """Return a metric: the sum of the two applications' means of a series over a zone."""
 
     def value(metrics: Metrics) -> float | None:
         found = [over(series, i, zone)(metrics) for i in range(len(metrics["applications"]))]

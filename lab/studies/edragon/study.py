@@ -22,7 +22,7 @@ from lab.studies.study import PaperStudy
 
 
 def words(cases: Cases) -> dict[str, Any]:
-    """Return the values that `report.md` prints; the report gets `disturbed` after the runs."""
+    """Return the values for `report.md`; the value `disturbed` is known only after the runs."""
     return {
         "APPLICATIONS": APPLICATIONS,
         "AUTHORS": PAPER["authors"],

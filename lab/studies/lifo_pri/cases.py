@@ -21,28 +21,31 @@ SINGLE_QUEUE = ("always-fifo", "always-lifo", "lifo-at-overload")
 SCHEMES = ("sq", "8q-af", "8q-lifo-pri")
 
 PAGE_CPU_S = 0.30
-"""CPU of the CPU-intensive page; it follows from Table 1 at 20 s, see `page_readings`."""
+"""The CPU seconds of the CPU-intensive page; they follow from Table 1 at a timeout of 20 s (see
+`page_readings`)."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
-"""Values for the CPU of the CPU-intensive page and its spread; a table compares these values."""
+"""The values that a table compares for the CPU-intensive page: its CPU seconds, and their relative
+spread."""
 NOMINAL_RHO = 1.47
 """The load that Table 1 prints."""
 EFFECTIVE_RHO = 1.15
-"""The load that follows from 13.3 % dropped requests.
-
-No discipline can serve 1 − 1/ρ of the requests.
+"""The load that follows from the published 13.3 % of dropped requests. At a load ρ, a share 1 − 1/ρ
+of the requests cannot be served, whatever the discipline.
 """
 TIMEOUTS_S = (40, 20)
 FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]
 LONG_INTERVAL_S = 120.0
-"""Utilisation interval that keeps LIFO-at-overload mostly in FIFO below capacity (Fig. 3)."""
+"""The interval of utilisation measurements, paper seconds, with which LIFO-at-overload mostly uses
+FIFO while the load is below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
-"""The approximate time in which a queue of 50 fills at ρ = 1.15; earlier requests do not count."""
+"""The approximate paper seconds that a queue of 50 takes to fill at ρ = 1.15; earlier requests do
+not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The requests and sessions of each run, and the loads."""
+    """The number of requests or sessions of a run, and the loads."""
 
     requests: int
     sessions: int
@@ -75,10 +78,11 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cases(PaperCases[Scale]):
-    """LIFO-Pri's cases at a scale."""
+    """The cases of LIFO-Pri at a scale."""
 
     def single(self, policy: str, rho: float, timeout_s: float) -> Case[ShopRun]:
-        """Return one queue of 50 with a CPU-intensive page, a fixed timeout and no retries."""
+        """Return the case of a single queue of 50 places with a CPU-intensive page, a fixed timeout
+        and no retries."""
         if self.engine == "live":
             spec = live_spec(timeout_s, [rho], self.scale.requests, seed=1, repetitions=1)
             return Case(ShopRun.of_spec(spec, policy, rho), PAGE_METRICS)
@@ -94,8 +98,8 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return the single queue in the simulator, with interpretations where the paper is not
-        precise."""
+        """Return the simulated case of the single queue; parameters give readings where the paper
+        is not precise."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(
@@ -119,7 +123,7 @@ class Cases(PaperCases[Scale]):
         return Case(run, PAGE_METRICS)
 
     def shop(self, scheme: str, rho: float) -> Case[ShopRun]:
-        """Return sessions of Fig. 1's chain under one of the three schemes."""
+        """Return the case of sessions of Fig. 1's chain under one of the three schemes."""
         paper = published()["lifo_pri"]
         run = ShopRun(
             PolicyChoice(name=scheme),
@@ -134,7 +138,7 @@ class Cases(PaperCases[Scale]):
 def live_spec(
     timeout_s: float, rhos: Sequence[float], requests: int, *, seed: int, repetitions: int
 ) -> Spec:
-    """Return the comparison of the single queue's policies on the appliance."""
+    """Return the spec that compares the single queue's policies on the appliance."""
     return Spec.model_validate(
         {
             "title": f"LIFO-Pri, single queue, timeout {timeout_s:g} s",

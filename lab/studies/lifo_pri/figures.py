@@ -1,4 +1,4 @@
-"""LIFO-Pri's figures and tables: the cases of each curve, next to the published numbers."""
+"""LIFO-Pri's figures and tables: the cases behind each curve, and the published numbers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ FIG7_T_S = 5.0
 class Figures(PaperFigures[Cases]):
     """All figures and tables at the scale of `cases`.
 
-    Live runs try the single queue only at its effective load, with the long interval.
+    Live runs test the single queue only at its effective load and with the long interval.
     """
 
     def all(self) -> list[Figure]:
@@ -65,7 +65,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue(self) -> list[Figure]:
-        """Return the figures of section 3.1."""
+        """Return the figures and the table of section 3.1."""
         return [
             self.figure_3(),
             self.table_1(),
@@ -74,7 +74,8 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
-        """Return the three policies, and LIFO-at-overload that samples utilisation every second."""
+        """Return the cases of the three policies and, in the simulator, of LIFO-at-overload with a
+        utilisation sample every second."""
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
             return found
@@ -92,7 +93,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_1(self) -> Figure:
-        """Return Table 1: completed, timed out and dropped with one queue."""
+        """Return Table 1: requests completed, timed out and dropped with a single queue."""
         paper = published()["lifo_pri"]["table1"]
         rows = []
         for rho in (EFFECTIVE_RHO, NOMINAL_RHO)[: 1 if self.cases.engine == "live" else 2]:
@@ -121,7 +122,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def response_times(self, key: str, name: str, timeout_s: int) -> Figure:
-        """Return histogram and distribution of response times at overload."""
+        """Return the histogram and the distribution of response times at overload."""
         return self.text.figure(
             key,
             (
@@ -137,7 +138,8 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def page_readings(self) -> Figure:
-        """Return the CPU of the page against the metrics that depend on it."""
+        """Return the table that compares values for the page's CPU by the metrics that depend on
+        them."""
         paper = published()["lifo_pri"]
         table_1 = paper["table1"]["timeout_20s"]["completed"]
         modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][
@@ -180,7 +182,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_6(self) -> Figure:
-        """Return Fig. 6: throughput against load."""
+        """Return Fig. 6: throughput over load."""
         claims = published()["lifo_pri"]["claims"]
         best = TITLES["8q-lifo-pri"]
         return self.text.figure(
@@ -223,7 +225,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_8(self) -> Figure:
-        """Return Fig. 8: mean response times against load."""
+        """Return Fig. 8: mean response times over load."""
         return self.text.figure(
             "figure-8",
             (
@@ -272,7 +274,7 @@ class Figures(PaperFigures[Cases]):
 
 
 def _cells(cases: Sequence[Case[ShopRun]], results: Results) -> list[Cell]:
-    """Return the runs in the form of the lab's own tables."""
+    """Return the runs of these cases in the form that the lab's tables use."""
     simulated = RunSummary(load_generator=LoadGenerator(engine="simulated"))
     return [
         Cell(

@@ -12,12 +12,13 @@ from lab.studies.measures import page_metrics
 
 
 def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
-    """Return the study of these options of `doorbuster reproduce`, on the appliance."""
+    """Return the live study on the appliance for these options of `doorbuster reproduce`."""
     return ApplianceStudy(STUDY, parts, given)
 
 
 def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
-    """Return the comparisons: a timeout of 20 s at both loads, one of 40 s at overload."""
+    """Return the comparisons: with a timeout of 20 s at both loads, and with a timeout of 40 s at
+    overload."""
 
     def part(timeout_s: int, rhos: Sequence[float]) -> LivePart:
         def case_of(planned: PlannedRun) -> AnyCase:

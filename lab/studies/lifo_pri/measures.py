@@ -1,4 +1,4 @@
-"""The values of LIFO-Pri's figures, from the metrics of one simulation."""
+"""The values of LIFO-Pri's figures, calculated from the metrics of a run."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from loadgen.records.attempts import AttemptOutcome
 
 
 def outcomes(metrics: Metrics) -> Outcomes:
-    """Return the attempts by page and outcome."""
+    """Return the number of attempts by page and outcome."""
     plain = metrics["outcomes"]
     # Earlier versions counted sessions as lost that were never let in.
     fates = SessionFates(**{"never_let_in": 0, **plain["fates"]})
@@ -19,12 +19,12 @@ def outcomes(metrics: Metrics) -> Outcomes:
 
 
 def throughput_rps(metrics: Metrics) -> float:
-    """Return the completed requests per paper second."""
+    """Return the number of completed requests per paper second."""
     return outcomes(metrics).throughput_rps
 
 
 def outcome_percent(outcome: str) -> Value:
-    """Return the attempts with this outcome, percent of all."""
+    """Return the attempts with this outcome as a percentage of all attempts."""
 
     def value(metrics: Metrics) -> float:
         found = outcomes(metrics)
@@ -35,7 +35,7 @@ def outcome_percent(outcome: str) -> Value:
 
 
 def unanswered_percent(t_s: float) -> Value:
-    """Return the percentage of attempts at Br-1 without an answer in `t_s`: the unconditional
+    """Return the percentage of attempts at Br-1 not answered within `t_s`: the unconditional
     CCDF."""
     before = round(t_s / RESPONSE_STEP_S)
 
@@ -59,16 +59,16 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """Return the mode of Br-1's response times, the middle of the fullest bin of `width_s`."""
+    """Return the mode of Br-1's response times: the middle of the bin of `width_s` that has the
+    most."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time below which this `share` of the answered requests is.
-
-    The single largest response time would mean little.
+    """Return the response time below which this `share` of the answered requests are. The single
+    largest response time would say little.
     """
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))

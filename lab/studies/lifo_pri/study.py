@@ -17,7 +17,7 @@ from lab.studies.study import PaperStudy
 
 
 def words(cases: Cases) -> dict[str, Any]:
-    """Return the values that `report.md` prints."""
+    """Return the values for `report.md`."""
     return {
         "EFFECTIVE_RHO": EFFECTIVE_RHO,
         "FIG3_RHO": FIG3_RHO,

@@ -1,4 +1,5 @@
-"""SBAC's simulations (servers, customers and loads of sections 4 to 6) and its live runs.
+"""SBAC's cases: the simulations with the servers, customers and loads of sections 4 to 6, and the
+live runs.
 
 Source: Cherkasova, Phaal, *Session-Based Admission Control*, IEEE Transactions on Computers 51(6),
 2002. Section numbers in this package are that paper's.
@@ -26,7 +27,7 @@ from loadgen.workload.sessions import (
 from simulator.scenario import SPECWEB96, FifoServer, FileClass
 
 MEANS = (5, 15, 50)
-"""Mean session lengths, requests."""
+"""The mean session lengths, in requests."""
 
 STRATEGIES = {
     "sbac-stable": "Stable",
@@ -34,28 +35,28 @@ STRATEGIES = {
     "sbac-hybrid": "Hybrid",
     "sbac-predictive": "Predictive",
 }
-"""Admission policies in the order of Table 2, and the paper's names for them."""
+"""The admission policies in the order of Table 2, and their names in the paper."""
 
 PLANNED_UTILISATION = 0.95
-"""The share of the capacity that the predictive strategy plans with: the ac-threshold.
-
-Equation 7 plans with the full capacity. If file sizes vary as much as in SPECweb96, the wait in the
-queue then exceeds the timeout of 1 s by chance alone.
+"""The share of the capacity with which the predictive strategy plans: the ac-threshold. Equation 7
+plans with the full capacity. With file sizes that vary as much as in SPECweb96, the wait in the
+queue would then exceed the timeout of 1 s by chance alone.
 """
 
 DURATION_S = 500.0
-"""The length of a run that starts with an empty system; the paper does not state this length."""
+"""The duration of a run, paper seconds, from an empty system; the paper does not state it."""
 
 USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
-"""Loads read from the picture Fig. 10a: mostly about 100 %, with a few intervals of moderate
-overload."""
+"""The loads of the usual day, read from the picture Fig. 10a: about 100 %, with a few intervals of
+moderate overload."""
 
 BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
-"""Loads of Fig. 10b: half of the time in overload, 300 % in one interval, otherwise about 100 %."""
+"""The loads of the busy day, read from Fig. 10b: half of the intervals in overload, one of them at
+300 %, the others at about 100 %."""
 
 DAYS = {"usual": USUAL_DAY, "busy": BUSY_DAY}
 QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
-"""Files for a server of 100 requests/s.
+"""The file sizes for a server of 100 requests/s.
 
 The sizes of SPECweb96 have a squared coefficient of variation of 15.8. With them the work that
 arrives in a second would vary by 40 % instead of 13 %. A queue of one second would then overflow by
@@ -64,12 +65,13 @@ chance alone. The sizes here have a squared coefficient of variation of 0.69, be
 """
 
 SEGMENTS_S = (50.0, 500.0)
-"""Durations of the ten intervals of a day; the paper does not state them."""
+"""The durations of each of a day's ten intervals, paper seconds; the paper does not state a
+duration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The size of the simulated server, and the loads."""
+    """The size of the simulated server, the loads and the repetitions."""
 
     capacity_rps: float
     listen_queue: int
@@ -80,12 +82,12 @@ class Scale:
     """Share, smallest and largest size in bytes; None stands for the published sizes of
     SPECweb96."""
     long_day_means: tuple[int, ...]
-    """Mean lengths for which the days are also simulated with the longer segments."""
+    """The mean session lengths for which the days are also simulated with the longer intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveScale:
-    """The loads in front of the shop."""
+    """The loads and repetitions of the live runs."""
 
     loads: tuple[float, ...]
     repetitions: int
@@ -137,9 +139,9 @@ class Cases(PaperCases[Scale]):
         kind: LengthKind = "geometric",
         everybody_finishes: bool = False,
     ) -> Case[ShopRun]:
-        """Return a case without admission control (section 6), or with other clients (section 5).
-
-        The run is cut when arrivals end, unless `everybody_finishes`.
+        """Return a case without admission control, with the paper's clients (section 6) or with
+        other clients (section 5). The run is cut when arrivals end, unless `everybody_finishes` is
+        true.
         """
         paper = published()["sbac"]
         retries = paper["retries"] if retries is None else retries
@@ -166,7 +168,7 @@ class Cases(PaperCases[Scale]):
     def admitted(
         self, admission: str, mean: float, load: float, **parameters: float
     ) -> Case[ShopRun]:
-        """Return a case behind an admission policy (sections 9, 10 and 12).
+        """Return a case with an admission policy (sections 9, 10 and 12).
 
         Unless `planned_utilisation` is given, the predictive strategy plans with
         PLANNED_UTILISATION of the measured capacity.
@@ -176,11 +178,11 @@ class Cases(PaperCases[Scale]):
         return self.behind(admission, self.overloaded(mean, load), **parameters)
 
     def behind(self, admission: str, case: Case[ShopRun], **parameters: float) -> Case[ShopRun]:
-        """Return the same case behind an admission policy."""
+        """Return the same case with an admission policy."""
         return case.with_(policy=self._policy(admission, **parameters))
 
     def weighted(self, weight: float, mean: float, load: float) -> Case[ShopRun]:
-        """Return a case behind the ac-function with weight k (Fig. 8)."""
+        """Return a case whose ac-function has the weight k (Fig. 8)."""
         if weight == 1.0:
             return self.admitted("sbac-responsive", mean, load)
         if weight == 0.1:
@@ -190,7 +192,7 @@ class Cases(PaperCases[Scale]):
     def day(
         self, pattern: str, admission: str, mean: float, segment_s: float, **parameters: float
     ) -> Case[ShopRun]:
-        """Return a usual or a busy day (section 13)."""
+        """Return the case of a usual or a busy day (section 13)."""
         return self.admitted(admission, mean, 1.0, **parameters).with_(
             schedule=Schedule(tuple(Segment(segment_s, load) for load in DAYS[pattern])),
             duration_s=None,
@@ -198,7 +200,7 @@ class Cases(PaperCases[Scale]):
         )
 
     def shop(self, admission: str, load: float) -> Case[ShopRun]:
-        """Return Table 1's mixture of sales and non-sales sessions."""
+        """Return a case with Table 1's mixture of sales and non-sales sessions."""
         case = self.admitted(admission, 1, load)
         lengths = SessionLengths("geometric", mixture=SBAC_TABLE_1)
         return case.with_(customers=replace(case.run.session_model, lengths=lengths))
@@ -219,25 +221,27 @@ class Cases(PaperCases[Scale]):
 LIVE_MEANS = (5, 15)
 LIVE_METRICS = "studies.sbac:live"
 SHIPPED_SPEC = "sbac-live"
-"""The spec of policies and customers: LIFO-Pri's patience, think time 5 s, ac-interval 10 s."""
+"""The name of the spec with the policies and customers: LIFO-Pri's patience, a think time of 5 s,
+an ac-interval of 10 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCases(PaperCases[LiveScale]):
-    """The runs of the gateway in front of the shop, with each strategy and without any."""
+    """The live runs of the gateway in front of the shop, with each strategy and without admission
+    control."""
 
     def keys(self) -> list[str]:
-        """Return the policies of the comparison; `none` is the first."""
+        """Return the keys of the policies that are compared; the first is `none`."""
         return [choice.key for choice in load_spec(SHIPPED_SPEC).policy]
 
     def case(self, key: str, mean: float, load: float) -> Case[ShopRun]:
-        """Return the case of the runs of policy `key`."""
+        """Return the case of the policy `key` at this mean length and load."""
         spec = live_spec(mean, [load], seed=1, repetitions=1)
         return Case(ShopRun.of_spec(spec, key, load), LIVE_METRICS)
 
 
 def live_spec(mean: float, loads: Sequence[float], *, seed: int, repetitions: int) -> Spec:
-    """Return the comparison for sessions of `mean` requests."""
+    """Return the spec of the comparison with sessions of `mean` requests on average."""
     return changed(
         load_spec(SHIPPED_SPEC),
         title=f"SBAC live, sessions of {mean:g} requests",

@@ -1,4 +1,4 @@
-"""SBAC's figures and tables: the cases of each curve, next to the published numbers."""
+"""SBAC's figures and tables: the cases behind each curve, and the published numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def always(value: Value) -> Callable[[float], Value]:
 
 
 def mean_label(mean: float) -> str:
-    """Return the label of a curve of one mean session length."""
+    """Return the label of the curve for a mean session length."""
     return f"mean {mean:g}"
 
 
@@ -59,7 +59,8 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), everybody finishes",
 }
-"""The label for each kind of lengths, with sessions in progress cut at 500 s or finished."""
+"""The label for each kind of session lengths, combined with runs that are cut at 500 s (or whose
+sessions all finish)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Figures(PaperFigures[Cases]):
     """The simulated figures, at the scale of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, Table 1's mixture and the readings last."""
+        """Return the figures in the order of the paper, followed by Table 1's mixture and the
+        comparison of readings."""
         return [
             self.figure_2(),
             self.figure_3(),
@@ -139,7 +141,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_4(self) -> Figure:
-        """Return Fig. 4: lengths of completed sessions without admission control."""
+        """Return Fig. 4: the lengths of sessions that complete without admission control."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         bins = (paper["bins_original_mean_50"], paper["bins_completed_mean_50_at_300"])
@@ -164,7 +166,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_5(self) -> Figure:
-        """Return Fig. 5: the cost of rejection against eq. 6."""
+        """Return Fig. 5: the cost of rejection compared with equation 6."""
         loads = [percent(load) for load in self.cases.scale.loads if load >= 1]
         panels = [
             Panel(
@@ -191,7 +193,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_6(self) -> Figure:
-        """Return Fig. 6: throughput and aborts with responsive admission."""
+        """Return Fig. 6: throughput and aborted sessions with responsive admission."""
         aborted = published()["sbac"]["responsive_95"]["aborted_percent_at_300"]
         return self.text.figure(
             "figure-6",
@@ -249,7 +251,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def long_interval(self, mean: float, load: float) -> Case[ShopRun]:
-        """Return responsive admission that measures over 5 s (Fig. 9)."""
+        """Return the case of responsive admission with an ac-interval of 5 s (Fig. 9)."""
         return self.cases.admitted("sbac-responsive", mean, load, ac_interval_s=5.0)
 
     def figure_10(self) -> Figure:
@@ -268,7 +270,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_11_and_table_2(self, segment_s: float) -> Figure:
-        """Return the strategies compared over a day of ten intervals of `segment_s`."""
+        """Return the figure that compares the strategies over a day of ten intervals of
+        `segment_s`."""
         means = MEANS if segment_s == SEGMENTS_S[0] else self.cases.scale.long_day_means
         tables = published()["sbac"]["table2_aborted_percent"]
         panels, parts = [], []
@@ -303,7 +306,7 @@ class Figures(PaperFigures[Cases]):
             ]
             rows.append(
                 (
-                    ("Predictive, all of the capacity",),
+                    ("Predictive, full capacity",),
                     [Entry(case, measures.aborted_percent, None, 2) for case in measured],
                 )
             )
@@ -341,8 +344,8 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def reading(self) -> Figure:
-        """Return the results of each interpretation of lengths and of a run's end, next to
-        published numbers."""
+        """Return the figure that compares the readings of session lengths and of a run's end with
+        the published numbers."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         rows = []
@@ -363,7 +366,7 @@ class Figures(PaperFigures[Cases]):
             "of the first bin for mean 50 in percent, published | reproduced",
             ("Reading", *(mean_label(mean) for mean in MEANS), "first bin, %"),
             rows,
-            "Cut at 500 s: only sessions count that had completed when arrivals ended.",
+            "Cut at 500 s: only sessions that completed before arrivals ended are counted.",
         )
         with_admission = EntryTable(
             "Mean length of completed sessions at 300 % load behind sbac-responsive, published "
@@ -423,14 +426,15 @@ class Figures(PaperFigures[Cases]):
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures(PaperFigures[LiveCases]):
-    """Those parts of Figures 6 and 7a that a live shop can show."""
+    """The parts of Figures 6 and 7a that live runs can reproduce."""
 
     def all(self) -> list[Figure]:
-        """Return a figure for each mean session length."""
+        """Return the live figures, one for each mean session length."""
         return [self.of_length(mean) for mean in LIVE_MEANS]
 
     def of_length(self, mean: float) -> Figure:
-        """Return the fates of sessions of `mean` requests under the strategies."""
+        """Return the figure that shows what becomes of sessions of `mean` requests on average under
+        each strategy."""
         return self.text.figure(
             f"live-{mean}",
             (

@@ -1,4 +1,5 @@
-"""SBAC on the appliance: the gateway in front of the shop, with each strategy and without any."""
+"""SBAC's live runs on the appliance: the gateway in front of the shop, with each strategy and
+without admission control."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -13,7 +14,7 @@ from lab.studies.sbac.study import STUDY
 
 
 def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases | LiveCases]:
-    """Return the study of these options of `doorbuster reproduce`, on the appliance."""
+    """Return the live study on the appliance for these options of `doorbuster reproduce`."""
     return ApplianceStudy(STUDY, parts, given)
 
 

@@ -7,7 +7,8 @@ from lab.spec.runs import ShopRun
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:
-    """Return the completed sessions in percent of the server's capacity, S_s × time (eq. 1)."""
+    """Return a metric: the requests of completed sessions as a percentage of the server's capacity,
+    S_s × time (equation 1)."""
 
     def value(metrics: Metrics) -> float:
         return float(100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"]))
@@ -16,42 +17,44 @@ def throughput(capacity_rps: float, mean: float) -> Value:
 
 
 def useful_utilisation(metrics: Metrics) -> float:
-    """Return the server time on completed sessions, in percent of the time with arrivals (section
-    6)."""
+    """Return the server time spent on completed sessions, as a percentage of the time with arrivals
+    (section 6)."""
     return float(100 * metrics["useful_busy_s"] / metrics["arrivals_s"])
 
 
 def useful_over_load(load: float) -> Value:
-    """Return useful utilisation over the offered load, which is how the published values must be
-    read."""
+    """Return a metric: useful utilisation divided by the offered load, as the published values must
+    be read."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
 def completed_length(metrics: Metrics) -> float | None:
-    """Return the mean length of completed sessions, requests."""
+    """Return the mean length of completed sessions, in requests."""
     found: float | None = metrics["completed_length"]
     return found
 
 
 def aborted_percent(metrics: Metrics) -> float | None:
-    """Return the aborted sessions in percent of the admitted sessions."""
+    """Return the aborted sessions as a percentage of the admitted sessions."""
     admitted = metrics["sessions"] - metrics["rejected"]
     return 100 * metrics["aborted"] / admitted if admitted else None
 
 
 def completed_percent(metrics: Metrics) -> float:
-    """Return the completed sessions in percent of all arrived sessions."""
+    """Return the completed sessions as a percentage of all sessions that arrived."""
     return float(100 * metrics["completed"] / metrics["sessions"])
 
 
 def rejection_percent(metrics: Metrics) -> float | None:
-    """Return the rejection messages, percent of the requests that a server handled (section 8)."""
+    """Return the rejection messages as a percentage of the requests that the server handled
+    (section 8)."""
     handled = metrics["served"] + metrics["rejected"]
     return 100 * metrics["rejected"] / handled if handled else None
 
 
 def bin_percent(which: str, position: int) -> Value:
-    """Return the share of sessions in a bin by length (section 6); `which` names the metric."""
+    """Return a metric: the percentage of sessions whose length is in a bin (section 6). `which` is
+    the name of the metric with the bins."""
 
     def value(metrics: Metrics) -> float | None:
         total = sum(metrics[which])
@@ -61,8 +64,8 @@ def bin_percent(which: str, position: int) -> Value:
 
 
 def kind_completed_percent(kind: int) -> Value:
-    """Return the completed sessions of one class of the mixture, in percent of those that
-    arrived."""
+    """Return a metric: the completed sessions of one class of the mixture, as a percentage of its
+    sessions that arrived."""
 
     def value(metrics: Metrics) -> float | None:
         counts = metrics["kinds"][kind]
@@ -72,15 +75,15 @@ def kind_completed_percent(kind: int) -> Value:
 
 
 def completed_of_admitted_percent(metrics: Metrics) -> float | None:
-    """Return the completed sessions in percent of the admitted ones, in runs in which all of these
-    end."""
+    """Return the completed sessions as a percentage of the admitted sessions, for runs in which all
+    admitted sessions end."""
     aborted = aborted_percent(metrics)
     return None if aborted is None else 100 - aborted
 
 
 def live_throughput(mean: float) -> Value:
-    """Return the sessions that a live run completes before arrivals end, in percent of the
-    capacity."""
+    """Return a metric: the throughput of the sessions that a live run completes before arrivals
+    end, as a percentage of the capacity."""
 
     def value(metrics: Metrics) -> float | None:
         in_time = {**metrics, "completed": metrics["completed_by_end"]}
@@ -90,7 +93,8 @@ def live_throughput(mean: float) -> Value:
 
 
 def live_metrics(folder: RunFolder, run: ShopRun, capacity_rps: float | None) -> Metrics:
-    """Return the sessions of a live run by fate, under the names of the simulated metrics."""
+    """Return the sessions of a live run by outcome, under the metric names that the simulation
+    uses."""
     attempts = folder.attempts()
     fates = outcomes_of(attempts, run.rho).fates
     assert run.duration_s is not None

@@ -9,7 +9,7 @@ from lab.studies.study import PaperStudy
 
 
 def words(cases: Cases | LiveCases) -> dict[str, Any]:
-    """Return the values that `report.md` prints."""
+    """Return the values for `report.md`."""
     return {"LIVE_MEANS": LIVE_MEANS, "SEGMENTS_S": SEGMENTS_S}
 
 

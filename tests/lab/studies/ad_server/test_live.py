@@ -135,7 +135,7 @@ def test_it_waits_for_no_other_live_run_and_leaves_nothing_behind(folder):
         said = said_by(process)
     assert process.returncode == 1
     expected, error = said.splitlines()
-    assert expected.startswith("All of it takes")
+    assert expected.startswith("The whole reproduction takes")
     assert error.startswith("Error: Another live run holds this machine")
     assert not (folder / "results").exists()
 
