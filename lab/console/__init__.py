@@ -1,4 +1,4 @@
-"""The lab console: launch an experiment, watch policies compete, take the results away.
+"""The lab console: its users launch experiments, watch policies compete and download results.
 
 The console is a Django project with a separate server and database, so it stays fast while the shop
 is overloaded.

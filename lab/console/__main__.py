@@ -1,4 +1,4 @@
-"""The programs of the console's services, `python -m lab.console`; the runtime starts them."""
+"""The commands of the console's services, `python -m lab.console`; the runtime starts them."""
 
 import os
 import signal
@@ -20,10 +20,10 @@ def main() -> None:
     default=60.0,
     show_default=True,
     type=click.FloatRange(0, 3600),
-    help="How long PostgreSQL may take to answer, seconds.",
+    help="The longest wait for an answer from PostgreSQL, in seconds.",
 )
 def prepare(wait_s: float) -> None:
-    """Make the databases and gather the static files; quick when they are there."""
+    """Create the databases and collect the static files; return at once if both exist."""
     from django.core.management import call_command
 
     _check_limits()
@@ -49,7 +49,7 @@ def serve() -> None:
 
 @main.command()
 def work() -> None:
-    """Carry out launches."""
+    """Run the launches that wait in the queue."""
     # A background process may ignore SIGINT and would miss a stop during its start.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     _check_limits()
@@ -62,7 +62,7 @@ def work() -> None:
 
 
 def _check_limits() -> None:
-    """Check the settings that only the console understands."""
+    """Check the settings that only the console reads."""
     with explained():
         from lab.console.site import allowances  # noqa: F401 - it reads the setting
 

@@ -1,4 +1,4 @@
-"""The console as Django's application."""
+"""The console as a Django application."""
 
 from django.apps import AppConfig
 

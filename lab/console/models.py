@@ -1,7 +1,8 @@
-"""The database of the console: launches in their order, notes, work on lessons, and tokens.
+"""The tables of the console's database: launches in their order, notes, work on lessons, and
+tokens.
 
-Results themselves are folders (`lab.results.result`). Without this database only the order of the
-queue, the notes, the work on lessons and the tokens are lost.
+Results themselves are folders (`lab.results.result`). If this database is lost, only the queue, the
+notes, the work on lessons and the tokens are lost.
 """
 
 import secrets
@@ -27,12 +28,12 @@ ENDED = (State.DONE, State.CANCELLED, State.INTERRUPTED, State.FAILED)
 
 
 def new_id() -> str:
-    """Return an id that is short enough to read aloud and cannot be guessed by counting."""
+    """Return an id that is short enough to read aloud and is not a consecutive number."""
     return secrets.token_hex(5)
 
 
 class Launch(models.Model):
-    """One launched experiment; durations in real seconds."""
+    """One launched experiment; all durations are in real seconds."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     title = models.CharField(max_length=200)
@@ -69,7 +70,7 @@ class Launch(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether the launch is live, so that it needs the machine alone."""
+        """Whether the launch is live and therefore needs the machine for itself."""
         return self.engine == "live"
 
     @property
@@ -78,7 +79,7 @@ class Launch(models.Model):
 
     @property
     def took_s(self) -> float | None:
-        """Real seconds from the begin to the end of the launch; None if it has not begun or not
+        """The real seconds from the start to the end of the launch; None if it has not begun or not
         ended."""
         if self.began_at is None or self.ended_at is None:
             return None
@@ -107,7 +108,7 @@ MOST_ANSWER_CHARACTERS = 10_000
 
 
 class Answer(models.Model):
-    """The text of a person in one field of a lesson."""
+    """The text that a person has written in one field of a lesson."""
 
     by = models.CharField(max_length=150, blank=True)
     lesson = models.PositiveSmallIntegerField()
@@ -142,7 +143,7 @@ class StepLaunch(models.Model):
 
 
 class HandIn(models.Model):
-    """A lesson that a person has handed in: one file for the teacher, which later work does not
+    """A lesson that a person has handed in: a file for the teacher, which later work does not
     change."""
 
     by = models.CharField(max_length=150, blank=True)
@@ -160,7 +161,7 @@ class HandIn(models.Model):
 
 
 class Token(models.Model):
-    """A token of a person, for programs; kept as a digest."""
+    """A person's token for programs; the database stores only its digest."""
 
     NAME_LENGTH = 60
 

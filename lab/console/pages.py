@@ -1,4 +1,4 @@
-"""The registry of the console's pages. A new page is one folder and one line here."""
+"""The registry of the console's pages. To add a page, create its folder and add one line here."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +8,18 @@ CONSOLE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A folder of `lab.console` with the urls, views, templates and static files of one page."""
+    """The folder in `lab.console` with the URLs, views, templates and static files of one page."""
 
     folder: str
     address: str
     title: str = ""
     """The name in the navigation; empty for a page that the navigation does not show."""
     marks: str = ""
-    """The address of the page that the navigation marks instead of this page."""
+    """The address of the page that the navigation highlights instead of this page."""
     also: tuple[str, ...] = ()
-    """Other addresses for which the navigation marks this page."""
+    """Other addresses for which the navigation highlights this page."""
     apart: tuple[str, ...] = ()
-    """Addresses under this page's own for which the navigation marks no page."""
+    """Addresses below this page's address for which the navigation highlights no page."""
     is_teachers: bool = False
     """Whether the navigation shows the page only to teachers, and only if people have accounts."""
 
@@ -62,7 +62,8 @@ def navigation(*, has_people: bool) -> list[tuple[str, str]]:
 
 
 def page_of(path: str) -> str:
-    """Return the address that the navigation marks for `path`; empty if it marks no address."""
+    """Return the address of the page that the navigation highlights for `path`; empty if it
+    highlights none."""
     for page in PAGES:
         if path.startswith(page.apart):
             return ""
@@ -73,6 +74,6 @@ def page_of(path: str) -> str:
 
 
 def folders(name: str) -> list[Path]:
-    """Return the folders of this name, `templates` or `static`, of the site and of all pages."""
+    """Return the folders named `templates` or `static` of the site and of all pages."""
     places = ("site", *(page.folder for page in PAGES))
     return [folder for place in places if (folder := CONSOLE / place / name).is_dir()]

@@ -1,4 +1,4 @@
-"""The API: its calls with their permissions, and the reason of every refusal as JSON."""
+"""The API: its calls with their permissions, and the JSON answer for every refused call."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +27,8 @@ _Operation = TypeVar("_Operation", bound=Callable[..., Any])
 
 
 class _Parser(Parser):
-    """The parser of bodies: JSON, or a spec in TOML as the body of a launch."""
+    """The parser of request bodies, which are JSON; a launch may also have a spec in TOML as its
+    body."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         if request.content_type == TOML:
@@ -56,10 +57,11 @@ def call(
     refusals: tuple[int, ...] = (),
     **more: Any,
 ) -> Callable[[_Operation], _Operation]:
-    """Return a decorator that makes a function a call; calls of one path have one permission.
+    """Return a decorator that turns a function into an API call; all calls on a path share a
+    permission.
 
-    `refusals` are further statuses. Every call may have 401, and a POST may also have 400, 403 and
-    429.
+    `refusals` are the additional error statuses of the call. Every call may return 401, and a POST
+    may also return 400, 403 and 429.
     """
     assert _permissions.setdefault(path, permission) is permission, path
     usual = (401,) if method == "GET" else (400, 401, 403, 429)
@@ -70,7 +72,8 @@ def call(
 def listing(
     path: str, permission: Permission, summary: str, *, answers: Any
 ) -> Callable[[_Operation], _Operation]:
-    """Return `call` for a list; a query in the address selects a part of the list."""
+    """Return the decorator `call` for a call that lists entries; a query in the address selects
+    some of them."""
     return call("GET", path, permission, summary, answers=answers, refusals=(400,))
 
 

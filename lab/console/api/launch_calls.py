@@ -48,7 +48,10 @@ def experiments(request: HttpRequest) -> dict[str, Any]:
 
 
 @listing(
-    "launches", students, "The launches that run, wait and have ended", answers=schemas.Launches
+    "launches",
+    students,
+    "The launches that run, that wait and that have ended",
+    answers=schemas.Launches,
 )
 def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[str, Any]:
     lists = queue_lists(query.by)
@@ -81,7 +84,7 @@ def launch(request: HttpRequest, wanted: schemas.NewLaunch) -> Status[dict[str, 
     "POST",
     "scoreboard/policies",
     students,
-    "Submit a policy to the scoreboard; its launch checks and simulates it",
+    "Submit a policy to the scoreboard; this creates a launch that checks and simulates the policy",
     status=201,
     answers=schemas.Launch,
     refusals=(409, 413),
@@ -109,7 +112,7 @@ def cancel(request: HttpRequest, pk: str) -> dict[str, Any]:
 
 
 def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
-    """Return the launch that the form describes, not yet in the queue."""
+    """Return the launch that the request describes, without adding it to the queue."""
     allowance = permissions.allowance_of(request)
     given = [name for name in ("name", "spec", "toml") if getattr(wanted, name) is not None]
     if len(given) != 1:
@@ -139,7 +142,7 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
 
 
 def _changed(request: HttpRequest, base: Spec, options: schemas.Options) -> Spec:
-    """Return the spec with these options, checked by the launch form; raises CallError."""
+    """Return the spec changed by these options. The launch form checks them; raises CallError."""
     given = options.model_dump(exclude_unset=True)
     if "duration_s" in given:
         given.setdefault("sessions", None)

@@ -9,7 +9,7 @@ from lab.console.api import launch_calls, people_calls, result_calls, schemas
 from lab.console.api.api import api
 
 CALLS: Final = (launch_calls, result_calls, people_calls)
-"""The modules whose import adds their calls to the API."""
+"""The modules that must be imported so that their calls are in the API."""
 _API: Final = Api(
     "Doorbuster lab console",
     "Launches, results, notes, the scoreboard and accounts.",
@@ -22,15 +22,18 @@ _DESCRIPTION: Final = Call(
 _REASONS: Final = {
     "400": "a field is wrong",
     "401": "the token is missing or invalid",
-    "403": "the person may not do this, or a limit is reached",
+    "403": "the person does not have permission, or has reached a limit",
     "404": "there is no such entry",
-    "409": "the queue is full, or the person may not launch this now",
-    "411": "the size of the body is missing",
+    "409": "the queue is full, or the person is not allowed to launch this now",
+    "411": "the request does not state the size of its body",
     "413": "the body is too large",
     "415": "the type of the body is wrong",
     "422": "the result cannot be packed",
-    "429": "a rate limit is reached, or other downloads are packed; Retry-After has the seconds",
-    "503": "the disk of the console does not work",
+    "429": (
+        "a rate limit is reached, or other downloads are being packed; Retry-After gives the "
+        "seconds to wait"
+    ),
+    "503": "the console cannot read or write its disk",
 }
 
 

@@ -1,4 +1,4 @@
-"""Calls about the person who calls, and about accounts."""
+"""Calls about the caller and about accounts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from lab.console.site.settings import LAB
 Call = Callable[..., dict[str, Any]]
 
 
-@call("GET", "me", readers, "The person whose token the call has", answers=schemas.Me)
+@call("GET", "me", readers, "The person to whom the call's token belongs", answers=schemas.Me)
 def me(request: HttpRequest) -> dict[str, Any]:
     role = "teacher" if permissions.is_teacher(request) else "student"
     return {"name": permissions.name_of(request), "role": role}
@@ -40,7 +40,7 @@ def everyone(request: HttpRequest) -> dict[str, Any]:
     "POST",
     "accounts",
     teachers,
-    "Make accounts for students (teachers)",
+    "Create accounts for students (teachers)",
     status=201,
     answers=schemas.MadeStudents,
     refusals=(404,),
@@ -53,12 +53,14 @@ def make(request: HttpRequest, wanted: schemas.NewStudents) -> Status[dict[str, 
 
 
 def _change(change: str, summary: str) -> Callable[[Call], Call]:
-    """Return `call` for a change of an account."""
+    """Return the decorator `call` for a change of an account."""
     path = f"accounts/{{name}}/{change}"
     return call("POST", path, teachers, summary, answers=schemas.Account, refusals=(404,))
 
 
-@_change("disable", "Disable an account: sessions, tokens and launches end (teachers)")
+@_change(
+    "disable", "Disable an account: end its sessions and launches, and revoke its tokens (teachers)"
+)
 def disable(request: HttpRequest, name: str) -> dict[str, Any]:
     return _changed(request, name, "disable")
 

@@ -9,20 +9,21 @@ from common.http_api import tables
 PAGE: Final = Path(__file__).parents[3] / "docs" / "console-api.md"
 _ABOVE: Final = """# The console's API
 
-`python -m lab.console.api.reference` writes this page from the forms by which the console checks
-calls. `/api/openapi.json` has the same for programs, in the form of
+`python -m lab.console.api.reference` generates this page from the models with which the console
+checks calls. `/api/openapi.json` describes the same calls for programs, in the format
 [OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Console](console.md#for-programs) explains tokens
 and shows calls by `curl` and by the command line.
 
-A number behind an answer is the status of a [refusal](#refusal). Status 401 is about the
-token, 403 about the rights or limits of its person, and 429 about a rate: the field `Retry-After`
-has the seconds after which the call is possible again.
+A number after an answer is the HTTP status of a [refusal](#refusal). Status 401 means that the
+token is missing or invalid, and 403 that the person lacks a permission or has reached a limit.
+Status 429 means that a rate limit is reached: the field `Retry-After` gives the number of seconds
+after which you can repeat the call.
 
 """
 
 
 def page() -> str:
-    """Return the page of the present code."""
+    """Return the page for the current code."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")
     import django
 

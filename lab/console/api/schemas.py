@@ -1,4 +1,4 @@
-"""The forms of the console's API as pydantic models; checks, refusals and OpenAPI use them."""
+"""The pydantic models of the console's API: they check input and define the OpenAPI document."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -21,7 +21,7 @@ assert set(StateName.__args__) == set(State.values)  # type: ignore[attr-defined
 
 
 class Me(Reply):
-    """The person whose token a call has."""
+    """The person to whom the token of a call belongs."""
 
     name: str = Field(description="empty if the console has no accounts")
     role: Literal["student", "teacher"]
@@ -45,7 +45,7 @@ class Accounts(Reply):
 
 
 class NewStudents(Body):
-    """Names for new accounts of students."""
+    """The names for new student accounts."""
 
     names: list[Annotated[str, Field(max_length=MOST_NAME_LENGTH)]] = Field(
         min_length=1, max_length=MOST_NAMES, description=f"a list of 1 to {MOST_NAMES} names"
@@ -60,10 +60,12 @@ class NewAccount(Reply):
 
 
 class MadeStudents(Reply):
-    """The new accounts, and those that existed."""
+    """The new accounts, and the requested names that already had accounts."""
 
     made: list[NewAccount]
-    existing: list[str] = Field(description="names whose accounts exist and are not changed")
+    existing: list[str] = Field(
+        description="requested names that already have an account; these accounts are not changed"
+    )
 
 
 # ---- launches ------------------------------------------------------------------------------------
@@ -76,7 +78,9 @@ class Experiment(Reply):
     title: str
     question: str
     engine: Literal["live", "simulated"]
-    takes_options: bool = Field(description="false for reproductions, which have none")
+    takes_options: bool = Field(
+        description="whether the launch can have options; false for reproductions"
+    )
     expected_s: float = Field(description="predicted duration on this machine, real seconds")
 
 
@@ -87,7 +91,7 @@ class Experiments(Reply):
 
 
 class Options(Body):
-    """Changes to an experiment: the fields of the console's launch form."""
+    """Changes to an experiment; the fields are those of the console's launch form."""
 
     title: str | Optional = Field(None, max_length=200, description="text of 1 to 200 characters")
     engine: str | Optional = Field(None, description="live or simulated")
@@ -100,15 +104,21 @@ class Options(Body):
     )
     sessions: int | Optional = Field(None, description="sessions in each run")
     duration_s: float | Optional = Field(
-        None, description="paper seconds in which sessions arrive, instead of their number"
+        None,
+        description=(
+            "the time during which sessions arrive, in paper seconds; it replaces the number of "
+            "sessions"
+        ),
     )
-    at_once: bool | Optional = Field(None, description="whether live runs take place together")
-    repetitions: int | Optional = Field(None, description="runs of each policy and load")
+    at_once: bool | Optional = Field(
+        None, description="whether several live runs take place at the same time"
+    )
+    repetitions: int | Optional = Field(
+        None, description="the number of runs for each policy and load"
+    )
     page_profile: str | Optional = Field(None, description="the work of a page")
     seed: int | Optional = Field(None, description="the seed of the first repetition")
-    time_scale: float | Optional = Field(
-        None, description="paper seconds that pass in a real second (live)"
-    )
+    time_scale: float | Optional = Field(None, description="paper seconds per real second (live)")
 
 
 class NewLaunch(Body):
@@ -123,13 +133,13 @@ class NewLaunch(Body):
 
 
 class LaunchesQuery(Query):
-    """A part of the queue."""
+    """A query that selects launches of the queue."""
 
     by: str = Field("", max_length=MOST_NAME_LENGTH, description="only the launches of this person")
 
 
 class Launch(Reply):
-    """A launch; durations in real seconds."""
+    """A launch; all durations are in real seconds."""
 
     id: str
     title: str
@@ -140,19 +150,19 @@ class Launch(Reply):
     began_at: datetime | None
     ended_at: datetime | None
     expected_s: float = Field(description="predicted duration")
-    left_s: float | None = Field(
-        description="time that a running launch still takes, approximately"
-    )
+    left_s: float | None = Field(description="approximate remaining time of a running launch")
     position: int | None = Field(description="place of a waiting launch in the queue")
-    starts_in_s: float | None = Field(description="when a waiting launch begins, approximately")
-    done_ratio: float = Field(description="the part that is done, from 0 to 1")
-    progress: str = Field(description="its present step, in words")
+    starts_in_s: float | None = Field(description="approximate time until a waiting launch begins")
+    done_ratio: float = Field(description="the completed share of the launch, from 0 to 1")
+    progress: str = Field(description="the current step of the launch, in words")
     result: str = Field(description="the name of its result; empty before there is one")
-    reason: str = Field(description="why it failed or was interrupted")
+    reason: str = Field(
+        description="the reason why the launch failed or was interrupted; otherwise empty"
+    )
 
 
 class Launches(Reply):
-    """The launches that run, wait in this order, and have ended lately."""
+    """The running launches, the waiting launches in order, and the latest ended launches."""
 
     running: list[Launch]
     waiting: list[Launch]
@@ -163,11 +173,15 @@ class Launches(Reply):
 
 
 class ResultsQuery(Query):
-    """A part of the result list."""
+    """A query that selects results of the list."""
 
-    words: str = Field("", max_length=100, description="words of the title, name or policies")
+    words: str = Field(
+        "",
+        max_length=100,
+        description="words to search for in the title, the name and the policies",
+    )
     engine: Literal["", "live", "simulated"] = Field("", description="only this engine")
-    page: int = Field(1, ge=1, le=1_000_000, description="a page of the list")
+    page: int = Field(1, ge=1, le=1_000_000, description="the number of the page in the list")
 
 
 class Result(Reply):
@@ -183,11 +197,11 @@ class Result(Reply):
     began_at: datetime | None
     made: int = Field(description="complete runs")
     planned: int = Field(description="planned runs")
-    damage: str = Field(description="why it cannot be read; empty if it can")
+    damage: str = Field(description="why the result cannot be read; otherwise empty")
 
 
 class Results(Reply):
-    """One page of the list, the newest first; references come last."""
+    """One page of the result list: the newest results first, the reference results last."""
 
     results: list[Result]
     page: int
@@ -207,7 +221,7 @@ class Summary(Result):
     """The summary of one result."""
 
     policies: list[str] = Field(description="keys of the compared policies")
-    verdict: list[str] = Field(description="the conclusion, a sentence for each load")
+    verdict: list[str] = Field(description="the conclusion, with one sentence for each load")
     warnings: list[str]
     checks: list[str]
     tables: list[Table] = Field(description="the headline table of a comparison comes first")
@@ -219,14 +233,14 @@ class Summary(Result):
 
 
 class Imported(Reply):
-    """The result that a bundle has become."""
+    """The result made from an imported bundle."""
 
     name: str
     warnings: list[str]
 
 
 class NewNote(Body):
-    """A note to write."""
+    """A new note on a result."""
 
     text: str = Field(
         min_length=1,
@@ -244,7 +258,7 @@ class Note(Reply):
 
 
 class Notes(Reply):
-    """The notes on a result, the oldest first."""
+    """The notes on a result, from the oldest to the newest."""
 
     notes: list[Note]
 
@@ -260,7 +274,7 @@ class Efficiency(Reply):
 
 
 class NewPolicy(Body):
-    """A policy for the scoreboard. The author of its row is the person whose token the call has."""
+    """A policy for the scoreboard. The owner of the call's token becomes the author of its row."""
 
     name: str = Field(pattern=PATTERN, description=NAMES)
     text: str = Field(
@@ -273,21 +287,31 @@ class NewPolicy(Body):
 class Row(Reply):
     """A row of the scoreboard."""
 
-    place: int | None = Field(description="null if far fewer customers bought than estimated")
+    place: int | None = Field(
+        description="null if far fewer customers bought than the estimate predicts"
+    )
     policy: str
     title: str
-    by: str = Field(description="the person who submitted it, or the author in the file")
+    by: str = Field(
+        description="the person who submitted the policy, or the author named in its file"
+    )
     overall: Efficiency
     loads: dict[str, Efficiency] = Field(description="the efficiency at each offered load")
     confirms: float
-    expected: float = Field(description="confirms that the estimate promises")
-    fallen_back: str | None = Field(description="why the policy was given up in a run")
+    expected: float = Field(description="the number of confirms that the estimate predicts")
+    fallen_back: str | None = Field(
+        description="why FIFO replaced the policy during a run; null if it did not"
+    )
     result: str
     played_at: str
 
 
 class Scoreboard(Reply):
-    """The scoreboard, the best row first."""
+    """The scoreboard, with its rows from the best to the worst."""
 
     rows: list[Row]
-    is_reference: bool = Field(description="true while this lab has no row")
+    is_reference: bool = Field(
+        description=(
+            "true if this lab has no rows yet, so the rows are those of the reference result"
+        )
+    )

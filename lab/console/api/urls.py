@@ -1,4 +1,4 @@
-"""Addresses of the tokens' page and of all calls of the API."""
+"""Addresses of the page of tokens and of all API calls."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The page on which a person makes and revokes tokens, and the description of the API."""
+"""The page on which a person creates and revokes tokens, and the OpenAPI document."""
 
 import logging
 
@@ -21,7 +21,7 @@ logger = logging.getLogger("lab.people")
 @students
 @require_http_methods(["GET", "POST"])
 def own_tokens(request: HttpRequest) -> HttpResponse:
-    """Show the tokens of this person; make a token and show it in this answer only."""
+    """Show this person's tokens; create a token, and show it only in the answer to that request."""
     context: dict[str, object] = {"has_accounts": LAB.lab_accounts}
     if LAB.lab_accounts:
         assert isinstance(request.user, User)
@@ -56,11 +56,11 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @everybody
 @require_GET
 def description(request: HttpRequest) -> HttpResponse:
-    """Answer the OpenAPI document."""
+    """Answer with the OpenAPI document."""
     return JsonResponse(openapi.document())
 
 
 @everybody
 def unknown(request: HttpRequest, call: str) -> HttpResponse:
-    """Answer a call that the API does not have."""
+    """Answer a call to an address that the API does not have."""
     return refusal(404, "There is no such call; /api/openapi.json describes all calls.")

@@ -1,4 +1,4 @@
-"""The built pages of the documentation site, and a page for a site that is not built."""
+"""The built pages of the documentation site, and the page shown if the site is not built."""
 
 import posixpath
 
@@ -12,7 +12,7 @@ from lab.report import glossary
 from runtime.docs_site import SITE
 
 KEPT_S = 600
-"""How long a browser may keep the glossary, in real seconds."""
+"""The real seconds for which a browser may cache the glossary."""
 
 
 @everybody
@@ -44,10 +44,10 @@ def terms(request: HttpRequest) -> JsonResponse:
 @answers
 @require_safe
 def for_teachers(request: HttpRequest, file: str) -> HttpResponseBase:
-    """Return a file with answers, which students do not see on a class's console."""
+    """Return a file with answers; if the console has accounts, students cannot open it."""
     return documentation(request, file)
 
 
 def missing(request: HttpRequest) -> HttpResponse:
-    """Explain how the site is built."""
+    """Return a page that explains how to build the site."""
     return render(request, "console/documentation_missing.html", status=404)

@@ -30,14 +30,15 @@ class Card:
     sentence: str
     """A sentence that describes what the experiment shows."""
     picture: str
-    """A static file with the result, drawn from the paper's numbers or from a simulation."""
+    """The picture of the result, a static file drawn from the paper's or this project's numbers."""
     arguments: tuple[str, ...] = ()
-    """Arguments of `doorbuster` for reproductions; empty for a spec of this name."""
+    """The arguments of the command `doorbuster` for a reproduction; empty if the card has a spec.
+    """
     engine: str = "simulated"
     pictured: Literal["published", "simulated", "live"] = "published"
     shows: str = (
-        "estimated revenue efficiency of each policy; the best that a policy can do that cannot "
-        "know who will buy is 1"
+        "estimated revenue efficiency of each policy; 1 is the most sales any policy could make "
+        "without knowing who will buy"
     )
     """The content of a picture that shows this project's results."""
 
@@ -53,7 +54,7 @@ class Card:
 
     @property
     def real_s(self) -> float:
-        """The approximate duration on this machine without other load."""
+        """The approximate duration on this machine without other load, in real seconds."""
         spec = self.spec
         found = expected_real_s(spec) if spec else command_real_s(self.arguments)
         assert found is not None, self.name  # a test compares the gallery with the known commands
@@ -66,7 +67,7 @@ WHAT_TODAY = "What would you use today?"
 
 
 def _reproduction(name: str, about: About) -> Card:
-    """Return the card of a paper's quick reproduction."""
+    """Return the card for the quick reproduction of a paper."""
     return Card(
         f"reproduce-{name}",
         about.question,
@@ -89,16 +90,18 @@ CARDS: tuple[Card, ...] = (
         "first-look",
         engine="live",
         pictured="simulated",
-        shows="how many of 1,500 customers buy with each policy at ρ = 2; mean of 20 runs with its "
-        "95 % interval",
+        shows=(
+            "how many of 1,500 customers buy under each policy at ρ = 2: means of 20 runs with 95 "
+            "% intervals"
+        ),
     ),
     Card(
         "flash-sale",
         WHO_IS_NEXT,
         TODAY,
         "A flash sale, with arrivals from a trace",
-        "The mean load is below the capacity, and the sale begins with four times as much: who "
-        "still sells, and who is busy with customers who have left?",
+        "The mean load is below the capacity, but at the start of the sale it is four times the "
+        "capacity: which policy still sells, and which one works for customers who have left?",
         "flash-sale",
         pictured="simulated",
     ),
@@ -127,8 +130,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         LIFO_PRI,
         "Three policies at the paper's size",
-        "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and who gets "
-        "to the confirm.",
+        "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and how many "
+        "customers reach the confirm.",
         "lifo-pri-fates",
     ),
     Card(
@@ -145,8 +148,8 @@ CARDS: tuple[Card, ...] = (
         WHO_MAY_ENTER,
         SBAC,
         "Admission of whole sessions",
-        "Without admission at three times the capacity hardly any long session gets to its end; "
-        "with it nearly all that were admitted do.",
+        "At three times the capacity, hardly any long session completes without admission; with "
+        "admission, nearly all admitted sessions complete.",
         "sbac-short-ones",
     ),
     Card(
@@ -163,8 +166,8 @@ CARDS: tuple[Card, ...] = (
         WHO_HAS_LEFT,
         SENTRY,
         "Work for customers who have left",
-        "At twice the capacity more than half of the shop's work is for customers who have left; "
-        "the sentry stops almost all of it.",
+        "At twice the capacity, more than half of the shop's work is for customers who have left; "
+        "the Connection Sentry stops almost all of this work.",
         "connection-sentry-home",
         engine="live",
     ),
@@ -174,7 +177,8 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Leaderboard: the papers' policies, today's and DOOR",
-        "The same customers for all of them: who sells most, and who answers in time.",
+        "All policies have the same customers: which one sells most, and which one answers in "
+        "time?",
         "leaderboard",
         pictured="simulated",
     ),
@@ -183,8 +187,8 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Leaderboard: DOOR, HAProxy, nginx and the papers' best",
-        "The policies serve the same shop, one after the other: how much does each sell of what "
-        "is possible?",
+        "The policies run the same shop one after the other: which share of the possible sales "
+        "does each reach?",
         "live-leaderboard",
         engine="live",
         pictured="live",
@@ -204,18 +208,18 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Hysteresis: the collapse that stays",
-        "A rush of one minute ends, and some policies still fail after it.",
+        "A one-minute rush ends, but some policies do not recover.",
         "hysteresis",
         ("leaderboard", "hysteresis"),
         pictured="simulated",
-        shows="response time and queue before, during and after a rush of one minute",
+        shows="response time and queue length before, during and after a one-minute rush",
     ),
     Card(
         "door-ablation",
         WHAT_TODAY,
         TODAY,
         "DOOR, one rule at a time",
-        "From 8Q-LIFO-Pri to DOOR: how much each rule gains.",
+        "The gain of each rule on the way from 8Q-LIFO-Pri to DOOR.",
         "door-ablation",
         pictured="simulated",
     ),

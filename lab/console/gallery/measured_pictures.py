@@ -1,5 +1,4 @@
-"""Pictures of simulated or measured results, for the cards of the gallery that are not from a
-paper.
+"""Pictures of simulated or measured results, for the gallery's cards without a published result.
 
 doorbuster simulate first-look --repetitions 20
 python -m lab.console.gallery.measured_pictures first-look results/<folder>
@@ -41,15 +40,16 @@ from lab.spec.cases import Case
 from lab.spec.experiment import load_checked
 
 FOLDER = Path(__file__).parent / "static" / "console"
-"""The folder next to the published pictures; it has one folder per engine."""
+"""The folder of these pictures, with a subfolder per engine; it is next to the published pictures.
+"""
 RUSH_CONDUCT = "stubborn"
 RUSH_POLICIES = ("pass-through", "door-fifo")
 CROWDED = 8
-"""The most names that are written in large letters."""
+"""The highest number of names for which the picture uses large letters."""
 
 
 def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Path:
-    """Write `name`.svg: estimated efficiency of every policy, a bar for each ρ."""
+    """Write `name`.svg: estimated efficiency of every policy, with a bar for each ρ."""
     spec = result.spec()
     is_board = spec.leaderboard  # which leaves out the steps of the ablation
     found = [
@@ -111,8 +111,8 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg: a lasting collapse and a collapse that ends, from a report on
-    hysteresis."""
+    """Write `name`.svg from a report on hysteresis: a collapse that lasts, and a collapse that
+    ends."""
     board = load_checked("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {

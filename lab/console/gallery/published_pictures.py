@@ -1,4 +1,4 @@
-"""Pictures of published results, for the gallery: drawn from `published.toml`."""
+"""Pictures of published results for the gallery, drawn from the numbers in `published.toml`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent / "static" / "console" / "published"
 
 
 def draw_all(folder: Path = FOLDER) -> list[Path]:
-    """Write every picture; the same numbers give the same files."""
+    """Write all pictures; the same numbers always give the same files."""
     folder.mkdir(parents=True, exist_ok=True)
     return [_save(name, folder) for name in _PICTURES]
 
@@ -170,7 +170,8 @@ _NUMBERS = dict.fromkeys(
     ("lifo-pri-confirms", "lifo-pri-in-time", "lifo-pri-fates", "lifo-pri-stages"),
     "24,000 sessions a run",
 )
-"""The number of requests or sessions behind a picture, if the paper states it."""
+"""The number of requests or sessions from which the paper's result comes, if the paper states it.
+"""
 
 _PICTURES: Mapping[str, Callable[[Axes, Known], None]] = {
     "lifo-pri-confirms": _confirms,

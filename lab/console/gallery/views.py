@@ -28,13 +28,13 @@ from lab.console.site.rates import spend
 from lab.spec.experiment import Spec
 
 LONG_S = 15 * 60
-"""Before a launch that takes longer than this, the page asks for a confirmation."""
+"""The expected duration, in real seconds, above which the page asks to confirm a launch."""
 
 
 @readers
 @require_GET
 def gallery(request: HttpRequest) -> HttpResponse:
-    """Show what Doorbuster is, where to begin, and the experiments by the questions they answer."""
+    """Show what Doorbuster is, where to begin, and the experiments grouped by question."""
     by_question: dict[str, list[Card]] = {}
     for one in CARDS:
         by_question.setdefault(one.question, []).append(one)
@@ -44,7 +44,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def launch(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of an experiment; put a submitted launch into the queue."""
+    """Show the launch form of an experiment; put a submitted launch into the queue."""
     card = cards.card(name)
     if card is None:
         raise Http404
@@ -63,7 +63,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def change(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of a result's spec; put a submitted launch into the queue."""
+    """Show the launch form of a result's spec; put a submitted launch into the queue."""
     result, base = _result_with_spec(name)
     offered = {policy for policy, _ in own_policies.choices()}
     wanted = {one.name for one in base.policy if one.gateway is None}
@@ -85,9 +85,10 @@ def _result_with_spec(name: str) -> tuple[ResultEntry, Spec]:
 def _spec_form(
     request: HttpRequest, base: Spec, shown: Mapping[str, object], real_s: float
 ) -> HttpResponse:
-    """Show the form over a spec, or launch the submitted form.
+    """Show the launch form of a spec, or launch a submitted form.
 
-    A launch that takes long must be confirmed; `asks_s` is the duration of such a launch.
+    The page asks for a confirmation if the launch takes long; then `asks_s` is its expected
+    duration.
     """
     allowance = permissions.allowance_of(request)
     form = LaunchForm(request.POST or None, initial=initial(base))
@@ -111,7 +112,7 @@ def _spec_form(
 @students
 @require_POST
 def predict(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the duration of the launch in the form; the page requests it after each change."""
+    """Show how long the launch in the form would take; the page requests this after each change."""
     card = cards.card(name)
     base = card.spec if card else None
     if base is None:
@@ -122,7 +123,7 @@ def predict(request: HttpRequest, name: str) -> HttpResponse:
 @students
 @require_POST
 def predict_change(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the duration of the launch in the form of a result's spec."""
+    """Show how long the launch in the form of a result's spec would take."""
     return _prediction(request, _result_with_spec(name)[1])
 
 
@@ -151,7 +152,7 @@ def spec_file(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def toml_file(spec: Spec) -> HttpResponse:
-    """Return a spec as a download, with a name made of its title."""
+    """Return a spec as a download; the file name comes from the spec's title."""
     words = "".join(c if c.isalnum() else "-" for c in spec.title.lower()).strip("-")[:60]
     response = HttpResponse(spec.to_toml(), content_type="application/toml; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{words or "spec"}.toml"'

@@ -1,4 +1,4 @@
-"""The form of a launch: a spec as fields, with the range of each.
+"""The launch form: the fields of a spec, with the allowed range of each field.
 
 `lab.spec.experiment` defines a valid spec. So the same checks apply to a form, a file and the
 command line.
@@ -33,7 +33,7 @@ ABANDONMENTS = {
 PROFILES = {
     "paper": "paper: execution times of Table 2",
     "cpu": "cpu: all of it CPU",
-    "real": "real: whatever the pages cost",
+    "real": "real: the actual work of each page",
 }
 
 _PROXY_NAMES = " and ".join(map(title_of, PROXIES))
@@ -51,17 +51,18 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""The field that shows the fault of a key of the spec; other keys have the name of their field."""
+"""The form field that shows an error in a key of the spec; a key that is missing here has the name
+of its field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
-"""Fields that are essential if an experiment compares several of their values."""
+"""Fields that belong to the essential ones if the experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
-"""The pattern of a single number as most of Europe writes it; it also fits two loads."""
+"""The pattern of one number with a decimal comma; two loads separated by a comma also match it."""
 
 
 class LaunchForm(forms.Form):
-    """Fields over a base spec, which supplies the values without a field."""
+    """The fields that change a base spec; the base spec supplies all values that have no field."""
 
     title = forms.CharField(max_length=200)
     engine = forms.ChoiceField(
@@ -84,7 +85,7 @@ class LaunchForm(forms.Form):
     admission = forms.MultipleChoiceField(
         choices=[(name, name) for name in ADMISSIONS],
         widget=forms.CheckboxSelectMultiple,
-        label="Session admission before each",
+        label="Session admission before each policy",
     )
     abandonment = forms.MultipleChoiceField(
         choices=list(ABANDONMENTS.items()),
@@ -94,39 +95,41 @@ class LaunchForm(forms.Form):
     rho = forms.CharField(
         max_length=2000,
         label="Offered loads ρ",
-        help_text="1 is the capacity; several with commas, e.g. 0.85, 1.4",
+        help_text="1 is the capacity; separate several loads by commas, e.g. 0.85, 1.4",
     )
     sessions = forms.IntegerField(
         min_value=1,
         max_value=1_000_000,
         required=False,
-        help_text="started in each run; or give a duration instead",
+        help_text="sessions started in each run; you can give a duration instead",
     )
     duration_s = forms.FloatField(
         min_value=1,
         max_value=1_000_000,
         required=False,
         label="Duration, paper seconds",
-        help_text="for which sessions arrive, instead of their number",
+        help_text="time during which sessions arrive; it replaces the number of sessions",
     )
     at_once = forms.ChoiceField(
         choices=[
             ("", "one after the other"),
-            ("yes", "at the same time, each on a separate shop (live, two to four)"),
+            ("yes", "at the same time, each on a separate shop (live, two to four runs)"),
         ],
         required=False,
         widget=forms.RadioSelect,
         label="Runs",
     )
     repetitions = forms.IntegerField(
-        min_value=1, max_value=1000, help_text="runs of each; from two on there are intervals"
+        min_value=1,
+        max_value=1000,
+        help_text="runs of each policy and load; two or more give confidence intervals",
     )
     page_profile = forms.ChoiceField(choices=list(PROFILES.items()), label="Work of a page")
     seed = forms.IntegerField(
         min_value=0, max_value=MOST_SEED, help_text="the same seed brings the same customers"
     )
     time_scale = forms.FloatField(
-        min_value=1, max_value=100, help_text="paper seconds that pass in a real one (live)"
+        min_value=1, max_value=100, help_text="paper seconds per real second (live)"
     )
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -139,14 +142,14 @@ class LaunchForm(forms.Form):
 
     @property
     def essential(self) -> list[forms.BoundField]:
-        """The fields that every launch needs, and the fields in which this experiment's runs
-        differ."""
+        """The fields that every launch needs, and the fields whose values differ between this
+        experiment's runs."""
         names = (*_ESSENTIAL, *_COMPARED)
         return [self[name] for name in names if name in self.fields and self._is_essential(name)]
 
     @property
     def further(self) -> list[forms.BoundField]:
-        """The other fields, which the page folds."""
+        """The other fields, which the page shows folded."""
         return [self[name] for name in self.fields if not self._is_essential(name)]
 
     @property
@@ -174,7 +177,7 @@ class LaunchForm(forms.Form):
             loads = [float(one) for one in given.replace(";", ",").split(",")]
         except ValueError:
             raise forms.ValidationError(
-                "Numbers with commas between them, e.g. 0.85, 1.4, 2."
+                "Enter numbers separated by commas, e.g. 0.85, 1.4, 2."
             ) from None
         if not all(LEAST_RHO <= rho <= MOST_RHO for rho in loads):
             raise forms.ValidationError(
@@ -183,7 +186,7 @@ class LaunchForm(forms.Form):
         return loads
 
     def clean(self) -> None:
-        """Refuse baseline proxies in a simulation: only live runs have them."""
+        """Reject baseline proxies in a simulation, because only live runs can have them."""
         chosen = self.cleaned_data.get("gateway", [])
         if chosen and self.cleaned_data.get("engine") == "simulated":
             names = " and ".join(map(title_of, chosen))
@@ -197,8 +200,8 @@ class LaunchForm(forms.Form):
             )
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
-        """Return the spec that the fields describe; None if a field is wrong, which the form then
-        shows."""
+        """Return the spec that the fields describe; None if a field is invalid, and the form then
+        shows the error."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -246,7 +249,7 @@ class LaunchForm(forms.Form):
 
 
 def name_labels_in_errors(form: forms.Form) -> None:
-    """Put the label of the field, and the range of a number, into all errors of a form."""
+    """Put the label of the field, and the range of a number, into all error messages of a form."""
     for name, field in form.fields.items():
         label = str(field.label or name.replace("_", " ").capitalize())
         if isinstance(field, forms.MultipleChoiceField):
@@ -262,7 +265,7 @@ def name_labels_in_errors(form: forms.Form) -> None:
 
 
 def _name_range(field: forms.IntegerField, label: str) -> None:
-    """Put the label of the field and the allowed range into the errors of a number."""
+    """Put the label and the allowed range of a number field into its error messages."""
     words = f"{label} must be between {field.min_value:,} and {field.max_value:,}."
     kind = "a number" if isinstance(field, forms.FloatField) else "a whole number"
     field.error_messages["invalid"] = f"{label} must be {kind}."
@@ -275,10 +278,10 @@ def _name_range(field: forms.IntegerField, label: str) -> None:
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen policies; empty if the choice is the same as in the spec.
+    """Return the chosen policies; the list is empty if the choice is the same as in the spec.
 
-    If it is empty, the list of the spec applies. That list also has labels and the admission of
-    each policy, which the fields lack.
+    In this case the spec's list applies, because it also has labels and the admission of each
+    policy, for which the form has no fields.
     """
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
@@ -288,7 +291,7 @@ def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def initial(spec: Spec) -> dict[str, Any]:
-    """Return the fields of a spec."""
+    """Return the values of the form's fields for a spec."""
     return {
         "title": spec.title,
         "engine": spec.engine,
@@ -319,7 +322,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 
 
 def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
-    """Return the spec with these values; errors call it `name`. Raises SpecError."""
+    """Return the spec with these values; error messages name it `name`. Raises SpecError."""
     _check_own(plain, name, allowance)
     spec = checked_without_files(spec_of(plain, name), name)
     _check_room(spec)
@@ -340,7 +343,8 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
-    """Raise SpecError for a path that no form offers, before the console reads the file."""
+    """Raise SpecError if the path of a policy is not offered by the form, before the console reads
+    the file."""
     offered = own_policies.own()
     named = named_by(plain)
     for path, _ in named:

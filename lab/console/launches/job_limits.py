@@ -1,4 +1,4 @@
-"""The limits on memory and CPU time for all processes of one simulated launch together."""
+"""The limits on the total memory and CPU time of all processes of one simulated launch."""
 
 import contextlib
 import time
@@ -16,7 +16,7 @@ RESERVED_BYTES = 3 * GIB // 2
 
 
 class JobLimits:
-    """The limits of one launch; its worker calls `exceeded` at intervals."""
+    """The limits of one launch; the worker that runs it calls `exceeded` at intervals."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class JobLimits:
         expected_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the largest expected CPU time of the launch, `expected_s`, and its limits."""
+        """Set the expected CPU time of the launch, at most `expected_s`, and its limits."""
         self._allowance = allowance
         self._cpu_s = allowance.job_limit_s(expected_s)
         self._clock = clock
@@ -33,7 +33,8 @@ class JobLimits:
         self._seen: dict[int, float] = {}
 
     def exceeded(self, process: int) -> str:
-        """Return why this process and its children must end; empty while they may continue."""
+        """Return why this process and its children must end; empty while they are within the
+        limits."""
         memory_bytes, cpu_s = self._measured(process)
         most_bytes = self._allowance.job_memory_bytes
         if memory_bytes > most_bytes:
@@ -55,8 +56,8 @@ class JobLimits:
         return ""
 
     def out_of_memory(self) -> str:
-        """Return the reason for a process that got no more memory: it alone reached the limit for
-        all."""
+        """Return the reason for ending a process that could not get more memory: it used up the
+        memory limit of the launch."""
         most = written("job_memory_bytes", self._allowance.job_memory_bytes)
         return self._words("memory", "over the limit", most, "job_memory_bytes")
 
@@ -64,13 +65,13 @@ class JobLimits:
     def process_bytes(self) -> int:
         """Return the bytes that one process may reserve; `exceeded` is too late for a fast process.
 
-        A process reserves more than it uses: RESERVED_BYTES before the first run.
+        A process reserves more memory than it uses: RESERVED_BYTES before the first run.
         """
         return RESERVED_BYTES + self._allowance.job_memory_bytes
 
     def _words(self, what: str, taken: str, most: str, limit: str) -> str:
         whose = self._allowance.whose
-        said = f"The launch was ended: its {what} was {taken}; allowed: {most} for {whose}."
+        said = f"The launch was stopped: its {what} was {taken}; allowed: {most} for {whose}."
         return f"{said} {way_out(self._allowance, limit, 'launch')}"
 
     def _measured(self, process: int) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""The launches in the form for pages: the lists of the queue, and the details of one launch."""
+"""The launches as pages show them: the lists of the queue, and the details of one launch."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ MOST_ENDED = 30
 def queue_lists(by: str = "") -> dict[str, Any]:
     """Return the running, waiting and ended launches for the page of the queue.
 
-    With `by` only the launches of this person are in the lists.
+    If `by` names a person, the lists contain only this person's launches.
     """
     # Launches move from list to list meanwhile. This order misses none, and one that is
     # found twice appears where it was found last.

@@ -1,10 +1,10 @@
-"""The queue of launches: the next launch, the waiting launches, and launches that have died.
+"""The queue of launches: it chooses the next launch and finds launches whose worker has died.
 
-One live launch runs at a time, because two would disturb each other. Simulated launches run next to
-the live launch, in SIMULATED_AT_ONCE places and a quick place. The quick place is for launches of
-at most QUICK_S, so a short launch never waits for a long one. People take turns: the person whose
-launches have used the least time lately is next (`in_turn`). `claim` and `starts` use the same two
-functions.
+One live launch runs at a time, because two live launches would disturb each other. Simulated
+launches run next to the live launch, in SIMULATED_AT_ONCE places and a quick place. The quick place
+is for launches of at most QUICK_S, so a short launch never waits for a long one. People take turns:
+the person whose launches have used the least time lately is next (`in_turn`). `claim` and `starts`
+use the same two functions.
 """
 
 import heapq
@@ -25,22 +25,25 @@ from lab.console.site.allowances import QUEUED_LAUNCHES, TEACHER, Allowance, req
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
-"""The longest expected duration of a launch in the quick place, real seconds."""
+"""The longest expected duration of a launch in the quick place, in real seconds."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
-"""The most launches at the same time: a live launch, simulated launches and a quick launch."""
+"""The highest number of launches at the same time: a live launch, simulated launches and a quick
+launch."""
 LATELY_S = 3600.0
-"""Real seconds for which a person's use counts."""
+"""The real seconds for which the machine time that a person has used counts."""
 
 
 class QueueError(ValueError):
-    """The queue does not accept a launch; the text is one line for its person."""
+    """An exception: the queue does not accept a launch. Its text is one line for the person."""
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
     """Add a launch; raises QueueError if the queue is full, AllowanceError for a person's limit."""
     with transaction.atomic():
         if Launch.objects.filter(state=State.QUEUED).count() >= QUEUED_LAUNCHES:
-            raise QueueError(f"{QUEUED_LAUNCHES} launches wait already; cancel some of them first")
+            raise QueueError(
+                f"{QUEUED_LAUNCHES} launches are already waiting; cancel some of them first"
+            )
         waiting = waiting_of(launch.by)
         require(allowance, "waiting_launches", len(waiting) + 1)
         expected_s = launch.expected_s + sum(one.expected_s for one in waiting)
@@ -57,8 +60,8 @@ def waiting_of(person: str) -> list[Launch]:
 def used_s(engine: str) -> dict[str, float]:
     """Return the real seconds of each person's launches on this engine within LATELY_S.
 
-    A running launch counts with its expected duration. Otherwise a launch that has just begun would
-    count little, and its person would be next again.
+    A running launch counts with its expected duration. Its actual time so far would be too small at
+    first, and the same person would be next again.
     """
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
@@ -80,9 +83,9 @@ def used_s(engine: str) -> dict[str, float]:
 def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]:
     """Return the order in which the waiting launches of one engine begin.
 
-    Launches that a teacher has put first come first, and a launch that gives way comes last. For
-    each other place, the person with the least use is next, and each turn counts as use. A person's
-    launches keep their order.
+    Launches that a teacher has put first come first, and launches that give way come last. Each
+    place between them goes to the person who has used the least time; the launch in it then counts
+    as used time. The launches of one person keep their order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)
@@ -105,12 +108,12 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
 
 
 def _next_for_place(ordered: Sequence[Launch], *, quick: bool) -> Launch | None:
-    """Return the next launch for a free place of simulated launches."""
+    """Return the next simulated launch for a free place."""
     return next((one for one in ordered if not quick or one.expected_s <= QUICK_S), None)
 
 
 def claim() -> Launch | None:
-    """Return the next launch, now running; None if none may begin."""
+    """Mark the next launch as running and return it; None if no launch can begin now."""
     with transaction.atomic():
         reap()
         running = list(Launch.objects.filter(state=State.RUNNING))
@@ -144,9 +147,9 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 
 
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
-    """Return for each free place whether it is the quick place.
+    """Return, for each free place, whether it is the quick place.
 
-    A running launch that fits the quick place counts as being there.
+    A running launch that is short enough for the quick place occupies it.
     """
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)
@@ -159,7 +162,7 @@ def _ordered(engine: str) -> list[Launch]:
 
 
 def end(launch: Launch, state: State, reason: str = "") -> None:
-    """Record the end of a launch; only the first call counts."""
+    """Record the end of a launch; further calls for the same launch have no effect."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.RUNNING:
@@ -171,7 +174,8 @@ def end(launch: Launch, state: State, reason: str = "") -> None:
 
 
 def cancel(launch: Launch) -> None:
-    """Remove a waiting launch from the queue, or request that a worker stops a running one."""
+    """Remove a waiting launch from the queue, or request that the worker of a running launch stops
+    it."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.QUEUED:
@@ -183,7 +187,7 @@ def cancel(launch: Launch) -> None:
 
 
 def move_first(launch: Launch) -> None:
-    """Put a launch before all other waiting launches; places below 0 come before all turns."""
+    """Put a launch before all other waiting launches; launches with a place below 0 come first."""
     with transaction.atomic():
         first = Launch.objects.filter(state=State.QUEUED).order_by("place").first()
         if first is not None and (first.pk != launch.pk or first.place > 0):
@@ -205,7 +209,7 @@ def reap() -> None:
 def line() -> list[tuple[Launch, int | None]]:
     """Return the waiting launches in their order, with the approximate real seconds to their start.
 
-    The time is None behind a launch of unknown duration.
+    The time is None if a launch of unknown duration must end first.
     """
     running = list(Launch.objects.filter(state=State.RUNNING))
     found = starts(
@@ -224,7 +228,8 @@ def elapsed_s(one: Launch) -> float:
 def left_s(one: Launch) -> float:
     """Return the approximate real seconds that a running launch still takes.
 
-    The pace so far gradually replaces the prediction, in proportion to the completed part.
+    The larger the completed part, the more the estimate follows the pace so far instead of the
+    prediction.
     """
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0
@@ -237,7 +242,8 @@ def starts(
     simulated: Sequence[Launch],
     running: Sequence[tuple[Launch, float]],
 ) -> list[tuple[Launch, float]]:
-    """Return the start of each waiting launch, real seconds from now, the earliest first.
+    """Return the start of each waiting launch in real seconds from now, from the earliest to the
+    latest.
 
     `live` and `simulated` are in the order of turns; `running` has the running launches and their
     remaining time.

@@ -1,4 +1,5 @@
-"""The submission of a launch: it is made from a spec and checked against a person's limits."""
+"""The submission of a launch: creation from a spec, a check against the person's limits, and the
+queue."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +20,7 @@ from lab.runner import estimates
 from lab.spec.experiment import Spec
 
 PROCESSORS = len(LAB.other_cpus)
-"""Processors of a simulated launch; live runs keep the shop's processors."""
+"""The number of processors for a simulated launch; live runs keep the shop's processors."""
 
 
 def expected_real_s(spec: Spec) -> float:
@@ -28,7 +29,7 @@ def expected_real_s(spec: Spec) -> float:
 
 
 def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
-    """Return the launch of a spec, not yet in the queue; raises AllowanceError."""
+    """Return a launch of this spec without adding it to the queue; raises AllowanceError."""
     return Launch(
         title=spec.title,
         engine=spec.engine,
@@ -38,20 +39,20 @@ def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
 
 
 def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
-    """Return the spec in a file that this person has sent; raises SpecError."""
+    """Return the spec in an uploaded file; raises SpecError."""
     allowance = permissions.allowance_of(request)
     spend(allowance, "uploads_per_minute", permissions.key_of(request))
     return uploaded(name, content, allowance)
 
 
 def command_real_s(arguments: Sequence[str]) -> float | None:
-    """Return the approximate duration of a shipped command without a spec; None if unknown."""
+    """Return the approximate real seconds of an included command without a spec; or None."""
     found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
     return None if found is None else found.real_s
 
 
 def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance) -> Launch:
-    """Return the launch of a command whose duration is known; raises AllowanceError."""
+    """Return a launch of a command whose duration is known; raises AllowanceError."""
     expected_s = command_real_s(arguments)
     assert expected_s is not None, arguments
     require(allowance, "expected_s_per_launch", expected_s)
@@ -75,7 +76,7 @@ def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
 def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
     """Put the launch that `make` returns into the queue, and redirect to its page.
 
-    If the person may not launch it now, the answer redirects to the queue and shows the reason.
+    If the person is not allowed to launch it now, redirect to the queue and show the reason there.
     """
     try:
         launch = make()
@@ -84,14 +85,15 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
         messages.error(request, str(fault))
         return redirect("queue")
     if not has_woken:
-        messages.warning(request, "Redis does not answer; the launch begins when it does.")
+        messages.warning(
+            request, "Redis does not answer; the launch begins as soon as Redis answers."
+        )
     return redirect("launch-page", launch.pk)
 
 
 def enqueued(request: HttpRequest, launch: Launch) -> bool:
-    """Put a launch of this person into the queue; return whether the workers got a message.
-
-    Raises QueueError or AllowanceError if the person may not launch it now.
+    """Put a launch of this person into the queue; return whether the message to the workers was
+    sent. Raises QueueError or AllowanceError if the person is not allowed to launch it now.
     """
     allowance = permissions.allowance_of(request)
     if refusal := permissions.refusal(request, launch):

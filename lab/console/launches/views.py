@@ -21,9 +21,10 @@ from lab.errors import ExperimentError, SpecError
 from lab.results.comparison import ComparisonResult
 
 OVER = 286
-"""The status with which htmx stops polling."""
+"""The HTTP status at which htmx stops polling."""
 LEADS_AFTER_S = 4
-"""Real seconds from the end of a launch until an open page of the launch goes to the result."""
+"""The real seconds between the end of a launch and the moment at which its open page shows the
+result."""
 
 
 @students
@@ -47,7 +48,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 @policy_readers
 @require_POST
 def again(request: HttpRequest, name: str) -> HttpResponse:
-    """Launch the spec of a result again, with its seed."""
+    """Launch the spec of a result again, with the same seed."""
     result = result_of(name)
     try:
         spec = None if result.is_reproduction else ComparisonResult(result.path).spec()
@@ -57,7 +58,7 @@ def again(request: HttpRequest, name: str) -> HttpResponse:
     if spec is None:
         raise Http404
     for words in differences(result):
-        messages.warning(request, f"Not as it was made: {words}.")
+        messages.warning(request, f"This run differs from the original in: {words}.")
     return submit(request, lambda: launch_of_spec(spec, permissions.allowance_of(request)))
 
 
@@ -71,7 +72,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def table(request: HttpRequest) -> HttpResponse:
-    """Show the lists of the queue without a page around them; the page requests them every two
+    """Return the lists of the queue as a fragment; the page of the queue requests it every two
     seconds."""
     return render(request, "console/queue_table.html", queue_lists())
 
@@ -90,8 +91,8 @@ def one(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def state(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show the state of a launch without a page; the page requests it every second until the
-    end."""
+    """Return the state of a launch as a fragment; the page of the launch requests it every second
+    until the end."""
     launch = get_object_or_404(Launch, pk=pk)
     return render(
         request,
@@ -104,8 +105,8 @@ def state(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def result(request: HttpRequest, pk: str) -> HttpResponse:
-    """Redirect an open page of a launch to its result; browsers without scripts never request
-    this."""
+    """Redirect an open page of a launch to its result; browsers without JavaScript never request
+    this address."""
     launch = get_object_or_404(Launch, pk=pk)
     found = entry_of(launch.result)
     if found is None:

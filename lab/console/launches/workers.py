@@ -1,4 +1,5 @@
-"""The Celery workers that carry out launches: each runs `doorbuster` and observes it to its end.
+"""The Celery workers that run launches: each starts the command `doorbuster` and watches it until
+it ends.
 
 A message only wakes a worker; the queue decides which launch is next. A lost or repeated message
 does no harm.
@@ -36,20 +37,25 @@ QUEUE = "doorbuster-console"
 TASK = "doorbuster.console.next"
 LOOK_EVERY_S = 0.5
 STOP_WITHIN_S = 30.0
-"""Real seconds that a command has to stop its load and keep its results after a stop signal."""
+"""The real seconds that a command gets after a stop signal to stop its load and save its results.
+"""
 INTERRUPTED = 130
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
-"""The last words of a command without enough memory: from Python, the kernel or the loader."""
+"""The last words that a command prints if it lacks memory; Python, the kernel or the loader writes
+them."""
 _COMMAND = "command"
-"""A file in the folder of a launch. It names the process and the start of the running command."""
+"""The name of a file in the folder of a launch; the file has the id and the start time of the
+command's process."""
 _MARKS = FOLDER / "workers"
-"""The folder with a file for each worker. A worker touches its file every 2 s while it reaches the
-broker."""
+"""The folder with a file for each worker.
+
+A worker touches its file every 2 s while it reaches the broker.
+"""
 _ONLINE_WITHIN_S = 15.0
-"""The limit in real seconds: a worker with an older file is not online."""
+"""The age limit in real seconds: a worker whose file is older does not count as online."""
 _BROKER_WITHIN_S = 0.3
-"""The limit for the broker's answer: Prometheus waits, so an unreachable broker must not cause
-delay."""
+"""The longest wait for the broker's answer, in seconds; it is short because Prometheus waits
+meanwhile."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -65,17 +71,17 @@ app.conf.update(
 
 
 def tell() -> None:
-    """Wake the workers. Raises Celery's exception if the broker is away."""
+    """Wake the workers. Raises Celery's exception if the broker cannot be reached."""
     app.send_task(TASK, retry=False)
 
 
 def online() -> int:
-    """Return how many workers reach the broker."""
+    """Return the number of workers that can reach the broker."""
     return sum(not _is_stale(mark) for mark in _MARKS.glob("*"))
 
 
 def queued_tasks() -> int | None:
-    """Return how many messages wait for a worker; None while the broker does not answer."""
+    """Return the number of messages that wait for a worker; None if the broker does not answer."""
     try:
         return int(_broker.llen(QUEUE))
     except redis.RedisError:
@@ -104,7 +110,7 @@ def _touch_mark(**_: object) -> None:
 
 
 def _remove_marks() -> None:
-    """Remove the file of this worker, and the files of killed workers."""
+    """Remove this worker's file, and the files of workers that were killed."""
     for mark in _MARKS.glob("*"):
         if mark == _own_mark() or _is_stale(mark):
             mark.unlink(missing_ok=True)
@@ -112,9 +118,9 @@ def _remove_marks() -> None:
 
 # Celery creates `app.Worker` at its first use.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
-    """A worker that ends at once at SIGQUIT; Celery's own worker may wait for its pool for ever.
+    """A worker that ends at once on SIGQUIT; Celery's worker might wait for its pool for ever.
 
-    A command gets SIGTERM when the process that carries it out ends (`common.pinned`).
+    A command receives SIGTERM when the process that started it ends (`common.pinned`).
     """
 
     def install_platform_tweaks(self, worker: object) -> None:
@@ -131,12 +137,12 @@ def _end_now(*_: object) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """End this process of the pool, and its command, when the worker is killed."""
+    """Make this pool process and its command end if the worker is killed."""
     processes.end_with_parent(signal.SIGKILL)
 
 
 def serve() -> None:
-    """Work until a signal arrives."""
+    """Run the worker until a signal arrives."""
     warnings.filterwarnings("ignore", category=SecurityWarning)  # no message here can be a pickle
     worker_process_init.connect(_end_with_worker)
     heartbeat_sent.connect(_touch_mark)
@@ -163,12 +169,12 @@ def _next() -> None:
 
 
 def folder_of(launch: Launch) -> Path:
-    """Return the folder with the spec, the output and the progress of a launch."""
+    """Return the folder for the spec, the output and the progress of a launch."""
     return FOLDER / "launches" / launch.pk
 
 
 def carry_out(launch: Launch) -> None:
-    """Run the command of a claimed launch to its end, and record any outcome."""
+    """Run the command of a claimed launch until it ends, and record the outcome."""
     folder = folder_of(launch)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -185,7 +191,11 @@ def carry_out(launch: Launch) -> None:
     elif launch.cancel_asked:
         queue.end(launch, State.CANCELLED)
     elif code in (INTERRUPTED, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL):
-        queue.end(launch, State.INTERRUPTED, "The command was stopped from outside.")
+        queue.end(
+            launch,
+            State.INTERRUPTED,
+            "A program or person outside the console stopped the command.",
+        )
     else:
         queue.end(launch, State.FAILED, last_words(folder / "output.log"))
 
@@ -218,7 +228,7 @@ def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str
 
 
 def _run(launch: Launch, folder: Path) -> tuple[int, str]:
-    """Return (status of the command, the limit that it reached or nothing)."""
+    """Return the exit status of the command, and the limit that it reached (empty if none)."""
     limits: JobLimits | None = None
     if not launch.is_live:
         # All of these processors work for the expected seconds at once.
@@ -282,7 +292,7 @@ def _note_progress(launch: Launch, path: Path) -> None:
 def end_left_overs() -> None:
     """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died.
 
-    The commands received a signal when the worker died, but Python may lose an interrupt during an
+    These commands received a signal at that time, but Python can lose an interrupt during an
     import.
     """
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
@@ -303,7 +313,8 @@ def end_left_overs() -> None:
 def _end_all(process: int) -> None:
     """End the command and every process that it started.
 
-    Each process is ended separately, because the command's processes may have separate sessions.
+    Each process is ended separately, because the processes of a command can be in different process
+    sessions.
     """
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(process)

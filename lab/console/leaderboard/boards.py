@@ -11,33 +11,33 @@ from lab.intervals import Estimate
 from lab.leaderboard import BOARD_FILE
 
 SHADES = 10
-"""Steps of the colour of a cell."""
+"""The number of colour steps for the cells of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellShown:
-    """One number of the table."""
+    """One number in the table."""
 
     text: str
     value: float | None
-    """The sort key."""
+    """The value by which the table sorts the cell."""
     shade: int
-    """0 to SHADES, in proportion to the share of the bound."""
+    """The colour step of the cell, 0 to SHADES, in proportion to its share of the bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowShown:
-    """One policy of the table."""
+    """One policy's row in the table."""
 
     title: str
     rank: int | None
-    """None for a step of DOOR's ablation."""
+    """The policy's rank; None for a step of DOOR's ablation."""
     cells: tuple[CellShown, ...]
-    """A cell per load, and the mean over the loads."""
+    """The cells: one for each load, then one for the mean over the loads."""
     behind: str
-    """The paired difference to the best row by seed; a dash on boards of older versions."""
+    """The difference to the best row, paired by seed; a dash for boards of older versions."""
     recovery: CellShown
-    """Seconds to recover after a one-minute rush."""
+    """The paper seconds until recovery after a one-minute rush."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class BoardShown:
     loads: tuple[str, ...]
     rows: tuple[RowShown, ...]
     leaders: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """For each load: ρ, the best policy, and the policies on the same level."""
+    """For each load: ρ, the best policy, and the policies that are level with it."""
     ablation: str
 
     @property
@@ -65,28 +65,28 @@ class BoardShown:
 
     @property
     def has_report(self) -> bool:
-        """Whether the page of the board, with pictures and tables, is here."""
+        """Whether the board's report page, with pictures and tables, exists."""
         return self.result.file("report.html") is not None
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
-        """Return the tables under one key of the report."""
+        """Return the tables that the report has under one key."""
         return next(
             (one["tables"] for one in self.result.figures_and_tables() if one["key"] == key), []
         )
 
     @property
     def ablation_tables(self) -> list[Mapping[str, Any]]:
-        """The gain of each rule of DOOR."""
+        """The table of the gain of each rule of DOOR."""
         return self.tables("ablation")
 
     @property
     def fairness_tables(self) -> list[Mapping[str, Any]]:
-        """The completed sessions, and the waits of the other sessions."""
+        """The table of completed sessions, and of the waits of the other sessions."""
         return self.tables("fairness")
 
 
 def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
-    """Return the readable boards: first boards made here (the newest first), then imported boards
+    """Return the readable boards: first this lab's boards, the newest first, then imported boards
     and references."""
     found = [
         board
@@ -100,7 +100,7 @@ def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
 
 
 def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | None:
-    """Return the newest report of this name that was written here; otherwise the reference."""
+    """Return this lab's newest report of this name; if there is none, return the reference."""
     return next(
         (
             result
@@ -115,7 +115,7 @@ def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | N
 
 
 def _board(result: ResultEntry) -> BoardShown | None:
-    """Return a board; None if its file is damaged or from another program."""
+    """Return the board of a result; None if its file is damaged or comes from another program."""
     try:
         plain = read_json(result.path / BOARD_FILE)
         loads = tuple(str(load) for load in plain["loads"])

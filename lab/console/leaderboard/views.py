@@ -1,4 +1,4 @@
-"""The leaderboard: each policy's share of the best result that can be reached."""
+"""The leaderboard: the sales of each policy as a share of the highest possible sales."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,10 +15,10 @@ from lab.leaderboard import HYSTERESIS, ROBUSTNESS
 @readers
 @require_GET
 def leaderboard(request: HttpRequest) -> HttpResponse:
-    """Show the newest board made here, or the one that `?of=` names, and the newest reports.
+    """Show this lab's newest board, or the board that `?of=` names, and the newest reports.
 
-    References replace boards and reports that are missing here. An imported board is shown only if
-    the address names it.
+    If this lab has no board or report, show the reference. An imported board is shown only if the
+    address names it.
     """
     results = [*result_list.entries(), *result_list.references()]
     found = boards.boards(results)
@@ -44,7 +44,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
 
 
 def _scoreboard() -> str:
-    """Return the address of the scoreboard; empty without one."""
+    """Return the address of the scoreboard; empty if there is no scoreboard."""
     try:
         return reverse("scoreboard")
     except NoReverseMatch:

@@ -23,7 +23,7 @@ from lab.lessons.sheet import sheets
 @answers
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show how far each person is in each lesson, and who has handed in."""
+    """Show each person's progress in each lesson, and which lessons were handed in."""
     if not LAB.lab_accounts:
         raise Http404
     progress = progress_of_all()
@@ -51,7 +51,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @answers
 @require_GET
 def everything(request: HttpRequest, number: int) -> HttpResponse:
-    """Return all work that was handed in for a lesson as one ZIP."""
+    """Return all work handed in for a lesson as one ZIP file."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
         for one in _of_class().filter(lesson=number).order_by("by"):
@@ -68,7 +68,8 @@ def handed_in(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _of_class() -> QuerySet[HandIn]:
-    """Return the work that people have handed in; omit work from the time before accounts."""
+    """Return the work that people have handed in; omit work from the time before the console had
+    accounts."""
     return HandIn.objects.exclude(by="")
 
 

@@ -1,4 +1,4 @@
-"""A person's values next to the bands of a step."""
+"""A person's values next to the bands (expected ranges) of a step."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from lab.students.scoreboard import FOLDER as SCOREBOARD
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A band, and the value that a person found."""
+    """A band, and the value that a person found for it."""
 
     band: Band
     field: str
@@ -32,7 +32,7 @@ class Finding:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the value is in no range."""
+        """Whether the value is outside all ranges."""
         return self.outcome is Outcome.OUTSIDE
 
 
@@ -57,7 +57,7 @@ def value_field(step: int, row: int) -> str:
 
 
 def _read(work: Work, step: int, place: Place) -> float | str | None:
-    """Return the value; None while it is not at the place that the sheet names."""
+    """Return the value at the place that the sheet names; None if it is not there yet."""
     if place.kind == "scoreboard":
         folder = LAB.results_dir / SCOREBOARD
     else:

@@ -1,4 +1,4 @@
-"""The text fields of a lesson."""
+"""The forms with the text and number fields of a lesson."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from lab.lessons.sheet import number
 
 
 class AnswerForm(forms.Form):
-    """One text field for each label."""
+    """A form with one text field for each label."""
 
     def __init__(self, labels: Mapping[str, str], *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -35,7 +35,7 @@ def _check_number(text: str) -> None:
 
 
 class ValuesForm(forms.Form):
-    """A number for each value that a person reads from the output of a command."""
+    """A form with one number field for each value that a command prints."""
 
     def __init__(self, findings: Iterable[Finding], *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)

@@ -17,7 +17,7 @@ from lab.lessons.sheet import BAND_COLUMNS, Step
 
 
 def hand_in(person: str, work: Work) -> HandIn:
-    """Keep the present work for the teacher; it replaces work that was handed in before."""
+    """Save the current work for the teacher; it replaces work that was handed in earlier."""
     now = timezone.now()
     who = f"{person}, " if person else ""
     head = f"# Lab {work.sheet.number}: {work.sheet.title}\n\n{who}{now:%Y-%m-%d %H:%M} UTC"
@@ -30,8 +30,7 @@ def hand_in(person: str, work: Work) -> HandIn:
 
 
 def file_name(handed_in: HandIn) -> str:
-    """Return a name for the file; it includes the person's name if there is one:
-    `lab-1-bert.md`."""
+    """Return a name for the file, with the person's name if it is known: `lab-1-bert.md`."""
     who = f"-{handed_in.by}" if handed_in.by else ""
     return f"lab-{handed_in.lesson}{who}.md"
 

@@ -1,4 +1,4 @@
-"""The Markdown of lab sheets as HTML, with links that hold in the console."""
+"""The conversion of lab sheets from Markdown to HTML, with links that work in the console."""
 
 import posixpath
 import re
@@ -18,14 +18,14 @@ _OF_CONSOLE, _OF_SHOP = (
     f"http://127.0.0.1:{Settings.model_fields[name].default}/"
     for name in ("lab_port", "gateway_port")
 )
-"""The addresses that the sheets name; they are the addresses of the default settings."""
+"""The addresses in the sheets, which are those of the default settings."""
 _URL = re.compile(r"https?://[^\s)>\"']+[^\s)>\"'.,;:?!]")
 _ABOVE_DOCS = {"CONTRIBUTING.md": "contributing", "README.md": "index"}
 """Documents above the folder docs, and their pages on the documentation site."""
 
 
 class _Renderer(RendererHTML):
-    """A renderer with which wide tables scroll, and the keyboard can scroll wide code."""
+    """A renderer that makes wide tables scrollable, and wide code scrollable by keyboard."""
 
     def table_open(
         self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
@@ -76,7 +76,7 @@ def _with_links(tokens: Sequence[Token], shop: str) -> Iterator[Token]:
 
 
 def _with_plain_addresses(text: str, shop: str) -> Iterator[Token]:
-    """Yield the tokens of a text in which plain addresses are links."""
+    """Yield the tokens of a text, with plain addresses turned into links."""
     end = 0
     for found in _URL.finditer(text):
         target = address(found[0], shop)

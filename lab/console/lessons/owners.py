@@ -12,8 +12,8 @@ from lab.console.site.permissions import Permission, name_of
 def _for_who_handed_in(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     if HandIn.objects.filter(by=name_of(request), **arguments).exists():
         return ""
-    return "Only the person who handed it in, or a teacher, reads it."
+    return "Only a teacher and the person who handed in this work can read it."
 
 
 hand_in_owners = Permission(reads=_for_who_handed_in, sends=_for_who_handed_in)
-"""Teachers and the person who handed in the work."""
+"""The permission for teachers and for the person who handed in the work."""

@@ -1,4 +1,4 @@
-"""The launch of a step: the experiment of the command in the step."""
+"""The launch of a step: the experiment that the step's command runs."""
 
 from dataclasses import dataclass, replace
 
@@ -35,9 +35,9 @@ class Start:
     title: str
     spec: Spec | None = None
     arguments: tuple[str, ...] = ()
-    """The words of a command without a spec."""
+    """The words of a command that has no spec."""
     fault: str = ""
-    """The reason why the console cannot launch it now; empty if it can."""
+    """The reason why the console cannot launch the experiment now; empty if it can."""
 
     @property
     def engine(self) -> str:
@@ -54,7 +54,7 @@ class Start:
         return command_real_s(self.arguments)
 
     def launch(self, allowance: Allowance) -> Launch:
-        """Return the launch, not yet in the queue; raises AllowanceError."""
+        """Return the launch without adding it to the queue; raises AllowanceError."""
         if self.spec is not None:
             return launch_of_spec(self.spec, allowance)
         return launch_of_command(self.title, self.arguments, allowance)
@@ -81,7 +81,7 @@ def start_of(sheet: Sheet, step: Step) -> Start | None:
 
 
 def _with_spec(start: Start, sheet: Sheet) -> Start:
-    """Return the start with the spec of its command, or with the fault of the spec."""
+    """Return the start with the spec of its command, or with the fault in this spec."""
     written = sheet.files
 
     def load(name: str) -> Spec:

@@ -19,7 +19,7 @@ from lab.console.site.settings import LAB
 from lab.lessons.sheet import Sheet, Step
 
 LISTED = 50
-"""The number of newest results that a step offers."""
+"""The number of results that a step offers; it offers the newest."""
 
 
 def may_choose(request: HttpRequest) -> bool:
@@ -49,7 +49,8 @@ def step_page(
     prediction: AnswerForm | None = None,
     read: ValuesForm | None = None,
 ) -> HttpResponse:
-    """Return the page of a step; it has the answer only after the prediction."""
+    """Return the content of a step's page; it includes the answer only after the prediction is
+    saved."""
     done = work_of(name_of(request), sheet)
     predicted = done.answers.get(prediction_field(found.number), "")
     field = notes_field(found.number)

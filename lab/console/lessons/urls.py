@@ -1,4 +1,4 @@
-"""Addresses of the lessons, their steps and questions, and what a class has handed in."""
+"""Addresses of the lessons, their steps and questions, and the work that a class has handed in."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The lessons: their list, the beginning of each, its steps, and its questions."""
+"""The lessons: the list of lessons, and the start page, steps and questions of each."""
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -30,7 +30,7 @@ PICTURES = FOLDER.parent / "images" / "labs"
 @readers
 @require_GET
 def lessons(request: HttpRequest) -> HttpResponse:
-    """Show all lessons, and how far this person is in each."""
+    """Show all lessons, with this person's progress in each."""
     person = name_of(request)
     return render(
         request,
@@ -59,8 +59,10 @@ def lesson(request: HttpRequest, number: int) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Show a step. Submitted notes mark the step as done, and the answer redirects to the next
-    step."""
+    """Show a step.
+
+    When notes are submitted, mark the step as done and redirect to the next step.
+    """
     sheet, found = _step(number, step)
     person = name_of(request)
     field = notes_field(step)
@@ -76,7 +78,7 @@ def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Keep a prediction, which does not change once the page has shown the answer."""
+    """Save a prediction; it cannot change after the page has shown the answer."""
     sheet, found = _step(number, step)
     person = name_of(request)
     field = prediction_field(step)
@@ -112,7 +114,7 @@ def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Keep the values that a person has read from the output of a command."""
+    """Save the values that a person has read from the output of a command."""
     sheet, found = _step(number, step)
     person = name_of(request)
     form = ValuesForm(findings.of_step(work_of(person, sheet), step), request.POST)
@@ -125,7 +127,7 @@ def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Take a result of a terminal as the result of a step; if none is chosen, take the newest
+    """Use a result that was made at a terminal for a step; if none is chosen, use the newest
     launch."""
     sheet, _ = _step(number, step)
     name = request.POST.get("result", "")
@@ -138,7 +140,8 @@ def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def questions(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the questions of a lesson with this person's answers; keep new answers, and hand in."""
+    """Show the questions of a lesson with this person's answers; save new answers, and hand them
+    in."""
     sheet = _sheet(number)
     person = name_of(request)
     labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}
@@ -167,7 +170,7 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
 @readers
 @require_GET
 def picture(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return a picture of the sheets."""
+    """Return a picture that the lab sheets use."""
     return static.serve(request, name, document_root=str(PICTURES))
 
 

@@ -10,29 +10,29 @@ from lab.lessons.sheet import Sheet
 
 
 def prediction_field(step: int) -> str:
-    """Return the field of a step's prediction."""
+    """Return the name of the field for a step's prediction."""
     return f"prediction-{step}"
 
 
 def notes_field(step: int) -> str:
-    """Return the field of a step's notes; once the step is done, the field is kept even if
-    empty."""
+    """Return the name of the field for a step's notes; it stays stored after the step is done, even
+    if empty."""
     return f"step-{step}"
 
 
 def result_field(step: int) -> str:
-    """Return the field with the name of the result that a person has chosen for a step."""
+    """Return the name of the field that stores the result chosen for a step."""
     return f"result-{step}"
 
 
 def question_field(question: int) -> str:
-    """Return the field of an answer to a question."""
+    """Return the name of the field for the answer to a question."""
     return f"question-{question}"
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work of a person on a lesson, as it is now."""
+    """The current work of a person on a lesson."""
 
     sheet: Sheet
     answers: dict[str, str]
@@ -53,8 +53,8 @@ class Work:
     def result_of(self, step: int) -> str:
         """Return the name of the result that counts for a step; empty while there is none.
 
-        The chosen result counts. If none is chosen, the result of the newest launch counts once
-        that launch has ended.
+        The chosen result counts. If no result is chosen, the result of the newest launch counts
+        after this launch has ended.
         """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""
@@ -67,7 +67,7 @@ class Work:
 
     @property
     def has_begun(self) -> bool:
-        """Whether any part of this work is kept."""
+        """Whether any part of this work is saved."""
         return bool(self.answers or self.launches)
 
 
@@ -86,16 +86,16 @@ def work_of(person: str, sheet: Sheet) -> Work:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a person is in a lesson."""
+    """The progress of a person in a lesson."""
 
     steps: int
-    """The steps that are done."""
+    """The number of completed steps."""
     questions: int
-    """The questions that have an answer."""
+    """The number of answered questions."""
 
 
 def progress_of_all() -> dict[str, dict[int, Progress]]:
-    """Return the progress by person and lesson, for all who have begun."""
+    """Return the progress by person and lesson, for every person who has begun a lesson."""
     fields: dict[str, dict[int, list[str]]] = {}
     for by, lesson, field in Answer.objects.values_list("by", "lesson", "field"):
         fields.setdefault(by, {}).setdefault(lesson, []).append(field.partition("-")[0])
@@ -109,7 +109,7 @@ def progress_of_all() -> dict[str, dict[int, Progress]]:
 
 
 def write(person: str, sheet: Sheet, field: str, text: str) -> None:
-    """Keep the text of a field."""
+    """Save the text of a field."""
     Answer.objects.update_or_create(
         by=person,
         lesson=sheet.number,
@@ -119,12 +119,12 @@ def write(person: str, sheet: Sheet, field: str, text: str) -> None:
 
 
 def erase(person: str, sheet: Sheet, field: str) -> None:
-    """Forget the text of a field."""
+    """Delete the text of a field."""
     Answer.objects.filter(by=person, lesson=sheet.number, field=field).delete()
 
 
 def keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
-    """Keep the text of each field; remove a field with an empty text."""
+    """Save the text of each field; delete a field whose text is empty."""
     for field, text in texts.items():
         if text:
             write(person, sheet, field, text)
@@ -133,7 +133,7 @@ def keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
 
 
 def began(person: str, sheet: Sheet, step: int, launch: Launch) -> None:
-    """Remember the newest launch of a step."""
+    """Save this launch as the newest launch of a step."""
     StepLaunch.objects.update_or_create(
         by=person, lesson=sheet.number, step=step, defaults={"launch": launch}
     )

@@ -1,4 +1,4 @@
-"""Address of the limits."""
+"""Address of the page of limits."""
 
 from django.urls import path
 

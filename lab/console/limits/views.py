@@ -15,7 +15,7 @@ from lab.console.site.settings import LAB
 @readers
 @require_GET
 def limits(request: HttpRequest) -> HttpResponse:
-    """Show the limits of the person at the browser."""
+    """Show the limits of the person who sends the request."""
     allowance = permissions.allowance_of(request)
     waiting = waiting_of(permissions.name_of(request))
     kept = imports.kept_by(LAB.results_dir, permissions.name_of(request))

@@ -101,5 +101,5 @@ print(json.dumps([launch.state, launch.reason]))
         DOORBUSTER_LAB_STUDENT_LIMITS=limits,
     )
     assert found[0] == "failed", found[1]
-    assert f"The launch was ended: its {words}" in found[1]
+    assert f"The launch was stopped: its {words}" in found[1]
     assert "the administrator raises job_" in found[1]
