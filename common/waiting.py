@@ -1,6 +1,10 @@
 """The wait until a condition holds: a loop that checks, sleeps and checks again.
 
 An exception that the checking function raises ends the wait, so a caller can stop waiting early.
+
+A check may be expensive: for example, it may ask a server for a page. The pauses between checks
+therefore grow from `every_s` to a twentieth of the time already waited, up to 0.1 s. A long wait
+then leaves the processor to the process that it waits for, and ends at most a twentieth later.
 """
 
 import time
@@ -9,6 +13,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+_GROWTH = 1 / 20
+_LONGEST_GROWN_S = 0.1
+
 
 def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
     """Call `look` until its answer is true, and return that answer.
@@ -16,9 +23,9 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
     After `within_s` seconds, return the last answer, which is false. `look` is called at least
     once.
     """
-    deadline_s = time.monotonic() + within_s
-    while not (answer := look()) and time.monotonic() < deadline_s:
-        time.sleep(every_s)
+    began_s = time.monotonic()
+    while not (answer := look()) and time.monotonic() < began_s + within_s:
+        _pause(began_s, every_s)
     return answer
 
 
@@ -28,9 +35,9 @@ def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
     After `within_s` seconds, return the last answer, which is true. If `look` returns the reason
     for waiting, the caller receives that reason.
     """
-    deadline_s = time.monotonic() + within_s
-    while (answer := look()) and time.monotonic() < deadline_s:
-        time.sleep(every_s)
+    began_s = time.monotonic()
+    while (answer := look()) and time.monotonic() < began_s + within_s:
+        _pause(began_s, every_s)
     return answer
 
 
@@ -39,11 +46,16 @@ def retry(ask: Callable[[], T], fault: type[Exception], within_s: float, *, ever
 
     Raises the last fault after `within_s` seconds.
     """
-    deadline_s = time.monotonic() + within_s
+    began_s = time.monotonic()
     while True:
         try:
             return ask()
         except fault:
-            if time.monotonic() >= deadline_s:
+            if time.monotonic() >= began_s + within_s:
                 raise
-        time.sleep(every_s)
+        _pause(began_s, every_s)
+
+
+def _pause(began_s: float, every_s: float) -> None:
+    waited_s = time.monotonic() - began_s
+    time.sleep(max(every_s, min(waited_s * _GROWTH, _LONGEST_GROWN_S)))
