@@ -1,6 +1,6 @@
 """The banner of a page: the request to the ad server, and the pauses after failures.
 
-A banner delays a page by at most the deadline (`ad_server`). After any fault the slot stays empty.
+A banner delays a page by at most the deadline (`ad_server`). After a fault, the slot stays empty.
 """
 
 import json
@@ -43,7 +43,7 @@ class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the control
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """A banner as a page shows it: paths on the shop's site, pixels."""
+    """A banner as a page shows it, with paths on the shop's site and sizes in pixels."""
 
     image: str
     click: str
@@ -53,7 +53,7 @@ class Banner:
 
 
 def read(body: bytes) -> Banner | None:
-    """Return the banner in an answer; None if the ad server placed no banner. Raises Failed."""
+    """Return the banner in this answer; None if the ad server placed no banner. Raises Failed."""
     try:
         placed = json.loads(body)["banners"]
         if placed == []:
@@ -73,9 +73,9 @@ def read(body: bytes) -> Banner | None:
 
 
 class Patience:
-    """The patience with the ad server.
+    """The limit on calls to a failing ad server.
 
-    After failures, the shop tries once per pause. Thread-safe.
+    After failures, the shop calls it only once per pause. Thread-safe.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -85,8 +85,9 @@ class Patience:
         self._asks_again_s = 0.0
 
     def may_ask(self) -> bool:
-        """Return whether this page may ask for a banner: every page, or one per pause during a
-        failure.
+        """Return whether this page may request a banner.
+
+        After failures, only one page per pause may.
         """
         if self._failures < FAILURES_IN_A_ROW:
             return True
@@ -98,7 +99,7 @@ class Patience:
             return True
 
     def answered(self) -> bool:
-        """Record an answer. Return True if the shop had given up the ad server before."""
+        """Record an answer. Return True if the shop had stopped calling the ad server."""
         with self._lock:
             given_up = self._failures >= FAILURES_IN_A_ROW
             self._failures = 0
@@ -107,7 +108,7 @@ class Patience:
     def failed(self) -> bool:
         """Record a missing, late or invalid answer.
 
-        Return True if the shop now gives up the ad server.
+        Return True if the shop stops calling the ad server now.
         """
         with self._lock:
             self._failures += 1
@@ -116,7 +117,9 @@ class Patience:
 
 
 class Banners:
-    """The banners of this shop: off without an ad server, or by the controller's setting."""
+    """The banners of this shop, which are off without an ad server, or if the controller switches
+    them off.
+    """
 
     def __init__(self, server: AdServer | None, patience: Patience) -> None:
         self.wanted = server is not None
@@ -132,9 +135,11 @@ class Banners:
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
     ) -> Banner | None:
-        """Return a banner of that size about some of these concepts, or None. Never raises.
+        """Return a banner of that size about some of these concepts, or None.
 
-        It is counted on `page`, if it is for one of the eight.
+        Never raises an error.
+
+        Its impression is counted for `page`, if that is one of the eight page types.
         """
         if self._server is None or not self._patience.may_ask():
             return None
@@ -160,7 +165,7 @@ class Banners:
 
 
 def _some(concepts: Iterable[str]) -> list[str]:
-    """Return at most MOST_CONCEPTS different concepts; if none are given, random shelves."""
+    """Return at most MOST_CONCEPTS different concepts; if none are given, return random shelves."""
     given = list(dict.fromkeys(concepts))
     if not given:
         given = random.sample([shelf.slug for shelf in SHELVES], MOST_CONCEPTS)
@@ -172,8 +177,8 @@ class Slot:
 
     The ad server gets a request only when the page's template reads the slot.
 
-    If a banner is needed, `concepts` is called. It returns the shelves of the page's books; by
-    default any shelves do.
+    `concepts` is called only if a banner is needed. It returns the shelves of the page's books; by
+    default, shelves are chosen at random.
     """
 
     def __init__(
@@ -184,7 +189,7 @@ class Slot:
 
     @property
     def wanted(self) -> bool:
-        """Whether the page has a slot at all."""
+        """Whether the page has a slot for a banner."""
         return banners.wanted
 
     @cached_property
@@ -196,7 +201,7 @@ class Slot:
 
     @property
     def size(self) -> str:
-        """The size, by the ad server's name."""
+        """The ad server's name of the slot's size."""
         return SIZES[self.device]
 
     @property

@@ -45,12 +45,12 @@ def copies(session: SessionBase) -> int:
 
 
 def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
-    """Make this the cart; books with no copies are left out."""
+    """Replace the cart by this one, without the books that have no copies."""
     session[_KEY] = {str(book): number for book, number in wanted.items() if number > 0}
 
 
 def take_out(session: SessionBase, bought: Quantities) -> None:
-    """Take these copies out of the stored cart, which another page may have changed in the
+    """Remove these copies from the stored cart, which another page may have changed in the
     meantime.
     """
     stored = type(session)(session.session_key)
@@ -58,16 +58,18 @@ def take_out(session: SessionBase, bought: Quantities) -> None:
 
 
 def lines(wanted: Quantities) -> list[CartLine]:
-    """Return the lines of the cart for books that still exist, in the order they were added."""
+    """Return the lines of the cart for books that still exist, in the order in which they were
+    added.
+    """
     found = Book.objects.listed().in_bulk(list(wanted))
     return [CartLine(found[id], number) for id, number in wanted.items() if id in found]
 
 
 def total_cents(cart_lines: Iterable[CartLine]) -> int:
-    """Return the total of the lines."""
+    """Return the total price of the lines."""
     return sum(line.total_cents for line in cart_lines)
 
 
 def total(cart_lines: Iterable[CartLine]) -> str:
-    """Return the total of the lines as text for people."""
+    """Return the total price of the lines as text."""
     return money(total_cents(cart_lines))

@@ -1,4 +1,5 @@
-"""The placing of an order: once per idempotency key, complete or not at all, and within the stock.
+"""How an order is placed: only once per idempotency key, as a whole or not at all, and only from
+stock.
 
 One transaction turns a cart into an order and takes the copies from the stock.
 """
@@ -14,8 +15,8 @@ from shop.models import Book, Customer, Order, OrderLine
 
 
 class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a fault
-    """The error for an order that was not placed because too few copies of these titles
-    are left.
+    """The error for an order that was not placed because too few copies of some titles are in
+    stock.
     """
 
     def __init__(self, left: Mapping[str, int]) -> None:
@@ -25,7 +26,7 @@ class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a faul
             )
         )
         self.left = left
-        """The copies that are left, by title."""
+        """The number of copies in stock, by title."""
 
 
 class NoLongerSold(Exception):  # noqa: N818
@@ -61,14 +62,14 @@ def place_order(
     address: Mapping[str, str],
     total_cents: int | None = None,
 ) -> Order:
-    """Return the order for this key; place it now if it was not placed before.
+    """Return the order for this key; place it now unless that has been done.
 
     `total_cents` is the total that the customer has seen, if any.
 
     The key is locked first. A second submission waits for this lock until the first is over, and
-    then finds the order of the first. So it does not violate the unique key, which PostgreSQL
-    would log as an error. It also leaves no gap in the order numbers. Books are locked in the
-    order of their ids, so two orders of the same books cannot wait for each other.
+    then finds the order of the first. The second submission therefore neither violates the unique
+    key, which PostgreSQL would log as an error, nor leaves a gap in the order numbers. Books are
+    locked in the order of their ids, so that two orders of the same books cannot block each other.
 
     If the customer has left before the commit point, no order is placed. After the commit point,
     the request can no longer be stopped. Raises OutOfStock, NoLongerSold, AnotherTotal or
@@ -93,14 +94,14 @@ def place_order(
 
 
 def _lock(key: uuid.UUID) -> None:
-    """Lock this key until the commit; wait while another transaction has it."""
+    """Lock this key until the commit; wait if another transaction has locked it."""
     with connection.cursor() as cursor:
         # Half of the key is enough: two keys that share it only wait for each other.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [(key.int >> 64) - 2**63])
 
 
 def _books_to_sell(wanted: Quantities) -> list[Book]:
-    """Return every wanted book, locked, with enough copies of each."""
+    """Lock and return every wanted book; each has enough copies in stock."""
     books = list(
         Book.objects.select_for_update()
         .only("title", "stock", "price_cents")
@@ -119,7 +120,7 @@ def _books_to_sell(wanted: Quantities) -> list[Book]:
 
 
 def _move(books: list[Book], wanted: Quantities, order: Order) -> None:
-    """Move the copies from the shelves into the order."""
+    """Move the copies from the stock into the order."""
     for book in books:
         book.stock -= wanted[book.pk]
     if len(books) == 1:

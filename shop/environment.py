@@ -34,8 +34,8 @@ from common.shared_settings import (
 
 _TAKEN = "ads, information_schema and shop"
 _SCHEMA = (
-    "up to 40 small letters, digits and underscores, beginning with a letter and not with `pg_`, "
-    f"and none of {_TAKEN}"
+    "up to 40 lower-case letters, digits and underscores, beginning with a letter, but not with "
+    f"`pg_`; none of {_TAKEN}"
 )
 
 

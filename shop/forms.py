@@ -37,7 +37,7 @@ def _password(label: str, autocomplete: str) -> forms.CharField:
 
 
 class LoginForm(forms.Form):
-    """The form with name and password of the customer (Tr-1)."""
+    """The form for the customer's name and password (Tr-1)."""
 
     username = _text("User name", 40, "username")
     password = _password("Password", "current-password")
@@ -95,7 +95,7 @@ class AddressForm(forms.Form):
 
 
 class PaymentForm(forms.Form):
-    """The form for the payment (Tr-3). A toy: nothing is charged or kept."""
+    """The form for the payment (Tr-3). It is only a model: nothing is charged or kept."""
 
     idempotency_key = forms.UUIDField(
         widget=forms.HiddenInput,
@@ -127,7 +127,7 @@ class PaymentForm(forms.Form):
         number = re.sub(r"[ -]", "", self.cleaned_data["card_number"])
         if number not in TEST_CARDS:
             raise ValidationError(
-                "Only test cards are taken here: 4242 4242 4242 4242 or 5555 5555 5555 4444."
+                "Only test cards are accepted here: 4242 4242 4242 4242 or 5555 5555 5555 4444."
             )
         return number
 
@@ -135,7 +135,7 @@ class PaymentForm(forms.Form):
         expiry: str = self.cleaned_data["card_expiry"]
         match = re.fullmatch(r"(0[1-9]|1[0-2])/(\d{2})", expiry)
         if match is None:
-            raise ValidationError("Write month and year as MM/YY, for example 12/39.")
+            raise ValidationError("Write the month and year as MM/YY, for example 12/39.")
         today = date.today()  # noqa: DTZ011 -- a card expires where its holder is
         if (2000 + int(match[2]), int(match[1])) < (today.year, today.month):
             raise ValidationError("This card has expired.")
@@ -160,17 +160,17 @@ class CopiesForm(forms.Form):
 
 
 class BuyForm(forms.Form):
-    """The form of *Buy*: the book that goes into the checkout (Br-4)."""
+    """The form of the button *Buy* (Br-4), which takes a book to the checkout."""
 
     book = forms.IntegerField(min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
 
 class SearchForm(forms.Form):
-    """The form with the words of a search."""
+    """The form for the words of a search."""
 
     q = forms.CharField(
         label="Search",
         required=False,
         max_length=100,
-        error_messages={"max_length": "A search may have 100 characters at most."},
+        error_messages={"max_length": "A search can have at most 100 characters."},
     )

@@ -21,7 +21,9 @@ _STATUSES_WITH_WORK = frozenset((200, 409, 422))
 
 
 class PageWorkMiddleware:
-    """The outermost middleware: it measures a page's cost and spends its remaining time."""
+    """The outermost middleware, which measures a page's cost and then spends the rest of its drawn
+    time.
+    """
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response
@@ -47,7 +49,7 @@ class PageWorkMiddleware:
 
 
 class ContentSecurityMiddleware:
-    """The header by which pages load only the shop's styles and pictures."""
+    """The header that lets pages load only the shop's styles and pictures."""
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response
@@ -59,7 +61,7 @@ class ContentSecurityMiddleware:
 
 
 class VisitMiddleware:
-    """The middleware that begins a visit with any of the eight pages, so that the session has a
+    """The middleware that starts a session on any of the eight pages, so that the visitor gets a
     cookie.
     """
 

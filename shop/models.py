@@ -1,6 +1,6 @@
 """The shop's tables: books on shelves, customers, orders.
 
-The database itself enforces two rules: stock is never negative, and a key has one order.
+The database itself enforces two rules: stock is never negative, and a key has at most one order.
 """
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -50,10 +50,10 @@ class Author(models.Model):
 
 
 class BookQuerySet(models.QuerySet["Book"]):
-    """Queries that read only those columns of books that a page shows."""
+    """The queries that read only the columns of books that a page shows."""
 
     def listed(self) -> "BookQuerySet":
-        """Return books with only the columns of a listing."""
+        """Return books with only the columns that a listing shows."""
         return self.select_related("author").only(
             "title", "author__name", "price_cents", "stock", "rating", "published"
         )
@@ -80,7 +80,7 @@ class Book(models.Model):
     price_cents = models.PositiveIntegerField(validators=[MinValueValidator(1)])
     stock = models.PositiveIntegerField()
     rating = models.DecimalField(max_digits=2, decimal_places=1)
-    ratings = models.PositiveIntegerField(help_text="how many readers rated it")
+    ratings = models.PositiveIntegerField(help_text="number of readers who rated the book")
     sales_rank = models.PositiveIntegerField(unique=True, help_text="1 sells best")
     search = SearchVectorField(null=True, editable=False)
 
@@ -118,12 +118,12 @@ class Book(models.Model):
 
 
 def money(cents: int) -> str:
-    """Return `€12.90` for `1290`."""
+    """Return `€12.90` for the class `1290`."""
     return f"€{cents // 100:,}.{cents % 100:02d}"
 
 
 class CustomerManager(BaseUserManager["Customer"]):
-    """A factory of accounts."""
+    """The manager that creates accounts."""
 
     def create_user(self, username: str, email: str, password: str, full_name: str) -> "Customer":
         """Return a new customer with this password; raises IntegrityError if the name is taken."""
@@ -134,7 +134,7 @@ class CustomerManager(BaseUserManager["Customer"]):
 
 
 class Customer(AbstractBaseUser):
-    """A person with an account. `is_seeded` marks the accounts that came with the shop."""
+    """A person with an account. `is_seeded` marks the accounts that the shop is seeded with."""
 
     username = models.CharField(max_length=40, unique=True)
     email = models.EmailField()
@@ -151,7 +151,10 @@ class Customer(AbstractBaseUser):
 
 
 class Order(models.Model):
-    """A placed order. `idempotency_key` came with the payment form: one key, one order."""
+    """A placed order.
+
+    `idempotency_key` is from the payment form; each key has at most one order.
+    """
 
     customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="orders")
     idempotency_key = models.UUIDField()
@@ -209,7 +212,7 @@ class OrderLine(models.Model):
 
 
 class SeedState(models.Model):
-    """One row: the fingerprint of the catalogue on the shelves, and how many books of it."""
+    """The fingerprint of the catalogue in stock and its number of books, in one row."""
 
     fingerprint = models.CharField(max_length=64)
     books = models.PositiveIntegerField(default=0)

@@ -1,7 +1,7 @@
 """Outages of back ends: PostgreSQL or Redis cannot be reached, or has closed the connection.
 
-The module separates outages from faults in the shop. It counts the requests that get no answer
-because of an outage, and logs each fault in one line.
+This module distinguishes outages from faults in the shop. It counts the requests that an outage
+leaves without an answer, and logs each outage in one line.
 """
 
 import logging
@@ -63,7 +63,7 @@ class InOneLine(logging.Filter):
             _put(record, f"{record.getMessage()}: {back_end} is away: {first}")
         elif isinstance(fault, SessionInterrupted):  # Redis has lost it, or another page ended it
             path = record.args[-1] if isinstance(record.args, tuple) and record.args else ""
-            _put(record, f"Session gone while its page was made: {path}")
+            _put(record, f"The session ended while its page was being made: {path}")
         return True
 
 

@@ -1,4 +1,4 @@
-"""The shop's eight page types: the names of their addresses, and their slots for banners."""
+"""The shop's eight page types: their URL names, and the sizes of their banners."""
 
 from common.page_types import PAGE_TYPES
 
@@ -7,6 +7,6 @@ PAGE_TYPE_BY_URL_NAME = {
 }
 
 PUBLISHER = "Doorbuster Bookshop"
-"""The name of the shop as a publisher of the ad server."""
+"""The name under which the shop is a publisher of the ad server."""
 SIZES = {"desk": "728x90", "phone": "234x60"}
-"""The slot for each kind of browser; a page shows one of the two."""
+"""The size of the banner for each kind of browser; a page shows one of the two."""

@@ -2,8 +2,8 @@
 
 The session keeps the purchase, and the checkout's pages carry it with a signature. Every form of
 the checkout has a separate purchase, so a browser may have several open at once. A customer whose
-session is lost only has to sign in again. The session keeps the last used purchase, for a page
-that is requested without a form.
+session is lost only has to sign in again. The session also keeps the purchase that was used last,
+for a page that is requested without a form.
 """
 
 import uuid
@@ -17,7 +17,7 @@ from shop.cart import Quantities
 
 _SALT = "shop.checkout.purchase"
 MAX_AGE_S = 24 * 3600
-"""Seconds for which a form of the checkout may be sent."""
+"""Seconds for which a form of the checkout remains valid."""
 
 
 class Unreadable(Exception):  # noqa: N818 -- a fact about a form, not a fault
@@ -26,32 +26,35 @@ class Unreadable(Exception):  # noqa: N818 -- a fact about a form, not a fault
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Books, and the key under which they are ordered once."""
+    """The books of a purchase, and the idempotency key of its order."""
 
     wanted: Quantities
     key: uuid.UUID
     customer: int | None = None
-    """The customer who got the page with this form; None before a sign-in."""
+    """The customer who received the page with this form; None before the sign-in."""
     address: Mapping[str, str] | None = None
-    """The address to which `customer` wants the books sent."""
+    """The delivery address that `customer` has entered."""
     total_cents: int | None = None
     """The total that the page with this form showed."""
 
     def for_customer(self, customer: int) -> Self:
-        """Return the same purchase for this customer, without another customer's address."""
+        """Return the same purchase for this customer; an address of another customer is removed."""
         if self.customer == customer:
             return self
         return replace(self, customer=customer, address=None)
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
-        """Return this purchase. If it has no address, add the address that the session has kept."""
+        """Return this purchase.
+
+        Add the address that the session has kept if the purchase has none.
+        """
         if self.address or kept is None:
             return self
         is_same = (kept.key, kept.customer) == (self.key, self.customer)
         return replace(self, address=kept.address) if is_same else self
 
     def kept(self) -> dict[str, Any]:
-        """Return the purchase as the session keeps it."""
+        """Return the purchase in the form in which the session keeps it."""
         state = {
             "wanted": {str(book): copies for book, copies in self.wanted.items()},
             "key": str(self.key),
@@ -62,11 +65,11 @@ class Purchase:
         return {name: value for name, value in state.items() if value is not None}
 
     def signed(self) -> str:
-        """Return the purchase as a form carries it."""
+        """Return the purchase in the signed form that a page's form carries."""
         return signing.dumps(self.kept(), salt=_SALT)
 
     def link(self) -> str:
-        """Return the purchase for a URL, without the address, which must not be in a log."""
+        """Return the purchase for a URL, without the address, which must not appear in a log."""
         return replace(self, address=None).signed()
 
 
@@ -76,8 +79,8 @@ def begun(wanted: Quantities) -> Purchase:
 
 
 def from_kept(state: Mapping[str, Any]) -> Purchase | None:
-    """Return the session's purchase, even from an older version of the shop; None without a
-    purchase.
+    """Return the session's purchase, even if an older version of the shop stored it; None if there
+    is none.
     """
     if not state.get("wanted"):
         return None

@@ -1,8 +1,7 @@
-"""The check whether Redis still has the data that was written to it.
+"""The check that Redis still has the data that was written to it.
 
-The shop looks for a mark in Redis whenever a thread connects again. After Redis has died, every
-thread must connect again. If Redis restarts within a moment, no request fails, but its data is
-lost.
+The shop looks for a mark in Redis whenever a thread connects again. Every thread must connect again
+after Redis has died. If Redis restarts quickly enough, no request fails, but the data is lost.
 """
 
 import secrets
@@ -36,4 +35,4 @@ class Memory:
 
 
 memory = Memory()
-"""The memory of the shop's Redis."""
+"""The record of how often the shop's Redis has lost its data."""

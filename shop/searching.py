@@ -31,7 +31,7 @@ class Results:
     hits: list[tuple[Book, SafeString]]
     shelves: list[Category]
     suggestion: str | None = None
-    """Other words that find books, if these find none."""
+    """A corrected query that finds books, if this query finds none."""
 
 
 def search_books(query: str, page: str | None) -> Results:
@@ -72,7 +72,7 @@ def search_books(query: str, page: str | None) -> Results:
 
 
 def _suggestion(query: str) -> str | None:
-    """Return the query in known words, if a book matches them."""
+    """Return the query with corrected words, if a book matches it."""
     other = spelling.corrected(query)
     if other is None:
         return None

@@ -1,12 +1,11 @@
 """Sessions, which are kept in PostgreSQL, next to the orders, and read from Redis.
 
-PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. A session that holds
-only a visit is in Redis alone, because most sessions never hold more. Redis may be unavailable or
-lose all data at any time. The shop then reads from PostgreSQL.
-
-Redis must not return outdated data either, for example a sign-in that has been ended. Each entry
-carries an epoch. The shop begins a new epoch whenever it could not send a change to Redis. It
-trusts no entry of an earlier epoch. Only the shop's single process writes to Redis.
+PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. A session without such
+data is only in Redis, because most sessions never hold any. Redis may be unavailable or lose all
+data at any time; the shop then reads from PostgreSQL. Redis must also not return outdated data, for
+example a sign-in that has ended. Each entry therefore carries an epoch. The shop starts a new epoch
+whenever it cannot send a change to Redis, and ignores entries of earlier epochs. Only the shop's
+single process writes to Redis.
 """
 
 import logging
@@ -27,7 +26,7 @@ from shop import outages
 _logger = logging.getLogger(__name__)
 
 _ASK_AGAIN_S = 1.0
-"""After a fault, the shop does not call Redis for this many real seconds, so that not every page
+"""The real seconds for which the shop does not call Redis after a fault, so that not every page
 waits.
 """
 _VISIT = frozenset({"visit"})
@@ -47,7 +46,7 @@ class _Entry(NamedTuple):
 
 
 class SessionCache:
-    """Redis, while it answers."""
+    """The connection to Redis, with a pause after each fault."""
 
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(8)
@@ -55,16 +54,18 @@ class SessionCache:
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
-        """Return the entry of any epoch; None if Redis is away or has no entry."""
+        """Return the entry, of any epoch; None if Redis is unavailable or has no entry."""
         found = self._ask("get", _name(key))
         return _Entry(*found) if found else None
 
     def set(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store data that is now in PostgreSQL."""
+        """Store data that has just been written to PostgreSQL."""
         self._tell("set", _name(key), (self.epoch, data), age_s)
 
     def add(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store data that was read from PostgreSQL, unless Redis has got newer data since."""
+        """Store data that was read from PostgreSQL, unless Redis has received newer data since
+        then.
+        """
         self._ask("add", _name(key), (self.epoch, data), age_s)
 
     def delete(self, key: str) -> None:
@@ -76,7 +77,7 @@ class SessionCache:
             self.epoch = secrets.token_hex(8)
 
     def _ask(self, command: str, *arguments: Any) -> Any:
-        """Return the answer, or `_AWAY`."""
+        """Return Redis's answer, or `_AWAY` if Redis does not answer."""
         if time.monotonic() < self.away_until_s:
             return _AWAY
         try:
@@ -87,7 +88,7 @@ class SessionCache:
             self.away_until_s = time.monotonic() + _ASK_AGAIN_S
             self.absences += 1
             first = str(fault).partition("\n")[0]
-            _logger.warning("Redis is away, sessions are read from PostgreSQL: %s", first)
+            _logger.warning("Redis is unavailable; sessions are read from PostgreSQL: %s", first)
             return _AWAY
 
 
@@ -101,16 +102,16 @@ session_cache = SessionCache()
 
 
 def absences() -> int:
-    """Return the times that Redis did not answer, since the shop started."""
+    """Return how often Redis did not answer since the shop started."""
     return session_cache.absences
 
 
 class SessionStore(db.SessionStore):
-    """One session, in PostgreSQL and in Redis. Each change is one statement."""
+    """One session, in PostgreSQL and in Redis. Each change of it is a single statement."""
 
     _is_in_database = False
     _replaced: str | None = None
-    """The key of the row that is deleted when this one is first written."""
+    """The key of the old row, which is deleted when the new row is first written."""
 
     def load(self) -> dict[str, Any]:
         """Return the session's data; if there is no session, return no data and forget the key."""
@@ -125,15 +126,16 @@ class SessionStore(db.SessionStore):
         return data
 
     def create(self) -> None:
-        """Begin a session under a new key. It is written with the page that is being made."""
+        """Begin a session under a new key, which is written when the present page ends."""
         self._session_key = self._get_new_session_key()
         self._is_in_database = False
         self.modified = True
 
     def cycle_key(self) -> None:
-        """Continue under a new key; the write of the new row also deletes the old one.
+        """Continue under a new key.
 
-        So if the page of a sign-in fails, no data is lost.
+        Writing the new row also deletes the old row, so no data is lost if the page of a sign-in
+        fails.
         """
         data: dict[str, Any] = self._get_session()  # type: ignore[attr-defined] # Django's
         key, was_in_database = self.session_key, self._is_in_database
@@ -143,7 +145,10 @@ class SessionStore(db.SessionStore):
             self._replaced = key
 
     def save(self, must_create: bool = False) -> None:
-        """Write the session. Raises UpdateError if it was ended elsewhere since it was read."""
+        """Write the session.
+
+        Raises UpdateError if another request has ended it since it was read.
+        """
         data: dict[str, Any] = self._get_session(  # type: ignore[attr-defined] # Django's
             no_load=must_create
         )
@@ -155,14 +160,14 @@ class SessionStore(db.SessionStore):
         session_cache.set(self.session_key, data, self.get_expiry_age())
 
     def delete(self, session_key: str | None = None) -> None:
-        """End this session, or the session of another key."""
+        """End this session, or the session with the given key."""
         key = session_key or self.session_key
         if key is not None:
             self.model.objects.filter(session_key=key).delete()
             session_cache.delete(key)
 
     def _get_new_session_key(self) -> str:
-        """Return a new key, random enough that no other session has it."""
+        """Return a new random key, long enough that no other session has it."""
         return get_random_string(32, base.VALID_KEY_CHARS)
 
     def _write(self, data: dict[str, Any]) -> None:

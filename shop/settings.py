@@ -1,6 +1,6 @@
 """Django settings of the bookshop, with the settings of `shop.environment` (docs/settings.md).
 
-Defaults are those of a bare `django-admin`; the runtime passes every variable.
+The defaults are for a plain `django-admin`; the runtime passes every variable.
 """
 
 import os

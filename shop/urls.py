@@ -1,4 +1,4 @@
-"""The addresses of the shop. The eight page types are the first eight (docs/shop.md)."""
+"""The shop's URL patterns. The first eight belong to the eight page types (docs/shop.md)."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The capacity check: are enough impressions free for a new contract?
+"""The capacity check, which decides whether enough impressions are free for a new contract.
 
 - Capacity is the forecast, over the contract's time, of all slots that can show the banner. Such a
   slot has its size and a concept in common.

@@ -1,7 +1,7 @@
 """The ad server's tables: advertisers, banners, places for them and deliveries.
 
-`revision` counts up with every change that running servers must learn of. A transaction that takes
-a number holds the row of `State` until it ends, so numbers appear in their order.
+`revision` increases with every change that running servers must learn of. A transaction that takes
+a number locks the row of `State` until it ends, so the numbers become visible in order.
 """
 
 import uuid
@@ -27,20 +27,20 @@ _SIZES = [(name, name) for name in SIZES]
 
 
 class State(models.Model):
-    """One row, made by the first migration."""
+    """The table with the revision; the first migration creates its only row."""
 
     revision = models.BigIntegerField(default=0)
 
 
 def next_revision() -> int:
-    """Return the next number; other writers wait until this transaction has ended."""
+    """Return the next revision; other writers wait until this transaction has ended."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE ads_state SET revision = revision + 1 RETURNING revision")
         return int(cursor.fetchone()[0])
 
 
 class Concept(models.Model):
-    """A keyword of banners and slots."""
+    """A keyword that banners and slots can have."""
 
     word = models.CharField(
         max_length=40,
@@ -96,7 +96,7 @@ class Publisher(models.Model):
 
 
 class Page(models.Model):
-    """A publisher's page and how often it is expected to be seen."""
+    """A publisher's page, with a forecast of its views per day."""
 
     publisher = models.ForeignKey(Publisher, on_delete=models.PROTECT, related_name="pages")
     name = models.CharField(max_length=80)
@@ -127,7 +127,7 @@ class Slot(models.Model):
         Concept,
         related_name="slots",
         blank=True,
-        help_text="none: those of each request; then no contract can count on the slot",
+        help_text="if empty, the concepts of each request; capacity checks then ignore the slot",
     )
 
     class Meta:
@@ -144,7 +144,7 @@ class Slot(models.Model):
 
 
 class Banner(models.Model):
-    """A picture with its text. It is placed while its contract runs."""
+    """A picture with a text, which is placed while its contract runs."""
 
     advertiser = models.ForeignKey(Advertiser, on_delete=models.PROTECT, related_name="banners")
     size = models.CharField(max_length=10, choices=_SIZES)
@@ -154,7 +154,7 @@ class Banner(models.Model):
         max_length=200,
         default="/",
         validators=[RegexValidator(r"^/(?![/\\])[!-~]*\Z", "A path of this site, like /browse/.")],
-        help_text="where its page leads to, a path of the site that shows it",
+        help_text="the link on the banner's landing page: a path of the site that shows the banner",
     )
     concepts = models.ManyToManyField(Concept, related_name="banners")
     not_beside_banners = models.ManyToManyField("self", blank=True, symmetrical=True)
@@ -174,7 +174,7 @@ class Banner(models.Model):
 
 
 class Contract(models.Model):
-    """A number of impressions of a banner from `starts` to before `ends`."""
+    """An order for a number of impressions of a banner, from `starts` until just before `ends`."""
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, related_name="contract")
     impressions = models.PositiveIntegerField(
@@ -186,7 +186,7 @@ class Contract(models.Model):
     renews = models.BooleanField(
         default=False,
         editable=False,
-        help_text="it is renewed at the same rate, as the seeded contracts are",
+        help_text="the contract is renewed at the same rate, like the seeded contracts",
     )
     revision = models.BigIntegerField(editable=False, db_index=True)
 
@@ -224,10 +224,10 @@ class Contract(models.Model):
             )
 
     def end(self) -> None:
-        """Stop placing its banner. A contract that has ended stays as it is.
+        """Stop placing the contract's banner. A contract that has ended does not change.
 
-        A contract that has not begun is moved into the past. If only its end were moved, it would
-        still hold its impressions, and deliver them all in the remaining moment.
+        A contract that has not begun is moved into the past. If only its end were moved, the
+        contract would still hold all its impressions, and deliver them within a moment.
         """
         now = timezone.now()
         if self.ends > now:
@@ -266,7 +266,10 @@ class Placement(models.Model):
 
 
 class Server(models.Model):
-    """A process that reports. `sequence` is the last report added, so that none is added twice."""
+    """A server process that reports deliveries.
+
+    `sequence` is the number of its last added report, so that no report is added twice.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     sequence = models.BigIntegerField(default=0)
@@ -281,12 +284,12 @@ class Server(models.Model):
 
 
 class Seed(models.Model):
-    """One row: the fingerprint of the inventory that came with the server."""
+    """The fingerprint of the seeded inventory, in one row."""
 
     fingerprint = models.CharField(max_length=64)
 
 
 def check_concepts(concepts: list[Concept]) -> None:
-    """Raise ValidationError unless a banner may have this number of concepts."""
+    """Raise ValidationError if a banner cannot have this number of concepts."""
     if not 1 <= len(concepts) <= MOST_CONCEPTS:
         raise ValidationError({"concepts": f"A banner has 1 to {MOST_CONCEPTS} concepts."})

@@ -1,4 +1,4 @@
-"""The preparation of the ad server: it brings schema and inventory up to date."""
+"""The preparation of the ad server, which brings schema and inventory up to date."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Progress = Callable[[str], None]
 
 
 def prepare(banners: int, progress: Progress) -> None:
-    """Migrate, seed and open pages, unless this has been done."""
+    """Migrate the tables, seed the inventory and open the shop's pages, where necessary."""
     tables.migrate(settings.SCHEMA, "Migrating the ad server's tables", progress)
     if not seeding.seed(banners, progress):
         progress("The inventory is there")

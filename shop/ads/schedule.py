@@ -1,11 +1,11 @@
-"""The rule of an even delivery for one contract. `candidates` applies the same rule to all rows."""
+"""The rule for an even delivery of one contract. `candidates` applies the same rule to all rows."""
 
 import math
 from datetime import datetime
 
 
 def due(impressions: int, starts: datetime, ends: datetime, now: datetime) -> int:
-    """Return the impressions that an even delivery would have made by now.
+    """Return the number of impressions that an even delivery would have reached by now.
 
     The first is due at the start.
     """

@@ -1,9 +1,9 @@
-"""The inventory that comes with the server: advertisers, contracts, publishers with slots.
+"""The inventory that the server is seeded with: advertisers, contracts, publishers with slots.
 
-Concepts are the shop's shelves and the words of its books; a banner is about one shelf. Contracts
-that people made by the API or in the admin stay when another inventory is made, with their banners
-and counts. Advertisers, concepts, publishers, pages with their counts, and slots stay as well. A
-server that has such a contract and no inventory is not seeded.
+Concepts are the shop's shelves and the words of its books; a banner is about one shelf. When
+another inventory replaces this one, contracts that people made with the API or in the admin stay,
+with their banners and counts. Advertisers, concepts, publishers, pages with their counts, and slots
+stay as well. A server without a seeded inventory is not seeded if it has such a contract.
 """
 
 import hashlib
@@ -74,7 +74,9 @@ _TEXTS = (
 
 
 def seed(banners: int, progress: Progress) -> bool:
-    """Make an inventory of `banners` contracts unless it exists; return whether it was made."""
+    """Create an inventory of `banners` contracts unless it exists; return whether it was
+    created.
+    """
     wanted = _fingerprint(banners)
     if Seed.objects.filter(fingerprint=wanted).exists():
         return False
@@ -95,7 +97,7 @@ def seed(banners: int, progress: Progress) -> bool:
 
 
 def words(shelf: Shelf) -> list[str]:
-    """Return the concepts of a shelf: its name, then words that only its books' titles have."""
+    """Return the concepts of a shelf: its name, and words that only titles on this shelf have."""
     plain = {word for word in _words_of(shelf) if re.match(CONCEPT, word)}
     elsewhere = {word for other in SHELVES if other is not shelf for word in _words_of(other)}
     return [shelf.slug, *sorted(plain - elsewhere - {other.slug for other in SHELVES})]
@@ -112,10 +114,10 @@ def _fingerprint(banners: int) -> str:
 
 
 def _remove_contracts() -> None:
-    """Remove the contracts that came with the server, with their banners.
+    """Remove the seeded contracts and their banners.
 
-    These contracts renew themselves, or began at the moment of their acceptance. A contract that a
-    person made never begins at that moment to the microsecond.
+    They renew themselves, or begin at the exact microsecond of their acceptance, as no contract of
+    a person does.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -137,7 +139,7 @@ def _remove_contracts() -> None:
 
 
 def _next_id(table: str) -> int:
-    """Return the first id that is free."""
+    """Return the first free id of the table."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}")
         return int(cursor.fetchone()[0])
@@ -145,7 +147,7 @@ def _next_id(table: str) -> int:
 
 @contextmanager
 def _foreign_keys_checked_last() -> Iterator[None]:
-    """Remove foreign keys for the block, so that they are checked all at once afterwards."""
+    """Remove the foreign keys within the block; restoring them checks all rows at once."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -164,7 +166,7 @@ def _foreign_keys_checked_last() -> Iterator[None]:
 
 
 class _Inventory:
-    """Rows for the tables, from one random number generator."""
+    """The rows of all tables, drawn from one random number generator."""
 
     def __init__(self, banners: int, revision: int) -> None:
         self._rng = random.Random(SEED)
@@ -246,7 +248,9 @@ class _Inventory:
                 )
 
     def _open_pages(self, concepts: dict[str, int]) -> None:
-        """Open a page per publisher and shelf with a slot of every size, and forecast its views."""
+        """Create a page for each publisher and shelf, with a slot of every size and a forecast of
+        views.
+        """
         links = []
         for name in PUBLISHERS:
             publisher, _ = Publisher.objects.get_or_create(name=name)

@@ -1,4 +1,4 @@
-"""The ad server of this process: inventory, threads and writer, put together."""
+"""The ad server of this process, which combines inventory, threads and writer."""
 
 import random
 import time
@@ -21,7 +21,7 @@ from shop.ads.selection.selector import Placed, Request
 
 @dataclass(frozen=True, slots=True)
 class AdServer:
-    """The parts that the process's requests share."""
+    """The parts of the ad server that all requests of the process share."""
 
     configuration: Configuration
     ledger: Ledger
@@ -35,7 +35,7 @@ class AdServer:
         return self.writer.names
 
     def select(self, request: Request) -> list[Placed]:
-        """Return banners for a page, with their impressions booked."""
+        """Choose banners for a page, book their impressions, and return the banners."""
         began_s = time.perf_counter()
         placed = selector.select(request, time.time(), self.ledger, self.fan_out, self.rng)
         took_s = time.perf_counter() - began_s
@@ -43,7 +43,9 @@ class AdServer:
         return placed
 
     def candidates(self, request: Request) -> list[dict[str, Any]]:
-        """Return the candidates of a page with their weights, the heaviest first; none is drawn."""
+        """Return the candidates for a page with their weights, the heaviest first, without a
+        draw.
+        """
         rows, weights = selector.wheel(request, time.time(), self.ledger, self.fan_out)
         inventory = self.ledger.view.inventory
         word_of = {number: word for word, number in self.names.concepts.items()}
@@ -65,7 +67,7 @@ class AdServer:
         ]
 
     def click(self, banner: int, page: int | None = None) -> bool:
-        """Count a click, on that page; False if there is no such banner under contract."""
+        """Count a click on that page; return False if no such banner is under contract."""
         row = self.ledger.view.inventory.row_of.get(banner)
         if row is not None:
             self.ledger.click(row, page)
@@ -86,7 +88,7 @@ _running: AdServer | None = None
 
 
 def start() -> AdServer:
-    """Load the inventory and begin to report. Raises SettingsError, DatabaseError."""
+    """Load the inventory and start to report deliveries. Raises SettingsError, DatabaseError."""
     global _running
     wanted = configuration.read()
     renewing.renew(timezone.now())

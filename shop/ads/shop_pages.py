@@ -1,8 +1,8 @@
-"""The shop's eight pages as a publisher's pages, so that their banners are counted page by page.
+"""The shop's eight pages as pages of a publisher, so that their banners are counted for each page.
 
-Their slots have no concepts, because each request brings the concepts of the page's books. So
-capacity checks do not include these slots. Their impressions are in addition to the other
-publishers' forecasts.
+Their slots have no concepts, because each request names the concepts of the page's books. Capacity
+checks therefore ignore these slots, and their impressions come on top of the other publishers'
+forecasts.
 """
 
 from django.db import transaction
@@ -13,7 +13,10 @@ from shop.page_types import PUBLISHER, SIZES
 
 
 def open_pages() -> None:
-    """Create the pages that are missing. Keep people's changes to the other pages."""
+    """Create the pages that are missing.
+
+    Pages that exist keep the changes that people have made.
+    """
     with transaction.atomic():
         publisher, _ = Publisher.objects.get_or_create(name=PUBLISHER)
         for page_type in PAGE_TYPES:

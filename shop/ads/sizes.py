@@ -1,10 +1,10 @@
-"""The sizes of banners and slots, as standardised in advertising."""
+"""The standard sizes of banners and slots in advertising."""
 
 from typing import NamedTuple
 
 
 class Size(NamedTuple):
-    """Width and height in CSS pixels."""
+    """The width and height of a banner, in CSS pixels."""
 
     width: int
     height: int
@@ -19,4 +19,4 @@ SIZES: dict[str, Size] = {
     "160x600": Size(160, 600),  # wide skyscraper
 }
 NUMBER_OF = {name: number for number, name in enumerate(SIZES)}
-"""The number of a size in the inventory's column, by its name."""
+"""The number that stands for each size in the inventory's column, by the size's name."""

@@ -1,4 +1,4 @@
-"""The ad server's addresses."""
+"""The ad server's URL patterns."""
 
 from django.contrib import admin
 from django.urls import path

@@ -1,6 +1,6 @@
-"""The ad server's calls that show banners: banners for a page, their pictures, clicks.
+"""The calls that show banners: choose them for a page, draw them, count clicks.
 
-`select` does as little as possible, as it is measured.
+`select` does as little as possible, because its time is measured.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ _View = Callable[..., HttpResponse]
 
 
 def answering(view: _View) -> _View:
-    """Turn refusals into answers. None of these calls uses a cookie, so none needs a CSRF token."""
+    """Turn refusals into answers. These calls use no cookies, so they need no CSRF token."""
 
     @csrf_exempt
     @wraps(view)
@@ -57,7 +57,7 @@ def internal(view: _View) -> _View:
 @answering
 @internal
 def candidates(request: HttpRequest) -> HttpResponse:
-    """Answer the banners that a slot could show now, with weights; none is drawn or counted."""
+    """Answer with the banners that a slot could show now and their weights; draw and count none."""
     ads = server.running()
     query = single(request.GET, schemas.CandidatesQuery)
     found = ads.candidates(Request(1, NUMBER_OF[query.size], _concepts(query, ads)))
@@ -67,7 +67,7 @@ def candidates(request: HttpRequest) -> HttpResponse:
 
 
 def _concepts(query: schemas.CandidatesQuery, ads: server.AdServer) -> list[int]:
-    """Return the numbers of the query's concepts. Raises CallError."""
+    """Return the ids of the concepts in the query. Raises CallError."""
     concepts = ads.names.concepts
     unknown = [word for word in query.concepts if word not in concepts]
     if unknown:
@@ -81,7 +81,7 @@ def _concepts(query: schemas.CandidatesQuery, ads: server.AdServer) -> list[int]
 @answering
 @internal
 def select(request: HttpRequest) -> HttpResponse:
-    """Answer banners for the slots of a page; each answer counts their impressions."""
+    """Answer with banners for the slots of a page, and count their impressions."""
     ads = server.running()
     query = single(request.GET, schemas.SelectQuery)
     concepts = _concepts(query, ads)
@@ -143,7 +143,7 @@ def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Pa
 @cache_control(public=True, max_age=_PICTURE_AGE_S)
 @answering
 def picture(request: HttpRequest, id: int) -> HttpResponse:
-    """Answer the banner's picture."""
+    """Answer with the picture of the banner."""
     banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
     if banner is None:
         return refusal(404, f"there is no banner {id}")
@@ -156,7 +156,9 @@ def picture(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def click(request: HttpRequest, id: int) -> HttpResponse:
-    """Count a click, also on the page where it was made, and redirect to the advertiser's page."""
+    """Count a click for the banner and its page, and redirect to the advertisement's landing
+    page.
+    """
     ads = server.running()
     place = request.GET.get("page", "")
     pages = (page.id for page in ads.names.pages.values())
@@ -170,7 +172,7 @@ def click(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def landing(request: HttpRequest, id: int) -> HttpResponse:
-    """Answer the page to which a click leads: the advertisement, and a link to its target."""
+    """Answer with the page to which a click leads: the advertisement, and a link to its target."""
     banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
     if banner is None:
         return refusal(404, f"there is no banner {id}")
@@ -185,14 +187,14 @@ def landing(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def description(request: HttpRequest) -> HttpResponse:
-    """Answer the OpenAPI description of all calls."""
+    """Answer with the OpenAPI document of all calls."""
     return JsonResponse(openapi.document())
 
 
 @require_safe
 @answering
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer that this process has its inventory."""
+    """Answer that this process has loaded its inventory."""
     ads = server.running()
     return JsonResponse(
         {
@@ -207,15 +209,15 @@ def health(request: HttpRequest) -> HttpResponse:
 @answering
 @internal
 def figures(request: HttpRequest) -> HttpResponse:
-    """Answer the metrics of all processes, for Prometheus."""
+    """Answer with the metrics of all processes, for Prometheus."""
     return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a call to an unknown address."""
+    """Answer a call to an unknown path with 404."""
     return refusal(404, f"no such call: {request.path}; /ads/openapi.json lists the calls")
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer a call that failed by a fault of the ad server."""
+    """Answer a call that failed because of a fault in the ad server with 500."""
     return refusal(500, "failed; the ad server's log has the reason")

@@ -1,4 +1,4 @@
-"""Drawings of book covers as SVG, always the same for the same book."""
+"""Drawings of book covers as SVG; a book always gets the same cover."""
 
 import random
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _PALETTES = (
 
 
 def cover_svg(book_id: int, title: str, author: str, shelf: str) -> str:
-    """Return the cover as a whole SVG document with a title for people who cannot see it."""
+    """Return the cover as a complete SVG document, with a title for people who cannot see it."""
     rng = random.Random(f"{book_id} {shelf}")
     ground, ink, first, second = rng.choice(_PALETTES)
     art = rng.choice(_DESIGNS)(rng, first, second, ink)
@@ -120,7 +120,7 @@ def _leaves(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _windows(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """A building by night, some windows lit."""
+    """A building at night, with lights in some windows."""
     lit = "".join(
         f'<rect x="{64 + column * 32}" y="{190 + row * 32}" width="18" height="20" rx="2" '
         f'fill="{first if rng.random() < 0.4 else ink}" '

@@ -1,4 +1,4 @@
-"""Spelling suggestions: for a word that no book has, the most similar word that books have."""
+"""Spelling suggestions: the most similar word of a book for each word that no book has."""
 
 import re
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ from functools import cache
 from shop.catalogue.shelves import CLOSINGS, FIRST_NAMES, LAST_NAMES, PLACES, SHELVES
 
 MOST_WORDS = 6
-"""A longer search gets no suggestion, which limits the cost."""
+"""The maximum number of words in a search that gets a suggestion, which limits the cost."""
 _LENGTHS = range(4, 21)
 _LIKENESS = 0.75
 _SLOT = re.compile(r"{\w+}")
@@ -15,9 +15,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def corrected(query: str) -> str | None:
-    """Return the query with each unknown word replaced by the nearest known one.
+    """Return the query with each unknown word replaced by the most similar known word.
 
-    Return None if that changes no word. The result has no quotation marks and signs of the query.
+    Return None if no word changes. Quotation marks and signs of the query are removed.
     """
     words = _WORD.findall(query.lower())
     if not 0 < len(words) <= MOST_WORDS:

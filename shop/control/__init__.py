@@ -1,1 +1,1 @@
-"""The controller: the shop's settings, its state and its metrics for those who operate it."""
+"""The controller: the shop's settings, its state and its metrics, for the shop's operators."""

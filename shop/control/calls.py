@@ -18,7 +18,7 @@ _Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class WantedSettings(Body):
-    """The settings that a call changes; those it leaves out stay."""
+    """The settings that a call changes; settings that are not named keep their values."""
 
     profile: Profile | SkipJsonSchema[None] = Field(
         None, description="the [page work](shop.md#page-work)"
@@ -26,7 +26,9 @@ class WantedSettings(Body):
     time_scale: _TimeScale | SkipJsonSchema[None] = Field(
         None, description="paper seconds per real second"
     )
-    seed: _Seed | SkipJsonSchema[None] = Field(None, description="seed of the draws of page work")
+    seed: _Seed | SkipJsonSchema[None] = Field(
+        None, description="seed from which page work draws its times"
+    )
     sentry: Mode | SkipJsonSchema[None] = Field(
         None, description="the [sentry's mode](sentry.md#the-wasted-work-meter)"
     )
@@ -36,13 +38,13 @@ class WantedSettings(Body):
 
 
 class WantedCatalogue(Body):
-    """The size of the catalogue that a call asks for."""
+    """The size that the catalogue is to have."""
 
     books: Books = Field(description="the first books of the [catalogue](shop.md#the-catalogue)")
 
 
 class WantedSlowness(Body):
-    """How long the database is slow from now on; a fault for lessons."""
+    """The time for which the database is slow from now on, as a fault for lessons."""
 
     for_s: float = Field(
         ge=0,
@@ -52,7 +54,7 @@ class WantedSlowness(Body):
 
 
 class Health(Reply):
-    """The shop serves."""
+    """The answer of a shop that serves."""
 
     status: Literal["ok"]
 
@@ -68,33 +70,37 @@ class Settings(Reply):
 
 
 class LostTo(Reply):
-    """Requests answered 503 because a back end was away."""
+    """Requests answered with 503 because a back end was unavailable."""
 
     postgres: int
     redis: int
 
 
 class Slowness(Reply):
-    """The fault of a slow database: each query of a page waits one paper second longer."""
+    """The fault of a slow database, in which each query of a page waits one paper second longer."""
 
-    left_s: float = Field(description="paper seconds until it ends; 0 while there is none")
-    times: int = Field(description="times that it was begun since the shop started")
+    left_s: float = Field(description="paper seconds until the fault ends; 0 without a fault")
+    times: int = Field(
+        description="number of times that the fault was started since the shop started"
+    )
 
 
 class Page(Reply):
-    """Pages of one type that were made to their end, since the shop started."""
+    """The pages of one type that were completed since the shop started."""
 
     served: int
     cpu_s: float
     execution_s: float
-    drawn_s: float = Field(description="seconds that page work had drawn")
-    own_cpu_s: float = Field(description="seconds of CPU of the page itself")
+    drawn_s: float = Field(description="seconds of execution time that page work drew")
+    own_cpu_s: float = Field(description="CPU seconds of the page without page work")
     own_wait_s: float = Field(description="seconds the page itself waited for PostgreSQL and Redis")
     queries: int
 
 
 class Sentry(Reply):
-    """The [wasted-work meter](sentry.md#the-wasted-work-meter), since the shop started."""
+    """The counts of the [wasted-work meter](sentry.md#the-wasted-work-meter) since the shop
+    started.
+    """
 
     watching: int = Field(description="requests in progress whose sockets are watched")
     disconnects: int
@@ -113,7 +119,7 @@ class Sentry(Reply):
 
 
 class Status(Reply):
-    """The load of the shop, and what it has done since it started."""
+    """The load of the shop, and its counts since it started."""
 
     time_s: float = Field(description="monotonic clock")
     cpu_s: float = Field(description="CPU of the shop's process")
@@ -124,30 +130,32 @@ class Status(Reply):
     orders: int = Field(description="committed")
     lost_to: LostTo
     redis_away: int = Field(
-        description="times that Redis did not answer or had lost its memory; the shop then reads "
-        "sessions from PostgreSQL"
+        description="number of times that Redis did not answer or had lost its data; the shop then "
+        "reads sessions from PostgreSQL"
     )
     slow_database: Slowness
     books: int = Field(description="in the catalogue")
-    pages: dict[str, Page] = Field(description="page type → its pages")
+    pages: dict[str, Page] = Field(description="the pages of each page type")
     sentry: Sentry
     settings: Settings
 
 
 class Catalogue(Reply):
-    """The size of the catalogue, once the change is done."""
+    """The size of the catalogue after the change."""
 
     books: int
 
 
 class Reset(Reply):
-    """The orders of seeded accounts are gone, their books are back in stock."""
+    """The answer after the orders of seeded accounts were removed and their books put back in
+    stock.
+    """
 
     orders_removed: int
 
 
 class Orders(Reply):
-    """All orders in the database."""
+    """The totals of all orders in the database."""
 
     orders: int
     books_sold: int

@@ -1,9 +1,9 @@
-"""The shop's controller: it reports the shop's load and takes the run's settings.
+"""The shop's controller, which reports the shop's load and accepts the settings of a run.
 
 It serves the calls of docs/controller-api.md on a separate port. It runs in threads next to the
-workers, and must answer while all workers compete for the interpreter. Each connection has a
-thread that sleeps in `recv` and sends each answer in one piece. So an answer needs only a single
-wait for the interpreter.
+workers, and must answer while all workers compete for the interpreter. Each connection has a thread
+that sleeps in `recv` and sends each answer in one piece, so that an answer waits for the
+interpreter only once.
 """
 
 import contextlib
@@ -204,7 +204,7 @@ def _has_token(given: str) -> bool:
 def _names() -> frozenset[str]:
     """Return the host names that a caller may use.
 
-    A web page with a rebound name (DNS rebinding) uses another.
+    A web page that attacks by DNS rebinding uses another host name.
     """
     from django.conf import settings
 
@@ -244,8 +244,8 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
 class _Places:
     """The connections that are open, at most CONNECTIONS.
 
-    If all places are taken, a new connection replaces the oldest connection that has had no
-    accepted call. So connections that only wait cannot keep callers out.
+    If all places are taken, a new connection replaces the oldest connection without an accepted
+    call, so that idle connections cannot keep callers out.
     """
 
     def __init__(self) -> None:
@@ -255,7 +255,7 @@ class _Places:
     def enter(self, connection: "_Connection") -> bool:
         """Return whether this connection gets a place.
 
-        It gets no place if all others have calls in progress.
+        It gets none if every other connection has a call in progress.
         """
         with self._lock:
             if len(self._open) >= CONNECTIONS:
@@ -290,7 +290,7 @@ class _Connection:
         return not self._is_known and not self._is_answering
 
     def cut_off(self) -> None:
-        """End the connection from another thread; its own thread then closes it."""
+        """End the connection from another thread; the connection's own thread then closes it."""
         with contextlib.suppress(OSError):
             self._client.shutdown(socket.SHUT_RDWR)
 
@@ -315,7 +315,7 @@ class _Connection:
         self._keep = self._parser.should_keep_alive()
 
     def serve(self) -> None:
-        """Answer until the client closes the connection or is silent for too long."""
+        """Answer calls until the client closes the connection or is silent for too long."""
         with self._client as client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while True:
@@ -346,7 +346,7 @@ class _Connection:
     def _patience_s(self) -> float:
         """Return the time limit for the next bytes.
 
-        The time for the first call ends even if bytes come.
+        Bytes that arrive do not extend the time limit for the first call.
         """
         if self._is_known:
             return IDLE_S
@@ -397,7 +397,7 @@ def start(port: int, host: str = "127.0.0.1") -> int:
         raise PortTaken(
             error.errno,
             f"The shop's controller cannot listen on {host}:{port} "
-            f"({error.strerror}). Stop what listens there or set "
+            f"({error.strerror}). Stop the process that listens there, or set "
             "DOORBUSTER_SHOP_CONTROLLER_PORT.",
         ) from error
     listener.listen(64)

@@ -1,4 +1,4 @@
-"""The controller's counts as Prometheus metrics, and the database's count of the orders.
+"""The controller's counts as Prometheus metrics, and the totals of all orders in the database.
 
 Names have the form `doorbuster_shop_<what>_<unit>`.
 """
@@ -22,8 +22,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def orders_in_database() -> dict[str, int | float]:
-    """Return the orders, the copies sold and the revenue (in the shop's currency) of
-    all accounts.
+    """Return the number of orders, the copies sold and the revenue (in the shop's currency) of all
+    accounts.
     """
     sold = OrderLine.objects.aggregate(copies=Sum("quantity"))["copies"] or 0
     cents = Order.objects.aggregate(cents=Sum("total_cents"))["cents"] or 0
@@ -37,7 +37,7 @@ def exposition() -> bytes:
 
 class _Shop(Collector):
     def collect(self) -> Iterator[Metric]:
-        """Read every count for this scrape. No value is kept between scrapes."""
+        """Read every count again for each scrape."""
         yield CounterMetricFamily(
             "doorbuster_shop_cpu_seconds", "CPU used by the shop's process.", time.process_time()
         )
@@ -48,14 +48,16 @@ class _Shop(Collector):
             activity.busy_workers(),
         )
         yield CounterMetricFamily(
-            "doorbuster_shop_requests", "Requests of any kind.", activity.requests()
+            "doorbuster_shop_requests",
+            "Requests of any kind that reached the shop.",
+            activity.requests(),
         )
         yield CounterMetricFamily(
-            "doorbuster_shop_orders", "Orders committed since the start.", activity.orders()
+            "doorbuster_shop_orders", "Orders committed since the shop started.", activity.orders()
         )
         yield GaugeMetricFamily(
             "doorbuster_shop_time_scale_ratio",
-            "Paper seconds in a live second.",
+            "Paper seconds per real second.",
             page_work.work.settings.time_scale,
         )
         # A busy database would hold up the scrape; /status queries it once.
@@ -70,7 +72,7 @@ class _Shop(Collector):
 def _settings() -> Metric:
     family = GaugeMetricFamily(
         "doorbuster_shop_settings_info",
-        "1 for the page work, the sentry's mode and the banners in force.",
+        "1, with the present settings of page work, sentry and banners as labels.",
         labels=["profile", "sentry", "ads"],
     )
     ads = "on" if banners.banners.wanted else "off"
@@ -80,14 +82,14 @@ def _settings() -> Metric:
 
 _OF_PAGES = (
     ("pages_served", "served", "Pages served."),
-    ("page_cpu_seconds", "cpu_s", "CPU that pages took."),
-    ("page_execution_seconds", "execution_s", "Execution time of pages, waits included."),
+    ("page_cpu_seconds", "cpu_s", "CPU time that pages used."),
+    ("page_execution_seconds", "execution_s", "Execution time of pages, including their waits."),
     (
         "page_back_end_wait_seconds",
         "own_wait_s",
-        "Waiting of pages for PostgreSQL and Redis, without what page work waits.",
+        "Time that pages waited for PostgreSQL and Redis, without the waits of page work.",
     ),
-    ("page_queries", "queries", "Database queries of pages."),
+    ("page_queries", "queries", "Database queries that pages sent."),
 )
 """Counters by page: (name, field of `activity.PageCount`, meaning)."""
 
@@ -114,12 +116,20 @@ def _wasted_work() -> Iterator[Metric]:
     )
     yield CounterMetricFamily(
         f"{name}_cancels_attempted",
-        "Running queries that were to be cancelled.",
+        "Running queries that the sentry tried to cancel.",
         counts["cancels_attempted"],
     )
     families = (
-        ("requests", "Outcomes of requests whose customer left.", ("interrupted", "finished")),
-        ("cancels", "Outcomes of cancelled queries.", ("effective", "too_late", "failed")),
+        (
+            "requests",
+            "Requests whose customer left, by their outcome.",
+            ("interrupted", "finished"),
+        ),
+        (
+            "cancels",
+            "Attempts to cancel a query, by their outcome.",
+            ("effective", "too_late", "failed"),
+        ),
     )
     for what, help, outcomes in families:
         family = CounterMetricFamily(f"{name}_{what}", help, labels=["outcome"])
@@ -130,8 +140,8 @@ def _wasted_work() -> Iterator[Metric]:
     for resource in ("cpu", "database"):
         family = CounterMetricFamily(
             f"{name}_{resource}_seconds",
-            "Spent after the customer had left (wasted; kept if it had to be finished), or before "
-            "on what was never answered (unanswered).",
+            "Time spent after the customer had left (wasted, or kept if the request had to be "
+            "finished), or before that on a request that was never answered (unanswered).",
             labels=["work"],
         )
         for work in ("wasted", "kept", "unanswered"):

@@ -10,19 +10,18 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "controller-api.md"
 _ABOVE: Final = """# The shop's controller
 
 `python -m shop.control.reference` writes this page from the forms by which the controller checks
-calls. `/openapi.json` has the same for programs, in the form of
-[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Settings](settings.md#addresses) explains
-who may call; [metrics](metrics.md) lists what `/metrics` answers.
+calls. `/openapi.json` has the same description for programs, in the form of
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Settings](settings.md#addresses) explains who may
+call; [metrics](metrics.md) lists what `/metrics` answers.
 
-A number behind an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
-the caller: [the inner token](settings.md#the-inner-token),
-[addresses](settings.md#addresses).
+A number after an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about the
+caller: [the inner token](settings.md#the-inner-token), [addresses](settings.md#addresses).
 
 """
 
 
 def page() -> str:
-    """Return the page of the present code."""
+    """Return the page that describes the present code."""
     return _ABOVE + tables(calls.document())
 
 

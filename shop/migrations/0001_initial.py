@@ -117,7 +117,10 @@ class Migration(migrations.Migration):
                 ),
                 ("stock", models.PositiveIntegerField()),
                 ("rating", models.DecimalField(decimal_places=1, max_digits=2)),
-                ("ratings", models.PositiveIntegerField(help_text="how many readers rated it")),
+                (
+                    "ratings",
+                    models.PositiveIntegerField(help_text="number of readers who rated the book"),
+                ),
                 ("sales_rank", models.PositiveIntegerField(help_text="1 sells best", unique=True)),
                 (
                     "search",

@@ -1,1 +1,1 @@
-"""The cost of pages, which take as long as the papers' pages, and its measurement."""
+"""The cost of pages and its measurement; the pages take as long as the papers' pages."""

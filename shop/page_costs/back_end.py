@@ -1,7 +1,7 @@
 """The time that each thread has waited for PostgreSQL and Redis.
 
-Waiting is wall time less the thread's own CPU. Among thirty threads, it includes the wait for the
-interpreter right after an answer. It does not include a page's other waits for the interpreter.
+The wait is the elapsed time minus the thread's CPU time. Among thirty threads, it includes the wait
+for the interpreter right after an answer, but none of a page's other waits for the interpreter.
 """
 
 import threading
@@ -22,12 +22,14 @@ _local = _Local()
 
 
 def waited_s() -> float:
-    """Return the seconds this thread has waited since it began."""
+    """Return the seconds that this thread has waited since it started."""
     return _local.waited_s
 
 
 def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-    """Return the result of `ask`, and count the time that it waits, even if it raises an error."""
+    """Return the result of `ask`, and count the time that the call waits, even if it raises an
+    error.
+    """
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     try:
         return ask(*arguments, **more)
@@ -42,13 +44,13 @@ class _Connection(redis.Connection):
 
 
 class RedisPool(redis.ConnectionPool):
-    """A `pool_class` for Django: connections whose waits are counted."""
+    """A `pool_class` for Django whose connections count their waits."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(connection_class=_Connection, redis_connect_func=_connected, **options)
 
 
 def _connected(connection: redis.Connection) -> None:
-    """Set up a new connection instead of redis-py, and check whether Redis has lost its data."""
+    """Set up a new connection in place of redis-py, and check whether Redis has lost its data."""
     connection.on_connect()
     memory.look(connection)

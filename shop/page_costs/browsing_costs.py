@@ -1,7 +1,7 @@
 """PostgreSQL's cost of the four browsing pages with the present catalogue.
 
-This process builds the pages one after the other. The measured time is the CPU time of the
-PostgreSQL process that serves its connection.
+This process builds the pages one after the other. The result is the CPU time of the PostgreSQL
+process that serves this connection.
 """
 
 import random
@@ -29,7 +29,10 @@ _CPU_CLOCK = 2  # CPUCLOCK_SCHED of Linux' clock ids for other processes
 
 
 def run(rounds: int) -> None:
-    """Print the table. Raises ClickException if the database is away or on another machine."""
+    """Print the table.
+
+    Raises ClickException if the database is unavailable or on another machine.
+    """
     sentry.set_mode(sentry.MODES[0])
     page_work.work.configure(page_work.PageWorkSettings(profile="real"))
     try:
@@ -43,7 +46,7 @@ def run(rounds: int) -> None:
     except OSError as error:
         raise click.ClickException("PostgreSQL must run on this machine") from error
     visitor = Client()
-    table = Table(title=f"PostgreSQL's CPU a page in a shop of {books:,} books, ms")
+    table = Table(title=f"PostgreSQL's CPU time per page in a shop of {books:,} books, ms")
     for head in ("page", "asked for", "mean", "least", "most"):
         table.add_column(head, justify="left" if head == "page" else "right")
     for page, paths in _pages(random.Random(1), books):

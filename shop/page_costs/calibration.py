@@ -1,10 +1,10 @@
-"""The calibration: it shows that the pages of an idle shop cost the same as the paper's pages.
+"""The calibration, which shows that the pages of an idle shop cost the same as the paper's pages.
 
-The execution time is the difference between two answers of the controller, with exactly one
-request between them. Draws are uniform within ± 50 %, so a mean of n of them strays by 29 % / √n
-by chance alone. The verdict therefore uses the mean of (measured - drawn), which chance does not
-affect. It compares the time that the request took with the time that page work drew. The table
-also has the plain mean.
+The execution time is the difference between two answers of the controller, with exactly one request
+between them. Draws are uniform within ± 50 %, so by chance alone, the standard error of a mean of n
+draws is 29 % / √n. The verdict therefore uses the mean of (measured - drawn), where `measured` is
+the time that a request took and `drawn` the time that page work drew for it: chance does not affect
+it. The table also shows the plain mean.
 """
 
 import http.client
@@ -72,7 +72,7 @@ class PageResult(NamedTuple):
 
 
 def summarised(page: str, published_s: float, scale: float, seen: list[Request]) -> PageResult:
-    """Return the line of one page type from at least two of its requests."""
+    """Return the table's line for one page type, from at least two of its requests."""
     wanted_s = published_s / scale
     executions = [request.execution_s for request in seen]
     return PageResult(
@@ -95,9 +95,11 @@ def controller_at(url: str) -> JsonClient:
 
 
 def run(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> int:
-    """Calibrate a running shop, or a shop started for this purpose; return the exit status."""
+    """Calibrate a running shop, or start a shop for this purpose; return the exit status."""
     if rounds < 2:
-        raise click.BadParameter("must be at least 2, or there is no mean", param_hint="--rounds")
+        raise click.BadParameter(
+            "must be at least 2, so that there is a standard error", param_hint="--rounds"
+        )
     try:
         if url is not None:
             address = controller_url or _controller_url()
@@ -108,7 +110,7 @@ def run(url: str | None, controller_url: str | None, rounds: int, time_scale: fl
     except RefusedError as refused:
         raise click.ClickException(f"the controller refused a call: {refused}") from refused
     except (OSError, http.client.HTTPException, NoAnswerError, WalkFailed) as error:
-        raise click.ClickException(f"the shop does not answer as it should: {error}") from error
+        raise click.ClickException(f"the shop does not answer as expected: {error}") from error
 
 
 def _controller_url() -> str:
@@ -177,7 +179,7 @@ def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float)
 
 
 def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Request]:
-    """Walk once through the eight pages; return the cost of each by the controller's count."""
+    """Walk once through the eight pages; return the cost that the controller counts for each."""
     visits: dict[str, Request] = {}
     before = controller.call("GET", "/status")["pages"]
     with Walker(url) as walker:
@@ -207,7 +209,9 @@ def _book_on_sale(rng: random.Random) -> int:
 
 
 def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
-    """Return the process's CPU per request, without the CPU of the page's thread inside Django."""
+    """Return the process's CPU time per request, without the time that the page's thread spends
+    inside Django.
+    """
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")
@@ -246,8 +250,8 @@ def _print(results: list[PageResult], rounds: int, scale: float, outside_s: floa
     console.width = max(console.width, 110)
     console.print(table)
     console.print(
-        "deviation: measured less drawn, as a share of wanted (a mean of uniform draws strays by "
-        f"itself). Allowed: ± {TOLERANCE_RATIO:.0%}."
+        "deviation: measured minus drawn, as a share of wanted (the mean of the draws varies by "
+        f"chance). Allowed: ± {TOLERANCE_RATIO:.0%}."
     )
     console.print(
         f"CPU outside the application: {outside_s * 1000:.2f} ms a request; "

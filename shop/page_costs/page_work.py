@@ -1,17 +1,15 @@
-"""Page work: it makes a page of the shop cost the same as the papers' pages.
+"""Page work, which makes a page of the shop cost the same as the papers' pages.
 
 A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
 (LIFO-Pri, Table 2) divided by the time scale. BUSY_RATIO of it is CPU. The thread that serves the
-page really uses this CPU time, measured with its CPU clock. So under contention a page takes
-longer, but costs the same. The rest is waiting for the database (`pg_sleep` on the page's
-connection, which the database can cancel). Busy and waiting periods are interleaved, as in section
-3.2.2 of the paper. That is profile `paper`.
-
-Under profile `cpu` every page is the CPU-intensive one of the paper's section 3.1 (Table 1, Figs.
-3 to 5). It takes CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way. The page
-waits only for its queries. The paper prints neither the mean nor the distribution. Its drop rate
-implies a load of ρ = 1.15. At that load, this mean with nearly constant times gives the paper's
-Table 1, and exponential times do not.
+page really uses this CPU time, measured with its CPU clock. Under contention, a page therefore
+takes longer, but costs the same. The rest is spent waiting for the database (`pg_sleep` on the
+page's connection, which the database can cancel). Busy and waiting periods are interleaved, as in
+section 3.2.2 of the paper. This is profile `paper`. Under profile `cpu`, every page is the
+CPU-intensive page of the paper's section 3.1 (Table 1, Figs. 3 to 5). It takes CPU_INTENSIVE_S of
+CPU on average, drawn and spent in the same way. Such a page waits only for its queries. The paper
+prints neither the mean nor the distribution. Its drop rate implies a load of ρ = 1.15. At that
+load, this mean with nearly constant times gives the paper's Table 1, and exponential times do not.
 
 The page's own cost counts towards the draw:
 
@@ -22,10 +20,11 @@ The page's own cost counts towards the draw:
   learnt from requests that were alone, and a request among others counts at most that wait.
 
 A page may cost more than its draw. It may also cost less, because the database waits in whole
-milliseconds. The next request of the same type gets the difference, so that the means are right.
+milliseconds. The next request of the same type is charged or credited with the difference, so that
+the means are right.
 
-If the sentry is set to cancel, a page whose customer has left ends within the next slice. It does
-not count as served, and the next page of the same type gets the difference.
+If the sentry is set to cancel, a page whose customer has left ends within the next slice of page
+work. It does not count as served, and its difference, too, goes to the next page of the same type.
 """
 
 import random
@@ -73,7 +72,7 @@ class PageWorkSettings:
 
 
 class Share(NamedTuple):
-    """Seconds of CPU and seconds of waiting for the back end."""
+    """A number of CPU seconds, and a number of seconds of waiting for the back end."""
 
     busy_s: float
     waiting_s: float
@@ -83,7 +82,7 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """The budget of requests. It draws their costs and carries differences over. Thread-safe."""
+    """The budget of requests, which draws their costs and carries differences over. Thread-safe."""
 
     def __init__(self, settings: PageWorkSettings) -> None:
         self._profile = settings.profile
@@ -93,7 +92,7 @@ class Budget:
         self._overdrawn = {page.name: NOTHING for page in PAGE_TYPES}
 
     def draw(self, page: PageType) -> Share:
-        """Return a fresh draw for the next request of this type."""
+        """Return a new draw for the next request of this type."""
         with self._lock:
             factor = self._rng.uniform(1 - SPREAD, 1 + SPREAD)
         factor /= self._time_scale
@@ -103,7 +102,7 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return how much earlier requests of this type cost too much; the caller must save it."""
+        """Return the excess cost of earlier requests of this type; the caller must save it."""
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = NOTHING
@@ -120,7 +119,7 @@ class Budget:
 
 
 class Stopwatch:
-    """A request's cost to its thread since the stopwatch was created."""
+    """The cost that a request has caused in its thread since the stopwatch was created."""
 
     __slots__ = ("_started_cpu_s", "_started_s", "_waited_before_s", "queries")
 
@@ -140,7 +139,9 @@ class Stopwatch:
 
     @property
     def waited_s(self) -> float:
-        """The waiting within `wall_s`: for Redis, and in `counting_queries` for PostgreSQL."""
+        """The seconds waited since the stopwatch was created: for Redis, and within `wall_s` for
+        PostgreSQL.
+        """
         return back_end.waited_s() - self._waited_before_s
 
     @contextmanager
@@ -155,14 +156,14 @@ class Stopwatch:
 
 
 class IdleWaits:
-    """The time that an object waits for the back end when its request is alone in the shop."""
+    """The time for which a page waits for the back end when its request is alone in the shop."""
 
     def __init__(self) -> None:
         self._mean_s: dict[str, float] = {}
 
     def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
-        """Return the back end's part of `waited_s`; use it as a sample if no other request was in
-        the shop.
+        """Return the part of `waited_s` spent waiting for the back end; use it as a sample if no
+        other request was in the shop.
         """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)
@@ -186,7 +187,9 @@ class PageWork:
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:
-        """Measure again how long an idle page waits, because pages are now made in another way."""
+        """Measure again how long a page waits in an idle shop, because pages are now made in
+        another way.
+        """
         self.idle_waits = IdleWaits()
 
     @property
@@ -195,11 +198,11 @@ class PageWork:
 
     @property
     def budget(self) -> Budget:
-        """The account of work and waits under the present settings."""
+        """The budget of work and waits under the present settings."""
         return self._current[1]
 
     def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
-        """Spend the rest of the execution time of a page that has been made, and count it.
+        """Spend the rest of the execution time of a page that has been made, and count the page.
 
         `alone` is whether no other request was in the shop while the page was made.
         """
@@ -237,7 +240,7 @@ class PageWork:
     def _spend(
         self, stopwatch: Stopwatch, busy_until_s: float, waiting_s: float, alone: bool
     ) -> float:
-        """Use CPU until the stopwatch has counted `busy_until_s`, with waits in between.
+        """Use CPU time, with waits in between, until the stopwatch has counted `busy_until_s`.
 
         Returns the time waited for the back end, in seconds of the budget.
         """
@@ -254,7 +257,8 @@ class PageWork:
 
 
 def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
-    """Use CPU in Python code, which shares the interpreter as real page code does.
+    """Use CPU time in Python code, which shares the interpreter with other threads, like real page
+    code.
 
     Raises ClientGone when the request's client has left.
     """
@@ -270,7 +274,9 @@ def whole_milliseconds(duration_s: float) -> float:
 
 
 def wait(duration_s: float) -> float:
-    """Let the database sleep on this thread's connection; return the time less the CPU it took."""
+    """Let the database sleep on this thread's connection; return the elapsed time minus the
+    thread's CPU time.
+    """
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(%s)", (duration_s,))

@@ -1,7 +1,7 @@
-"""A fault for lessons: for a bounded time every query of a page waits longer in PostgreSQL.
+"""A fault for lessons: for a limited time, every query of a page waits longer in PostgreSQL.
 
-The wait is a separate query (`pg_sleep`). So it keeps the worker, the connection and the
-transaction's locks busy, and the sentry can cancel it. The fault is only in the memory of the
+The wait is a separate query (`pg_sleep`), so it occupies the worker and the connection, extends the
+transaction's locks, and can be cancelled by the sentry. The fault exists only in the memory of the
 shop's process. It ends by itself, or when the shop ends.
 """
 
@@ -15,15 +15,17 @@ from django.db import connection
 from shop.page_costs import page_work
 
 LONGER_S: Final = 1.0
-"""Paper seconds by which each query waits longer."""
+"""Paper seconds of additional waiting for each query."""
 MOST_S: Final = 600.0
-"""Paper seconds that the fault may last."""
+"""The longest duration of the fault, in paper seconds."""
 MOST_REAL_S: Final = 300.0
-"""Real seconds that the fault may last, at any time scale."""
+"""The longest duration of the fault in real seconds, at any time scale."""
 
 
 class SlowDatabase:
-    """Whether the database is slow now, and how often it was made slow since the shop started."""
+    """The state of the fault: whether the database is slow now, and how often it was made slow
+    since the shop started.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -38,7 +40,7 @@ class SlowDatabase:
 
     @property
     def left_s(self) -> float:
-        """Paper seconds until it ends; 0 while the database is as usual."""
+        """Paper seconds until the fault ends; 0 without a fault."""
         left_s = max(0.0, self._until_s - self._clock())
         return left_s * page_work.work.settings.time_scale
 

@@ -1,6 +1,6 @@
 """Walks through the shop from the home page to a confirmed order, as a browser would.
 
-It handles cookies, forms with their hidden fields, and the eight requests in their order.
+The walker handles cookies and hidden form fields, and sends the eight requests in order.
 """
 
 import http.client
@@ -33,11 +33,11 @@ _TIMEOUT_S = 60
 
 
 class WalkFailed(Exception):  # noqa: N818
-    """The error when a page did not come as it should; the message names the page and the fault."""
+    """The error when a page is not as expected; its message names the page and the fault."""
 
 
 class Visit(NamedTuple):
-    """One page: its type, the answer, and the customer's wait for it (real seconds)."""
+    """One visited page: its type, its answer, and the customer's wait for it in real seconds."""
 
     page: str
     status: int
@@ -47,7 +47,7 @@ class Visit(NamedTuple):
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page with the fields that are filled in already."""
+    """A form of a page, with the fields that are already filled in."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -79,8 +79,8 @@ def form(html: str, action: str) -> Form:
 class Walker:
     """A customer with separate cookies and one kept-alive connection.
 
-    `tls` has the authorities that must certify the server of an https URL. If None, the system's
-    authorities count.
+    `tls` has the certificate authorities that are trusted for an https URL; None means the system's
+    authorities.
     """
 
     def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
@@ -102,7 +102,9 @@ class Walker:
         self._connection.close()
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
-        """Send GET, or POST if there are fields; return status, body, seconds. Raises OSError."""
+        """Send a GET request, or a POST if there are fields; return the status, the body and the
+        seconds. Raises OSError.
+        """
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:
             headers["Referer"] = self._page  # without it the shop refuses forms over https
@@ -125,7 +127,10 @@ class Walker:
         return response.status, html, response_s
 
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
-        """Visit Br-1 … Tr-4: look at a shelf, search, buy `book`. Raises WalkFailed or OSError."""
+        """Visit the pages Br-1 to Tr-4: look at a shelf, search, and buy `book`.
+
+        Raises WalkFailed or OSError.
+        """
         filled = {
             "Tr-1": {},
             "Tr-2": {"username": username, "password": SEEDED_PASSWORD},

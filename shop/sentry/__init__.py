@@ -4,10 +4,11 @@ A Django middleware for Gunicorn's `gthread` and `sync` workers, one line in MID
 
     MIDDLEWARE = ["shop.sentry.SentryMiddleware", ...]
 
-The user-level counterpart of `socket_watch` (Connection Sentry, section 3): one epoll thread per
-process watches the sockets of the requests in progress. When a client leaves, the thread cancels
-the request's running query. The page ends at its next query or `check()`, and the connection is
-closed. Settings, limits, and what is safe to cancel: docs/sentry.md.
+It is the user-level counterpart of `socket_watch` (Connection Sentry, section 3): one epoll thread
+per process watches the sockets of the requests in progress. When a client leaves, the thread
+cancels the request's running query. The page ends at its next query or call of `check()`, and the
+connection is closed. docs/sentry.md has the settings and limits, and explains what is safe to
+cancel.
 
 The package uses relative imports only, so that the folder can be copied into another project.
 """

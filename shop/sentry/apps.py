@@ -1,4 +1,4 @@
-"""The package as a Django application: only needed for its system checks."""
+"""The package as a Django application, which is needed only for its system checks."""
 
 from django.apps import AppConfig
 from django.core import checks
@@ -13,5 +13,5 @@ class SentryConfig(AppConfig):
     label = "sentry"
 
     def ready(self) -> None:
-        """Register the checks."""
+        """Register the system checks."""
         checks.register(check)

@@ -11,7 +11,10 @@ _NAME = "SentryMiddleware"
 
 
 def check(**_: Any) -> list[CheckMessage]:
-    """Return the faults. E001: setting; W001: no middleware; W002: not first; W003: server."""
+    """Return the faults in the project's configuration.
+
+    E001: invalid setting; W001: no middleware; W002: middleware not first; W003: unsuitable server.
+    """
     found: list[CheckMessage] = []
     for setting in configuration.SETTINGS:
         try:
@@ -23,7 +26,7 @@ def check(**_: Any) -> list[CheckMessage]:
     places = [i for i, name in enumerate(settings.MIDDLEWARE) if name in names]
     if not places:
         found.append(
-            Warning(f"{names[0]} is not in MIDDLEWARE: nothing is watched.", id="sentry.W001")
+            Warning(f"{names[0]} is not in MIDDLEWARE: no request is watched.", id="sentry.W001")
         )
     elif places[0]:
         found.append(

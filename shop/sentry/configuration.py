@@ -53,23 +53,24 @@ SETTINGS = (
     Setting(
         "SENTRY_MODE",
         CANCEL,
-        "`cancel` stops the work of a client that left, `watch` only counts what that would save, "
-        "`off` does nothing",
+        "`cancel` stops the work of a client that has left, `watch` only counts the work that this "
+        "would save, `off` does nothing",
         "'off', 'watch' or 'cancel'",
         lambda value: value in MODES,
     ),
     Setting(
         "SENTRY_METHODS",
         ("GET", "HEAD", "OPTIONS"),
-        "methods whose requests may be cancelled; views differ by `@cancellable` and `@protected`",
-        "a list of HTTP methods in capitals",
+        "methods whose requests may be cancelled; `@cancellable` and `@protected` make exceptions "
+        "for a view",
+        "a list of HTTP methods in capital letters",
         _are_methods,
     ),
     Setting(
         "SENTRY_CANCEL_TIMEOUT_S",
         1.0,
-        "how long the database has to confirm the cancelling of a query; then the connection is "
-        "thrown away",
+        "time within which the database must confirm that a query is cancelled; after it, the "
+        "connection is closed",
         "a number from 0.01 to 60",
         _seconds(0.01, 60.0),
     ),
@@ -77,7 +78,7 @@ SETTINGS = (
         "SENTRY_DATABASE_CHECK_S",
         0,
         "`client_connection_check_interval` of the PostgreSQL sessions: a query whose Django "
-        "process died ends after this long; 0 leaves the server's own setting",
+        "process has died ends after this time; 0 keeps the server's setting",
         "a number from 0 to 3600",
         _seconds(0.0, 3600.0),
     ),
@@ -104,7 +105,7 @@ def read() -> Configuration:
 
 
 def value_of(setting: Setting) -> Any:
-    """Return the project's setting, or the default. Raises SettingRefused."""
+    """Return the value of the project's setting, or the default. Raises SettingRefused."""
     value = getattr(settings, setting.name, setting.default)
     if not setting.fits(value):
         raise SettingRefused(setting, value)

@@ -1,10 +1,12 @@
-"""A fresh state in a forked child, which has its parent's memory but not its parent's threads."""
+"""The reset of the sentry's state in a forked child, which has its parent's memory but not its
+threads.
+"""
 
 import os
 from collections.abc import Callable
 
 
 def in_child(forget: Callable[[], object]) -> None:
-    """Call `forget` in every child that is forked from now on, if the platform forks."""
+    """Call `forget` in every child that is forked from now on, if the platform can fork."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=forget)

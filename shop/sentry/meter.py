@@ -1,7 +1,7 @@
-"""The wasted-work meter: time spent for clients who had left, and the effect of cancelling.
+"""The wasted-work meter: the time spent for clients that had left, and the effect of cancelling.
 
-Only requests whose client left are counted here, so the lock does not delay other requests. Times
-are real seconds: the CPU time of the request's thread, and the time spent waiting for query
+Only requests whose client has left are counted here, so the lock does not delay other requests.
+Times are real seconds: the CPU time of the request's thread, and the time spent waiting for query
 results.
 """
 
@@ -15,7 +15,7 @@ Outcome = Literal["effective", "too_late", "failed"]
 
 @dataclass(slots=True)
 class Counts:
-    """Counts since the process started.
+    """The counts of the meter since the process started.
 
     - `wasted_…`: time spent after the client had left, on requests that could have been cancelled.
       This is the possible saving.
@@ -60,8 +60,8 @@ def cancel_attempted() -> None:
 def cancel_over(outcome: Outcome) -> None:
     """Count the outcome of a cancel.
 
-    `effective`: it ended the query; `too_late`: the query ended by itself; `failed`: the database
-    did not confirm it in time.
+    `effective`: the cancel ended the query; `too_late`: the query ended by itself; `failed`: the
+    database did not confirm the cancel in time.
     """
     name = f"cancels_{outcome}"
     with _lock:
@@ -75,7 +75,9 @@ def request_over(
     before: tuple[float, float],
     after: tuple[float, float],
 ) -> None:
-    """Count the end of a request whose client had left; pairs are CPU and database seconds."""
+    """Count the end of a request whose client had left; each pair holds CPU seconds and database
+    seconds.
+    """
     with _lock:
         if interrupted:
             _counts.interrupted += 1
@@ -92,6 +94,6 @@ def request_over(
 
 
 def snapshot() -> Mapping[str, int | float]:
-    """Return all counts by their names."""
+    """Return all counts by name."""
     with _lock:
         return asdict(_counts)

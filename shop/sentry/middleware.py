@@ -1,4 +1,4 @@
-"""The middleware: it watches a request from before its view until its response is made."""
+"""The middleware, which watches a request from before its view until its response is complete."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ class SentryMiddleware:
 
 
 def _begin(request: HttpRequest) -> Watch | None:
-    """Watch this request, unless the mode or the server excludes that."""
+    """Watch this request, unless the mode or the server does not allow it."""
     left_over = current()
     if left_over is not None:  # a streamed response that was never closed
         _finish(left_over)
@@ -86,14 +86,14 @@ def _begin(request: HttpRequest) -> Watch | None:
 
 
 def _finish(watch: Watch) -> None:
-    """End the watch of a request that is over; none of its cancels is still running."""
+    """End the watch of a finished request; on return, none of its cancels is still running."""
     set_current(None)
     watcher.remove(watch)
     watch.finish()
 
 
 def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
-    """Return whether the application makes the stream; the server sends files, without a watch."""
+    """Return whether the application generates the stream; the server sends files, unwatched."""
     return (
         isinstance(response, StreamingHttpResponse)
         and not response.is_async
@@ -107,7 +107,9 @@ def _hang_up() -> NoReturn:
 
 
 def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
-    """Watch while the content is made; nothing raises any more while it is closed."""
+    """Watch the request while the content is generated; closing the stream no longer raises
+    ClientGone.
+    """
     close = response.close
 
     def finish_and_close() -> None:
@@ -121,7 +123,7 @@ def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
 
 
 def _while_there(content: Iterator[bytes], watch: Watch) -> Iterator[bytes]:
-    """Iterate over the parts of a streamed response until its client leaves."""
+    """Yield the parts of a streamed response until its client leaves."""
     try:
         for part in content:
             watch.check()

@@ -10,20 +10,20 @@ _ATTRIBUTE = "sentry_may_cancel"
 def cancellable(view: View) -> View:
     """Allow this view to be cancelled even for a POST.
 
-    The view must not leave work half done. It must write all its data in one transaction whose
-    last statement is `commit_point()`. Other decorators keep the mark if they use functools.wraps.
+    The view must not leave work half done: it must write all its data in one transaction whose last
+    statement is `commit_point()`. Other decorators keep the mark if they use functools.wraps.
     """
     setattr(view, _ATTRIBUTE, True)
     return view
 
 
 def protected(view: View) -> View:
-    """Never cancel this view, even when it only reads."""
+    """Never cancel this view, even if it only reads data."""
     setattr(view, _ATTRIBUTE, False)
     return view
 
 
 def said_of(view: Callable[..., Any]) -> bool | None:
-    """Return the mark of a decorator on this view; None without one."""
+    """Return the mark that a decorator has set on this view; None without a mark."""
     marked: bool | None = getattr(view, _ATTRIBUTE, None)
     return marked

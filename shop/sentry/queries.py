@@ -56,7 +56,7 @@ def wrap(connection: BaseDatabaseWrapper) -> None:
 
 
 def _check_clients(connection: Any, check_s: float) -> None:
-    """Let the server check periodically during a query whether this process still lives."""
+    """Let PostgreSQL check periodically, during a query, whether this process is still alive."""
     if connection.connection.info.server_version < _OLDEST_WITH_CHECK:
         return
     try:
@@ -72,7 +72,7 @@ def _check_clients(connection: Any, check_s: float) -> None:
 
 
 def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
-    """Wrap each `execute` of a cursor; `arguments` are sql, params, many, context."""
+    """Wrap each `execute` call of a cursor; `arguments` are sql, params, many and context."""
     watch = current()
     if watch is None:
         return execute(*arguments)
@@ -92,11 +92,10 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
-    """Return whether the page ends here because its query was cancelled or its connection was
-    closed.
+    """Return whether the page ends here, because its query was cancelled or its connection closed.
 
-    A query that ended normally does not interrupt the page. The page must know the query's effect,
-    for example a lock, to undo it. The next query or check interrupts the page.
+    A query that ended normally does not interrupt the page, which must know the query's effect, for
+    example a lock, to undo it. The next query or check interrupts the page.
     """
     ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
@@ -106,9 +105,9 @@ def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
 
 
 def _discard(connection: Any) -> None:
-    """Close the session for good.
+    """Close the database session for good.
 
-    With a pool, Django's `close` would only return it to the pool.
+    With a connection pool, Django's `close` would only return the session to the pool.
     """
     connection.connection.close()
     connection.close()

@@ -55,7 +55,7 @@ def _say_once(why: str) -> None:
 
 
 def refusal() -> str | None:
-    """Return why this process cannot be watched; None if no reason is visible."""
+    """Return why requests of this process cannot be watched; None if no reason is known."""
     if len(sys.argv) > 1 and sys.argv[1] == "runserver":
         return "Django's development server does not give its sockets to the application"
     for module, server in _OTHERS.items():

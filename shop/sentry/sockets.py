@@ -1,9 +1,9 @@
-"""The epoll thread: it watches sockets, and notices that a client has left.
+"""The epoll thread, which watches sockets and notices when a client leaves.
 
-There is one epoll and one thread per process. A file descriptor is registered during a request
-only. The kernel's event has only the descriptor's number. When the event is read, this number may
-already belong to the next connection. So after an event the thread checks the socket, under the
-lock of the request that now has the number.
+There is one epoll and one thread per process. A file descriptor is registered only during a
+request. The kernel's event has only the descriptor's number. By the time the event is read, this
+number may belong to the next connection. After an event, the thread therefore checks the socket,
+under the lock of the request that now has the number.
 """
 
 import errno
@@ -25,25 +25,27 @@ _EVENTS = select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0  # HUP and
 
 
 class Watched(Protocol):
-    """The parts of a request that the thread needs."""
+    """The parts of a request that the epoll thread needs."""
 
     fd: int
     lock: threading.Lock
     finished: bool
 
     def client_left(self) -> Any:
-        """Handle that the client has left, with `lock` held; return what must be cancelled."""
+        """Record that the client has left, while `lock` is held; return the query that must be
+        cancelled.
+        """
 
 
 def has_hung_up(fd: int) -> bool:
-    """Return whether the client has closed, half-closed or reset this connection; does not wait."""
+    """Return at once whether the client has closed, half-closed or reset this connection."""
     poll = select.poll()
     poll.register(fd, _HUNG_UP)
     return bool(poll.poll(0))
 
 
 class SocketWatcher:
-    """The watch of the requests in progress, which calls them when their clients leave.
+    """The watch over the requests in progress, which notifies them when their clients leave.
 
     `on_cancel(watched, cancel)` is called in the epoll thread, without the lock, with the result of
     `client_left` unless that is None; it must not block.
@@ -70,7 +72,10 @@ class SocketWatcher:
         return len(self.watched)
 
     def add(self, watched: Watched) -> None:
-        """Watch this request's socket until `remove`. Raises OSError or ValueError if it cannot."""
+        """Watch this request's socket until `remove`.
+
+        Raises OSError or ValueError if the socket cannot be watched.
+        """
         epoll = self.epoll or self._start()
         self.watched[watched.fd] = watched
         try:
@@ -94,14 +99,14 @@ class SocketWatcher:
         self.watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
-        """Start on the first request: in the process that serves, not in the one that forks it."""
+        """Start at the first request, so in the process that serves and not in its parent."""
         with self._starting:
             if self.epoll is None:
                 self.epoll = self._started()
             return self.epoll
 
     def _started(self) -> Any:
-        """Start the thread; after a failure, logged once, the next request tries again."""
+        """Start the thread. After a failure, which is logged once, the next request tries again."""
         epoll = select.epoll()
         thread = threading.Thread(target=self._run, args=(epoll,), name="sentry", daemon=True)
         try:
@@ -110,7 +115,7 @@ class SocketWatcher:
             epoll.close()
             if not self._said:
                 self._said = True
-                _logger.warning("clients that leave go unnoticed for now: %s", error)
+                _logger.warning("clients that leave are not noticed for now: %s", error)
             raise OSError(errno.EAGAIN, str(error)) from error
         return epoll
 
@@ -123,7 +128,7 @@ class SocketWatcher:
                     _logger.exception("a disconnect could not be handled")
 
     def event(self, epoll: Any, fd: int) -> None:
-        """Note that the client of this descriptor has left, if it really has."""
+        """Notify the request with this descriptor if its client has really left."""
         watched = self.watched.get(fd)
         if watched is None:
             return

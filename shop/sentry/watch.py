@@ -4,9 +4,9 @@ It decides when a request may be interrupted. A cancel never lasts longer than t
 meant for.
 
 Three kinds of threads use it: the request's thread, the sentry's thread, which reports that the
-client has left, and a side thread that cancels the running query. All of them take `lock`. A
-thread holds it for a few instructions only, except *while a cancel is under way*. The request's
-thread needs the lock to leave a query. So no later statement, not even the rollback, can begin
+client has left, and a side thread that cancels the running query. All of them take `lock`. A thread
+holds it for a few instructions only, except *while a cancel is under way*. The request's thread
+needs the lock to leave a query. Therefore no later statement, not even the rollback, can begin
 before the cancel is over. A cancel that the database did not confirm costs the connection.
 """
 
@@ -42,7 +42,7 @@ class Send(Protocol):
 
 
 class Cancel:
-    """The cancelling of one query."""
+    """The attempt to cancel one query."""
 
     __slots__ = ("left", "unconfirmed")
 
@@ -52,9 +52,10 @@ class Cancel:
 
 
 class Watch:
-    """A request in progress. The request's own thread, which is metered, creates it.
+    """A request in progress.
 
-    `cancels` is whether the mode is to cancel. A request is not stopped before its view is known.
+    The request's own thread, whose CPU time is metered, creates it. `cancels` is whether the mode
+    is `cancel`. A request is not stopped before its view is known.
     """
 
     __slots__ = (
@@ -101,7 +102,7 @@ class Watch:
     # -- the client
 
     def client_left(self) -> Cancel | None:
-        """Record that the client has left, under `lock`; return what must be cancelled."""
+        """Record, under `lock`, that the client has left; return the query to cancel."""
         if self.gone or self.finished:
             return None
         self.gone = True
@@ -120,7 +121,9 @@ class Watch:
         return self._cancel
 
     def look(self) -> None:
-        """Check the socket directly, because the epoll thread may run much later."""
+        """Check the socket directly, because the epoll thread may notice a closed connection much
+        later.
+        """
         with self.lock:
             self._look()
 
@@ -147,7 +150,8 @@ class Watch:
             raise ClientGone
 
     def commit_point(self) -> None:
-        """Raise ClientGone if the client has left; otherwise nothing stops this request any more.
+        """Raise ClientGone if the client has left; otherwise nothing can stop this request any
+        more.
 
         In mode `watch` it never raises.
         """
@@ -163,10 +167,11 @@ class Watch:
     def begin_query(self, send: Send | None) -> bool:
         """Record that a query begins.
 
-        Return False if it is part of a query that is already under way.
+        Return False if it is part of a query that is already running.
 
-        `send(timeout=s)` cancels it from another thread and raises unless the database has
-        confirmed in time. Raises ClientGone, but only once: a page may query again to clean up.
+        `send(timeout=s)` cancels the query from another thread, and raises an error if the database
+        does not confirm in time. Raises ClientGone, but only once: a page may query again to clean
+        up.
         """
         with self.lock:
             if self._running:
@@ -184,7 +189,7 @@ class Watch:
 
         `was_cancelled` is whether it failed with the error of a cancelled query.
 
-        Wait for the query's cancel and return it; None if the query had no cancel.
+        Wait for the cancel of the query, if there is one, and return it; otherwise return None.
         """
         with self.lock:
             self._running, self._send = False, None
@@ -203,8 +208,8 @@ class Watch:
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
         """Cancel that query; repeat this until the query has ended.
 
-        Each time the database has `timeout_s` to confirm. Runs in a side thread; holds `lock` while
-        the database works on it.
+        The database has `timeout_s` to confirm each attempt. Runs in a side thread, and holds
+        `lock` while the database works on an attempt.
         """
         pause_s = _FIRST_PAUSE_S
         while True:
@@ -223,7 +228,7 @@ class Watch:
     # -- its end
 
     def finish(self) -> None:
-        """End the watch of a request that is over; wait for a cancel that is under way."""
+        """End the watch of a finished request; wait for a cancel that is under way."""
         with self.lock:
             if self.finished:
                 return
@@ -256,7 +261,9 @@ def _thread_clock() -> int:
 
 
 def _forget() -> None:
-    """Reset the state in a forked child: it has no request, and its thread has another clock."""
+    """Reset the state in a forked child, which has no request and whose thread has another CPU
+    clock.
+    """
     _local.watch = _local.clock = None
 
 
@@ -264,20 +271,20 @@ forks.in_child(_forget)
 
 
 def current() -> Watch | None:
-    """Return the watched request that this thread works on; None if there is none."""
+    """Return the watched request on which this thread works; None without such a request."""
     return _local.watch
 
 
 def set_current(watch: Watch | None) -> None:
-    """Set the request that this thread works on."""
+    """Set the request on which this thread works."""
     _local.watch = watch
 
 
 def check() -> None:
     """Raise ClientGone if the client of this thread's request has left and it may be stopped.
 
-    It is for work without queries, once per slice of it; it costs about 0.1 µs. It does nothing
-    outside a request, and in a request that is not watched.
+    Call it once per slice of work without queries; it costs about 0.1 µs. It has no effect outside
+    a request, or in a request that is not watched.
     """
     watch = _local.watch
     if watch is not None and watch.interrupt:

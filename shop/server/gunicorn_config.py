@@ -1,4 +1,4 @@
-"""Gunicorn's configuration: one process, DOORBUSTER_SHOP_WORKERS threads, kept-alive connections.
+"""Gunicorn's configuration: one process with many threads and kept-alive connections.
 
 The controller starts in the worker process, next to its threads.
 """
@@ -29,8 +29,8 @@ forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
 # Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
-# the exceeded one, while Gunicorn only answers a bare 400. The gateway adds five fields; 8190 is
-# the most that Gunicorn takes.
+# the exceeded one, while Gunicorn answers 400 without a reason. The gateway adds five fields; 8190
+# is the most that Gunicorn takes.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
@@ -42,7 +42,7 @@ SWITCH_INTERVAL_S = 0.0005
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
     """Make the worker process end if its master is killed.
 
-    Gunicorn calls this when the process begins.
+    Gunicorn calls this when the process starts.
     """
     serving.end_with_master(worker, signal.SIGKILL)
 

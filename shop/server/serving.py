@@ -1,4 +1,4 @@
-"""The start of Gunicorn on the shop's CPUs, and the end of its workers with their master."""
+"""The start of Gunicorn on the shop's CPUs, and the end of its workers when their master dies."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from shop import settings
 def end_with_master(worker: Worker, sign: signal.Signals) -> None:
     """Let the kernel send `sign` to this worker process when its master is killed.
 
-    Without it the worker continues for seconds, on the ports that the next master needs.
+    Otherwise the worker would continue for seconds, on the ports that the next master needs.
     """
     processes.end_with_parent(sign)
     if worker.ppid != os.getppid():  # it was killed before
@@ -24,8 +24,8 @@ def end_with_master(worker: Worker, sign: signal.Signals) -> None:
 
 
 def check_inner_host() -> None:
-    """Raise click's error if no process can listen on the inner host; Gunicorn would only retry
-    for long.
+    """Raise click's error if no process can listen on the inner host; Gunicorn would retry for a
+    long time.
     """
     host = settings.INNER_HOST
     try:
@@ -40,7 +40,7 @@ def check_inner_host() -> None:
 
 
 def check_inner_token() -> None:
-    """Raise click's error if the controller requires a token that is not set."""
+    """Raise click's error if the controller needs a token and none is set."""
     if settings.INNER_TOKEN_REQUIRED and not settings.INNER_TOKEN:
         raise click.ClickException(
             "DOORBUSTER_INNER_TOKEN_REQUIRED=1 needs DOORBUSTER_INNER_TOKEN; `make up` generates "
@@ -49,7 +49,7 @@ def check_inner_token() -> None:
 
 
 def serve() -> None:
-    """Replace this process by Gunicorn; never returns."""
+    """Replace this process with Gunicorn; never return."""
     check_inner_token()
     try:
         os.sched_setaffinity(0, settings.SHOP_CPUS)

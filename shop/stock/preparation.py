@@ -1,4 +1,4 @@
-"""The preparation of the shop: it brings everything up to date before the shop is served."""
+"""The preparation of the shop, which brings everything up to date before the shop is served."""
 
 import hashlib
 from pathlib import Path
@@ -24,7 +24,7 @@ def prepare(progress: Progress) -> None:
 
 
 def collect_static_files(progress: Progress) -> None:
-    """Copy static files to STATIC_ROOT under hashed names, when they have changed."""
+    """Copy static files to STATIC_ROOT under hashed names, if they have changed."""
     digest = hashlib.sha256()
     for path in sorted(_SOURCE.rglob("*")):
         if path.is_file():

@@ -1,4 +1,4 @@
-"""The return of the seeded accounts' purchases, as if they had never been made.
+"""The return of the seeded accounts' purchases, as if these had never happened.
 
 Orders of people who signed up stay.
 """
@@ -19,9 +19,10 @@ _WITH_BOOKS_BEYOND = """
 
 
 def take_back(beyond: int | None = None) -> int:
-    """Remove the seeded accounts' orders, with their copies back in stock; return their number.
+    """Remove the seeded accounts' orders, put the copies back in stock, and return the number of
+    orders.
 
-    With `beyond` it removes only orders that name a book of a higher id.
+    With `beyond`, remove only orders that contain a book with a higher id.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         # Stock must not be taken while copies are put back; people may continue to browse.

@@ -15,7 +15,7 @@ from shop.stock.shelf_filling import Progress
 
 
 def fingerprint() -> str:
-    """Return a digest that changes when the catalogue or the accounts would be different."""
+    """Return a digest that changes whenever the seeded catalogue or accounts would change."""
     digest = hashlib.sha256()
     for module in (book_making, shelf_words, accounts, searching):
         digest.update(inspect.getsource(module).encode())
@@ -23,10 +23,10 @@ def fingerprint() -> str:
 
 
 def seed(count: int, progress: Progress) -> bool:
-    """Fill the shop with `count` books unless it is up to date; return whether anything was done.
+    """Fill the shop with `count` books unless it is up to date; return whether anything changed.
 
-    If only the number of books differs, accounts and orders stay, as in `shelf_filling.resize`. If
-    the books or their search words differ, the shop is emptied and filled again.
+    If only the number of books differs, accounts and orders stay, as with `shelf_filling.resize`.
+    If the books or their search words differ, the shop is emptied and filled again.
     """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():
@@ -41,7 +41,9 @@ def seed(count: int, progress: Progress) -> bool:
 
 
 def _empty() -> None:
-    """Empty the shop, including people's orders: the books they bought become other books."""
+    """Empty the shop, including people's orders, because the ids of their books will belong to
+    other books.
+    """
     tables = ", ".join(
         model._meta.db_table for model in (OrderLine, Order, Book, Author, Category, SeedState)
     )

@@ -20,9 +20,8 @@ _size: int | None = None
 
 
 def size() -> int:
-    """Return the number of books in stock; it queries the database once. 0 before the seeding.
-
-    Books beyond that number which people have bought still exist, but are not counted.
+    """Return the number of books in the catalogue, which is read from the database once; 0 before
+    the seeding. Bought books beyond this number still exist, but do not count.
     """
     global _size
     if _size is None:
@@ -31,16 +30,16 @@ def size() -> int:
 
 
 def known_size() -> int | None:
-    """Return `size` without a query; None before the first one."""
+    """Return `size` without a query; None before the first query."""
     return _size
 
 
 def resize(count: int, progress: Progress) -> bool:
-    """Let the shop have its first `count` books; return whether anything had to be done.
+    """Reduce or extend the catalogue to its first `count` books; return whether anything changed.
 
     Accounts and people's orders stay. A book beyond `count` stays if a person who signed up has
-    bought it; orders of such books by seeded accounts are deleted. The shop serves pages all the
-    time. A second call waits for the first.
+    bought it; orders of such books by seeded accounts are deleted. The shop continues to serve
+    pages. A second call waits for the first.
     """
     global _size
     with transaction.atomic():
@@ -70,7 +69,7 @@ def _put(after: int, last: int, progress: Progress) -> None:
 
 
 def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
-    """Iterate over batches; each is made while the database is busy with the one before."""
+    """Yield batches; each is prepared while the database is busy with the batch before it."""
     with ThreadPoolExecutor(1, thread_name_prefix="printer") as printer:
         coming = printer.submit(lambda: list(islice(new, _BATCH)))
         while batch := coming.result():
@@ -110,7 +109,7 @@ def _insert(batch: list[NewBook]) -> None:
 
 
 def _take_off(last: int) -> None:
-    """Delete the books with ids beyond `last`, except those that people have bought."""
+    """Delete the books with ids above `last`, except books that people have bought."""
     returns.take_back(beyond=last)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,6 +1,6 @@
 """The tables of the shop and of the ad server, each in a schema of PostgreSQL.
 
-It creates a schema and its tables, and refuses tables that this version cannot use.
+The module creates a schema and its tables, and refuses tables that this version cannot use.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class OldTablesError(click.ClickException):
 
 
 def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
-    """Apply migrations that the schema has not seen; create the schema if there is none.
+    """Apply the migrations that the schema lacks; create the schema if there is none.
 
     Raises OldTablesError.
     """
@@ -33,7 +33,8 @@ def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
 def _check_columns(schema: str) -> None:
     """Raise OldTablesError if a column is missing.
 
-    Version 0.2.0 began with new migrations, so their names do not distinguish old tables from new.
+    Version 0.2.0 began with new migrations, so the migrations' names cannot distinguish old tables
+    from new tables.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,1 +1,1 @@
-"""The pages: each module owns one area of the shop and passes the data to templates."""
+"""The pages: each module serves one area of the shop and passes data to templates."""

@@ -40,7 +40,7 @@ def cart(request: HttpRequest) -> HttpResponse:
 
 
 def _too_many(book: Book) -> str:
-    """Return the reason why the cart cannot hold this number of copies of a book."""
+    """Return the reason why the cart cannot have this number of copies of a book."""
     if not book.stock:
         return f"“{book.title}” is out of stock at the moment."
     left = "1 copy is" if book.stock == 1 else f"{book.stock} copies are"

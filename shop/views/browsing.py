@@ -29,7 +29,7 @@ SORTS = {
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Br-1: the best book of every shelf, new books, bestsellers."""
+    """Show Br-1: the best book of every shelf, new books and bestsellers."""
     best = Book.objects.filter(category=OuterRef("pk")).order_by("sales_rank").values("pk")[:1]
     featured = (
         Book.objects.select_related("author", "category")
@@ -54,7 +54,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def browse(request: HttpRequest, slug: str) -> HttpResponse:
-    """Br-2: one shelf, a page at a time."""
+    """Show Br-2: one page of the books on a shelf."""
     category = get_object_or_404(Category, slug=slug)
     sort = request.GET.get("sort", "bestselling")
     if sort not in SORTS:
@@ -77,7 +77,7 @@ def browse(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Br-3: full-text search, best match first."""
+    """Show Br-3: the results of a full-text search, with the best match first."""
     form = SearchForm(request.GET)
     if not form.is_valid():
         return render(request, "shop/search.html", {"form": form, "query": ""}, status=422)
@@ -100,7 +100,7 @@ def search(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def details(request: HttpRequest, book_id: int) -> HttpResponse:
-    """Br-4: all details of a book, and *Buy*."""
+    """Show Br-4: all details of a book, and the button *Buy*."""
     book = get_object_or_404(
         Book.objects.select_related("author", "category").defer("search"), pk=book_id
     )

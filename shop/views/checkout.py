@@ -1,22 +1,22 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
-Each step takes the form of the page before and shows the next one. `GET` shows the same page again,
-or leads to the first step that is missing. The buttons that people press send the form to the same
-address with `?then=show`: the answer then leads to `GET` of that page, which a browser may reload
-and go back to. A form that is sent to its own address gets the page itself.
+Each step receives the form of the page before it and shows the next page. `GET` shows the same page
+again, or leads to the first step that is missing. The buttons that people press send the form to
+the same address with `?then=show`. The answer then redirects to `GET` of that page, which a browser
+may reload and go back to. A form that is sent to its plain address gets the page itself.
 
 Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
-customer who got the page, and the address. The key stays the same from *Buy* to Tr-4. A form
-orders the books of its page, whatever the customer did in other tabs of the browser. So every step
-may be sent again.
+customer who got the page, and the address. The key stays the same from *Buy* to Tr-4. A form orders
+the books of its page, whatever the customer did in other tabs of the browser. Every step may
+therefore be sent again.
 
-A customer whose session is lost signs in and continues with the same purchase. An order that they
-did not see confirmed is found by its key, and not placed a second time. If stock, prices or books
-have changed in the meantime, a page explains the change and the next step.
+A customer whose session is lost signs in and continues with the same purchase. An order whose
+confirmation the customer did not see is found by its key, and not placed a second time. If stock,
+prices or books have changed in the meantime, a page explains the change and the next step.
 
-So every step may also be cancelled when its customer leaves; Tr-4 only until its order is
-committed (`place_order`). Sessions stay complete, because middleware or `login` writes each
-session in one piece.
+Every step may therefore also be cancelled when its customer leaves; Tr-4 only until its order is
+committed (`place_order`). Sessions stay complete, because middleware or `login` writes each session
+in one piece.
 """
 
 import re
@@ -81,7 +81,9 @@ OTHER_ORDER = (
 
 
 class _SeeOther(HttpResponseRedirect):
-    """The answer to a form that leads to the page, to be fetched with `GET`."""
+    """The answer that redirects the sender of a form to the page, which the browser then fetches
+    with `GET`.
+    """
 
     status_code = 303
 
@@ -106,7 +108,7 @@ def _reads_purchase(view: _View) -> _View:
 @always_fresh
 @require_safe
 def resume(request: HttpRequest) -> HttpResponse:
-    """Lead to the step at which the purchase stands; to the cart if there is none."""
+    """Redirect to the step that the purchase has reached, or to the cart without a purchase."""
     return redirect("checkout-payment")
 
 
@@ -115,7 +117,7 @@ def resume(request: HttpRequest) -> HttpResponse:
 @_step
 @_reads_purchase
 def login_step(request: HttpRequest) -> HttpResponse:
-    """Tr-1: take the books of *Buy* or the cart; ask for the customer's login."""
+    """Show Tr-1: start a purchase from *Buy* or the cart, and ask for the customer's login."""
     purchase = _purchase(request)
     if request.method == "POST" and _PURCHASE not in request.POST:
         begun = _begun(request)
@@ -134,7 +136,7 @@ def login_step(request: HttpRequest) -> HttpResponse:
 @_step
 @_reads_purchase
 def shipping_step(request: HttpRequest) -> HttpResponse:
-    """Tr-2: log in, ask for the address."""
+    """Show Tr-2: log the customer in, and ask for the address."""
     purchase = _purchase(request)
     if purchase is None:
         return redirect("cart")
@@ -165,7 +167,7 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
 @_step
 @_reads_purchase
 def payment_step(request: HttpRequest) -> HttpResponse:
-    """Tr-3: keep the address, ask for the payment under the purchase's idempotency key."""
+    """Show Tr-3: keep the address, and ask for the payment under the purchase's idempotency key."""
     purchase = _purchase(request)
     if purchase is None:
         return redirect("cart")
@@ -193,9 +195,7 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:
-    """Tr-4: place the order exactly once, even if the form is sent several times, and
-    confirm it.
-    """
+    """Show Tr-4: place the order, only once even if the form is sent again, and confirm it."""
     form = PaymentForm(request.POST)
     try:
         purchase = _purchase(request)
@@ -260,9 +260,9 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
 
 
 def _begun(request: HttpRequest) -> Purchase | HttpResponse:
-    """Return the purchase of this POST: one book by *Buy*, or the whole cart.
+    """Return the purchase that this POST starts: one book with *Buy*, or the whole cart.
 
-    If two tabs send the same cart, it is one purchase until the order is placed.
+    If two tabs send the same cart, they share one purchase until the order is placed.
     """
     if "book" not in request.POST:
         wanted = cart.quantities(request.session)
@@ -303,7 +303,7 @@ def _is_anothers(request: HttpRequest, purchase: Purchase) -> bool:
 
 
 def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
-    """Lead a customer whose session is lost, or who has signed out elsewhere, back to the login."""
+    """Redirect a customer whose session is lost, or who has signed out elsewhere, to the login."""
     if purchase is None:
         return redirect("checkout-login")
     _keep(request, purchase)
@@ -320,7 +320,7 @@ def _wants_to_be_led(request: HttpRequest) -> bool:
 
 
 def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
-    """Remove the purchase, and take its books out of the cart, once."""
+    """Remove the purchase from the session and its books from the cart, once."""
     placed = request.session.get(_PLACED, {})
     key = str(purchase.key)
     for name in (_KEY, _OF_CART):
@@ -337,14 +337,14 @@ def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]
     """Put the rest of a purchase into the cart, without the books in `gone`.
 
     The cart may have been lost in the meantime. The purchase does not change. If the same form is
-    sent again, it is refused again, because it would order less than the customer has seen.
+    sent again, it is refused again, because it would order fewer books than the customer has seen.
     """
     both = purchase.wanted | cart.quantities(request.session)
     cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
 
 
 def _known_to_be_placed(request: HttpRequest, purchase: Purchase) -> Order | None:
-    """Return the order of this purchase, if this session has seen it placed."""
+    """Return the order of this purchase, if this session knows that it was placed."""
     return _own_order(request, request.session.get(_PLACED, {}).get(str(purchase.key)))
 
 
@@ -362,10 +362,7 @@ def _placed_or_refused(
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    """Show the customer's order at this address.
-
-    Without an order in the address, show the session's last order.
-    """
+    """Show the customer's order that the address names, or otherwise the session's last order."""
     if _ORDER in request.GET:
         asked = request.GET[_ORDER]
         order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None

@@ -14,7 +14,7 @@ _CACHE = "public, max-age=604800, immutable"
 
 @require_safe
 def cover(request: HttpRequest, book_id: int) -> HttpResponse:
-    """Answer the cover of a book as SVG."""
+    """Answer with the cover of a book as SVG."""
     etag = f'"{DESIGN_VERSION}-{book_id}"'
     if request.headers.get("If-None-Match") == etag:
         response: HttpResponse = HttpResponseNotModified()

@@ -1,6 +1,6 @@
 """Error pages in the shop's style.
 
-They use neither session nor database, as these may be the cause.
+They use neither session nor database, because these may have caused the error.
 """
 
 import sys
@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from shop import outages, purchases
 
 AWAY_S = 2
-"""Seconds until the next try: a process that died starts again within seconds."""
+"""Seconds until the browser should try again; a process that died restarts within seconds."""
 _ONCE = (
     "If you were placing an order, send the form again: it is placed once, however often it comes."
 )
@@ -27,17 +27,17 @@ def _page(status: int, title: str, message: str, **more: object) -> HttpResponse
 
 
 def _come_back(title: str, message: str) -> HttpResponse:
-    """Answer 503, because the page will be available again within seconds."""
+    """Answer with 503, because the page will be available again within seconds."""
     response = _page(503, title, f"{message} {_ONCE}")
     response.headers["Retry-After"] = str(AWAY_S)
     return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 400; or 503 when the session ended while its page was made.
+    """Answer with 400, or with 503 if the session ended while its page was being made.
 
-    Another request ended the session, or Redis lost it. Django treats that as a bad request, but
-    the same request is valid without that session.
+    In the second case, another request ended the session, or Redis lost it. Django treats this as a
+    bad request, although the same request is valid without that session.
     """
     if isinstance(exception, SessionInterrupted):
         return _come_back("Where were we?", "The shop lost your session for a moment.")
@@ -45,16 +45,16 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 403."""
+    """Answer with 403."""
     return _page(403, "Not for you", "This page belongs to another customer.")
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer 403: the CSRF token of a form is missing or old.
+    """Answer with 403, because the CSRF token of a form is missing or old.
 
     A sign-in, even in another tab, makes the tokens of all open pages invalid. A reloaded page of
-    the checkout sends its old token again. So the answer has a form for the same purchase with a
-    new token, which only the same customer can send.
+    the checkout sends its old token again. The answer therefore has a form for the same purchase
+    with a new token, which only the same customer can send.
     """
     purchase = request.POST.get("purchase", "")
     try:
@@ -76,19 +76,18 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 404."""
+    """Answer with 404."""
     was_a_book = request.path_info.startswith("/books/")
     why = "This book may have been sold." if was_a_book else "The shop has nothing at this address."
     return _page(404, "No such page", f"{why} Try the search or the shelves.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 500; or 503 when PostgreSQL or Redis is away.
+    """Answer with 500, or with 503 if PostgreSQL or Redis is unavailable.
 
     Django calls it while it handles the exception of a view or a middleware. Neither page claims
     that no order was placed, because the lost answer may have been the answer to a commit. The
-    form must be valid for another try. So its token is kept, even if a login that failed late has
-    changed it.
+    form's token is kept valid for another try, even if a login that failed late has changed it.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])

@@ -1,4 +1,4 @@
-"""The frame of every page: the shelves in the menu, the cart's count, the customer."""
+"""The frame of every page: the shelves in the menu, the size of the cart, the customer."""
 
 from functools import cache
 from typing import Any
@@ -14,10 +14,7 @@ from shop.models import Category
 
 @cache
 def category_links() -> SafeString:
-    """Return the shelves as list items.
-
-    They are made only once, because every page has the same shelves.
-    """
+    """Return the shelves as list items, made only once, because every page has the same."""
     shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
     if not shelves:
         category_links.cache_clear()

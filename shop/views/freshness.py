@@ -1,7 +1,4 @@
-"""How long a browser keeps a page.
-
-It fetches every page again, but can go back to a refused form.
-"""
+"""The rule for browsers: fetch every page again, but keep a refused form for *Back*."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,8 +12,8 @@ def always_fresh(
 ) -> Callable[..., HttpResponse]:
     """Make the pages of this view too private and too short-lived for any cache.
 
-    The answer to a refused form is the exception. No `GET` shows it again, so a browser can go
-    back to it only if it may keep it.
+    The answer to a refused form is the exception. No `GET` shows it again, so a browser must keep
+    it to be able to go back to it.
     """
 
     @wraps(view)

@@ -58,7 +58,8 @@ class Migration(migrations.Migration):
                     "target",
                     models.CharField(
                         default="/",
-                        help_text="where its page leads to, a path of the site that shows it",
+                        help_text="the link on the banner's landing page: a path of the site that "
+                        "shows the banner",
                         max_length=200,
                         validators=[
                             django.core.validators.RegexValidator(
@@ -258,7 +259,8 @@ class Migration(migrations.Migration):
                     "concepts",
                     models.ManyToManyField(
                         blank=True,
-                        help_text="none: those of each request; then no contract can count on the slot",
+                        help_text="if empty, the concepts of each request; capacity checks then "
+                        "ignore the slot",
                         related_name="slots",
                         to="ads.concept",
                     ),
@@ -314,7 +316,8 @@ class Migration(migrations.Migration):
                     models.BooleanField(
                         default=False,
                         editable=False,
-                        help_text="it is renewed at the same rate, as the seeded contracts are",
+                        help_text="the contract is renewed at the same rate, like the seeded "
+                        "contracts",
                     ),
                 ),
             ],

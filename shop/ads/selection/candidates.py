@@ -1,7 +1,7 @@
-"""The candidates for a concept: the search whose speed depends on the priority.
+"""The candidates for a concept: the search that more threads make faster.
 
-A scan over the inventory's columns consists of a few numpy operations. Each releases the
-interpreter while it runs. So two threads can search two concepts at the same time
+A scan over the inventory's columns consists of a few numpy operations. Each operation releases the
+interpreter while it runs, so that two threads can search for two concepts at the same time
 (docs/decisions/0012).
 
 Source: ad_server.txt, section IV.A ("banners that fulfill all requirements associated with the
@@ -29,10 +29,10 @@ class Wanted:
 
 
 class _Scratch(threading.local):
-    """Each thread's memory for one block, 16 bytes a row.
+    """Each thread's memory for one block, 16 bytes per row.
 
-    If each search allocated it, that would cost more than the search, and threads would wait for
-    each other in the allocator. The system provides only the memory pages that are used.
+    Allocating it for each search would cost more than the search, and threads would wait for each
+    other in the allocator. The operating system provides only the memory pages that are used.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ _scratch = _Scratch()
 def find(
     inventory: Inventory, delivered: npt.NDArray[np.float64], wanted: Wanted, concept: int
 ) -> Rows:
-    """Return the rows, ascending, of due banners with this concept and the wanted size.
+    """Return the rows of due banners with this concept and the wanted size, in ascending order.
 
     A banner is due while its delivered impressions are below the number that an even delivery
     would have reached by now. `delivered` has the shape (rows,).
@@ -88,9 +88,10 @@ def _in_block(
 
 
 def common(found: list[Rows], rows: int) -> Rows:
-    """Return the common list: every candidate once, ascending, for any order of the results.
+    """Return every candidate once, in ascending order, whatever the order of the results.
 
-    `rows` is the inventory's number of rows: marking them in a column is quicker than sorting.
+    `rows` is the number of rows in the inventory; marking candidates in a column is faster than
+    sorting them.
     """
     marked = np.zeros(rows, np.bool_)
     for candidates in found:

@@ -1,4 +1,4 @@
-"""The fairness of the draws: many draws, and a chi-squared test against the weights."""
+"""The fairness of the draws: a chi-squared test compares many draws with the weights."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,16 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
 }  # fmt: skip
-"""The value that chi-squared exceeds by chance in 5 % of all tests, by degrees of freedom."""
+"""The value that chi-squared exceeds by chance in 5 % of all tests, for each number of degrees of
+freedom.
+"""
 MOST_GROUPS = max(CRITICAL) + 1
 PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of candidates, with their expected and real number of draws."""
+    """A group of candidates, with its expected and actual number of draws."""
 
     banners: int
     weight: int
@@ -26,7 +28,7 @@ class Group:
 
     @property
     def term(self) -> float:
-        """The group's part of chi-squared."""
+        """The group's contribution to chi-squared."""
         return (self.drawn - self.expected) ** 2 / self.expected
 
 
@@ -35,8 +37,9 @@ def groups_of(
 ) -> list[Group]:
     """Sort candidates by weight and divide them into groups of about the same expected count.
 
-    `weights` and `drawn` are by banner; a banner without a weight is left out. `equal` expects all
-    banners equally often, whatever their weights. If there are few banners, there are fewer groups.
+    `weights` and `drawn` map banner ids to numbers; a banner without a weight is ignored. `equal`
+    expects all banners equally often, whatever their weights. With few banners, there may be fewer
+    groups than wanted.
     """
     order = sorted(weights, key=lambda id: (-weights[id], id))
     share = {id: 1 if equal else weights[id] for id in order}
@@ -69,7 +72,7 @@ def draw(
 ) -> tuple[dict[int, int], Counter[int]]:
     """Request the candidates of the running server, then draw `draws` times for a page of one slot.
 
-    Returns weight and draws by banner. Raises ServerError.
+    Returns the weight and the number of draws of each banner. Raises ServerError.
     """
     page = {"size": size, "concepts": concepts}
     try:
@@ -90,4 +93,6 @@ def draw(
 
 
 class ServerError(Exception):
-    """The error when the server does not answer or refuses; the text includes how to fix it."""
+    """The error when the server does not answer or refuses the request; its text explains the
+    fix.
+    """

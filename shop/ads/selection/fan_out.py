@@ -1,6 +1,7 @@
 """Priority by threads: the threads of a request's level search its concepts.
 
-Source: ad_server.txt, section IV.B: one concept per thread at a time, low priority one thread.
+Source: ad_server.txt, section IV.B: a thread searches for one concept at a time, and a request of
+low priority has one thread.
 """
 
 from collections import deque
@@ -23,11 +24,11 @@ def check_levels(levels: Mapping[int, int]) -> None:
 
 
 class FanOut:
-    """A search with the threads of a level; the server's threads share it.
+    """The search with the threads of a priority level; all threads of the server share it.
 
-    `levels` maps a priority level to its number of threads, the calling thread included: {0: 1, 1:
-    4} is the paper's low and high priority. Up to `requests` requests may search at once with all
-    their threads. If no helper thread is free, a request searches alone.
+    `levels` maps a priority level to its number of threads, including the calling thread: {0: 1, 1:
+    4} are the paper's low and high priority. Up to `requests` requests can search with all their
+    threads at the same time. If no helper thread is free, only the request's own thread searches.
     """
 
     def __init__(self, levels: Mapping[int, int], requests: int) -> None:
@@ -39,7 +40,10 @@ class FanOut:
     def search(
         self, level: int, concepts: Sequence[Concept], find: Callable[[Concept], Found]
     ) -> list[Found]:
-        """Return the results of `find` by concept, unordered. KeyError: there is no such level."""
+        """Return the results of `find` for all concepts, in any order.
+
+        Raises KeyError for an unknown level.
+        """
         threads = min(self.levels[level], len(concepts))
         if threads <= 1:
             return [find(concept) for concept in concepts]
@@ -65,5 +69,5 @@ class FanOut:
         return found
 
     def close(self) -> None:
-        """End the threads."""
+        """End the helper threads."""
         self._pool.shutdown(cancel_futures=True)

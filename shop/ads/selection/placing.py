@@ -19,11 +19,12 @@ def place(
     rng: random.Random,
     take: Callable[[int], bool],
 ) -> list[int]:
-    """Return at most `slots` rows for one page, drawn by their weights from those still compatible.
+    """Draw at most `slots` rows for one page by their weights, each compatible with the rows
+    before.
 
-    `weights` has the shape of `candidates` and is changed. `take` books an impression of a row. It
-    returns False if none is left, as other pages are drawn at the same time. The result has fewer
-    rows than slots if no other candidate is compatible with the drawn rows.
+    `weights` has the shape of `candidates` and is changed. `take` books an impression of a row, or
+    returns False if none is left, because other pages are drawn at the same time. The result has
+    fewer rows than slots if no other candidate is compatible with the drawn rows.
     """
     placed: list[int] = []
     while len(placed) < slots:

@@ -1,4 +1,4 @@
-"""The roulette, on which a banner's share is the number of impressions its contract still lacks.
+"""The roulette, on which a banner's share is the impressions that its contract still lacks.
 
 Source: ad_server.txt, section IV.A, Tables I and II.
 """
@@ -17,13 +17,13 @@ def cumulative(weights: Weights) -> Weights:
 
 
 def position(wheel: Weights, number: int) -> int:
-    """Return the position of `number` on the wheel; it is at least 0 and below the last entry."""
+    """Return the position of `number` on the wheel; `number` must be at least 0 and below the last
+    entry.
+    """
     return int(np.searchsorted(wheel, number, side="right"))
 
 
 def draw(wheel: Weights, rng: random.Random) -> int | None:
-    """Return a random position, with probability in proportion to its weight; None if all weights
-    are 0.
-    """
+    """Return a random position, drawn by weight; None if all weights are 0."""
     total = int(wheel[-1]) if len(wheel) else 0
     return position(wheel, rng.randrange(total)) if total > 0 else None

@@ -17,7 +17,7 @@ from shop.ads.selection.roulette import Weights
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request for the banners of one page: number, size, concepts, priority, page."""
+    """A request for the banners of one page, with their number, size, concepts and priority."""
 
     slots: int
     size: int
@@ -27,14 +27,14 @@ class Request:
 
 
 class Placed(NamedTuple):
-    """A banner on a page: its id and its words."""
+    """A banner on a page: its id, and the text that describes it."""
 
     id: int
     alt: str
 
 
 def wheel(request: Request, time_s: float, ledger: Ledger, fan_out: FanOut) -> tuple[Rows, Weights]:
-    """Return the rows of the request's candidates, ascending, and the weight of each."""
+    """Return the rows of the request's candidates, in ascending order, and their weights."""
     inventory, delivered = ledger.view
     wanted = candidates.Wanted(request.size, time_s)
     found = fan_out.search(
@@ -53,7 +53,7 @@ def select(
 ) -> list[Placed]:
     """Return at most `request.slots` banners, whose impressions are booked in the ledger.
 
-    The result does not depend on the number of threads: the common list is in order.
+    The result does not depend on the number of threads, because the candidates are sorted.
     """
     inventory = ledger.view.inventory
     rows, weights = wheel(request, time_s, ledger, fan_out)
