@@ -5,7 +5,7 @@ the certainty of the sentence comes from the paired differences by seed (`lab.in
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -98,8 +98,8 @@ def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
     if None in signs:
         return (
             aim.best.format(policy=first.title, number=aim.text(aim.of(first)), limit=limit)
-            + f", {_lead(aim, first, second)}. The runs share too few seeds to tell this from "
-            "chance: give at least two repetitions."
+            + f", {_lead(aim, first, second)}. The runs {_UNSURE} to tell this from chance: "
+            "give at least two repetitions."
         )
     alike = [first, *(other for other, sign in zip(others, signs, strict=True) if sign != 1)]
     if len(alike) == 1:
@@ -162,6 +162,7 @@ _ALIKE: Final = re.compile(
     r"|(?P<equal>.+?) (?:sold the same|did the same|sold nearly all)\b"
 )
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
+_UNSURE: Final = "share too few seeds"
 _MOST_READ: Final = 1000
 """The most characters that are read of a sentence, because it may come from another machine."""
 _MOST_NAMES: Final = 40
@@ -180,6 +181,11 @@ def short_form(sentences: Sequence[str]) -> str:
     return "; ".join(f"ρ = {load}: {winner}" for load, winner in found)
 
 
+def is_unsure(sentences: Iterable[str]) -> bool:
+    """Return whether a sentence of `verdict` says that the runs have too few seeds."""
+    return any(_UNSURE in sentence[:_MOST_READ] for sentence in sentences)
+
+
 def _short(sentence: str) -> tuple[str, str]:
     """Return load and winner of one sentence; the winner is empty if the sentence names no
     winner."""
@@ -190,7 +196,7 @@ def _short(sentence: str) -> tuple[str, str]:
     if _NOBODY.match(rest):
         return load, "none"
     if found := _ONE.match(rest):
-        is_unsure = "share too few seeds" in rest
+        is_unsure = _UNSURE in rest
         return load, found["policy"] + (" (may be chance)" if is_unsure else "")
     if found := _ALIKE.match(rest):
         return load, f"{_few(found['unsure'] or found['equal'])} (alike)"

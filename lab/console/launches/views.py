@@ -19,6 +19,7 @@ from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
 from lab.errors import ExperimentError, SpecError
 from lab.results.comparison import ComparisonResult
+from lab.spec.experiment import changed
 
 OVER = 286
 """The HTTP status at which htmx stops polling."""
@@ -48,10 +49,15 @@ def upload(request: HttpRequest) -> HttpResponse:
 @policy_readers
 @require_POST
 def again(request: HttpRequest, name: str) -> HttpResponse:
-    """Launch the spec of a result again, with the same seed."""
+    """Launch the spec of a result again, with the same first seed.
+
+    The optional field `repetitions` replaces the number of repetitions.
+    """
     result = result_of(name)
     try:
         spec = None if result.is_reproduction else ComparisonResult(result.path).spec()
+        if spec is not None:
+            spec = changed(spec, repetitions=request.POST.get("repetitions"))
     except ExperimentError as fault:
         messages.error(request, str(fault))
         return redirect("result", name)

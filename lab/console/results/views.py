@@ -13,6 +13,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from lab.analysis.verdict import is_unsure
 from lab.console.models import Note
 from lab.console.results import (
     curve_cache,
@@ -35,6 +36,8 @@ from lab.errors import ExperimentError
 from lab.report.claims import held_words
 
 A_PAGE = 25
+ENOUGH_SEEDS = 5
+"""The repetitions that a page proposes when a result has too few seeds for a verdict."""
 ENGINES = ("live", "simulated")
 
 
@@ -84,6 +87,8 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "references": result_list.references_for(result),
             "sources": sources([result]),
             "verdict": result.verdict(),
+            "is_unsure": is_unsure(result.verdict_of_loads()),
+            "enough_seeds": ENOUGH_SEEDS,
             "warnings": result.warnings(),
             "checks": result.checks(),
             "tables": result.tables(),

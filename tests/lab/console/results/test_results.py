@@ -231,6 +231,23 @@ def test_it_runs_again_with_its_seed(console, result):
         assert one[1].attempts().equals(other[1].attempts())
 
 
+def test_a_result_with_one_seed_offers_five(console, result):
+    """The button launches the same spec with more repetitions; another number gets an error."""
+    assert "with 5 seeds" not in console.get(f"/results/{result}/").text
+    launch = console.launch("One seed", sessions=300, seed=7, repetitions=1)
+    console.wait_until(launch, "done")
+    alone = console.result_of(launch)
+    assert "Run it again with 5 seeds" in console.get(f"/results/{alone}/").text
+    answer = console.post(f"/results/{alone}/again", {"repetitions": "many"})
+    assert "repetitions" in answer.text
+    assert "/launches/" not in answer.url
+    answer = console.post(f"/results/{alone}/again", {"repetitions": "5"})
+    launch = re.search(r"/launches/([0-9a-f]+)/$", answer.url)[1]
+    console.wait_until(launch, "done")
+    again = ComparisonResult(console.results / console.result_of(launch))
+    assert (again.spec().seed, again.spec().repetitions) == (7, 5)
+
+
 def test_the_result_list_is_searched_and_paged(console, result, report):
     def listed(query):
         text = console.get(f"/results/{query}").text
