@@ -1,7 +1,7 @@
-"""Accounts of the console: their names, and how they are made and changed.
+"""Accounts of the console: the rules for their names, and their creation and changes.
 
-Two names are alike when they differ only in capitals or compatibility characters. Names that are
-alike have at most one account together.
+Two names are alike if they differ only in capitals or compatibility characters. At most one of such
+names can have an account.
 """
 
 import csv
@@ -26,7 +26,7 @@ from lab.console.people.logins import PasswordHasher
 
 STANDARD_INPUT = "-"
 MOST_NAMES = 500
-"""The most students in one list."""
+"""The highest number of students in one list."""
 MOST_LIST_BYTES = 64 * 1024
 MOST_NAME_LENGTH = 150
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -37,7 +37,7 @@ logger = logging.getLogger("lab.people")
 
 
 class AccountError(ValueError):
-    """An account cannot be made or changed; one line."""
+    """The error, in one line, that an account cannot be created or changed."""
 
 
 # ---- names ---------------------------------------------------------------------------------------
@@ -67,8 +67,10 @@ def alike(name: str) -> User | None:
 
 
 def _known(name: str) -> User | None:
-    """Return the account of exactly this name; raises AccountError if only a name like it has an
-    account."""
+    """Return the account of exactly this name.
+
+    Raises AccountError if only a name that is alike has an account.
+    """
     check_name(name)
     account = User.objects.filter(username=name).first() or alike(name)
     if account is not None and account.username != name:
@@ -84,8 +86,9 @@ def _known(name: str) -> User | None:
 def names_in(text: str, source: str) -> list[str]:
     """Return the first column of a CSV text, without its head `name` if it has one.
 
-    Columns are separated by commas, semicolons or tabs. Raises AccountError, which begins with
-    `source`, if the text cannot be read, is empty, is too long or repeats a name.
+    Columns are separated by commas, semicolons or tabs. Raises AccountError, with a text that
+    begins with `source`, if the names cannot be read, are missing or repeated, or if the text is
+    too long.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -127,7 +130,8 @@ def text_of(file: Path) -> str:
 
 
 def decoded(content: bytes, source: str) -> str:
-    """Return the text of a list of names; raises AccountError, which begins with `source`."""
+    """Return the text of a list of names; raises AccountError with a text that begins with
+    `source`."""
     if len(content) > MOST_LIST_BYTES:
         raise AccountError(f"{source}: is too long; allowed: at most {MOST_LIST_BYTES:,} bytes")
     try:
@@ -140,7 +144,7 @@ def decoded(content: bytes, source: str) -> str:
 
 
 def enrol(name: str, *, teacher: bool) -> str:
-    """Make an account, or give one a new password; return the password.
+    """Create an account, or give an existing account a new password; return the password.
 
     A student can become a teacher in this way, but a teacher cannot become a student. Raises
     AccountError.
@@ -163,8 +167,8 @@ def enrol(name: str, *, teacher: bool) -> str:
 
 
 def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
-    """Return name and password of each student; if one name is refused, no account is made or
-    changed."""
+    """Return the name and password of each student; if one name is refused, no account is created
+    or changed."""
     with transaction.atomic():
         return [(name, enrol(name, teacher=False)) for name in students]
 
@@ -172,9 +176,9 @@ def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
 def make_students(
     students: Iterable[str], *, teacher: object
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return name and password of each new student, and the names whose accounts exist already.
+    """Return the name and password of each new student, and the names that already have an account.
 
-    An account that exists is not changed. Raises AccountError, and then makes no account.
+    Existing accounts are not changed. If it raises AccountError, no account is created.
     """
     with transaction.atomic():
         wanted = list(dict.fromkeys(students))
@@ -222,7 +226,7 @@ def reset_password(account: User) -> str:
 
 
 def disable(account: User) -> None:
-    """End the account's sessions and launches, and refuse its logins."""
+    """End the account's sessions and launches, and refuse later logins."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_active=False)
@@ -274,11 +278,12 @@ CHANGES: dict[str, Callable[[User], object]] = {
     "student": make_student,
     "delete": delete,
 }
-"""The changes that a teacher may apply to another account, by the last part of the address."""
+"""The changes that a teacher can apply to another account, by the last part of the address."""
 
 
 def change(account: User, name: str, *, teacher: object) -> object:
-    """Apply the change of this name; raises AccountError, also for the teacher's own account."""
+    """Apply the change with this name; raises AccountError, also if it is the teacher's own
+    account."""
     if account == teacher:
         raise AccountError("This is your own account; only another teacher can change it.")
     result = CHANGES[name](account)
@@ -312,7 +317,7 @@ def end_sessions(account: User) -> None:
 
 @dataclass(frozen=True)
 class Person:
-    """An account and its launches that have not ended."""
+    """An account, with its waiting and running launches."""
 
     account: User
     waiting: int
@@ -320,12 +325,12 @@ class Person:
 
 
 def unfinished(account: User) -> Sequence[Launch]:
-    """Return the launches of an account that wait or run, in the order of the queue."""
+    """Return the waiting and running launches of an account, in the order of the queue."""
     return list(Launch.objects.filter(by=account.username, state__in=(State.QUEUED, State.RUNNING)))
 
 
 def everyone() -> list[Person]:
-    """Return all people, by name."""
+    """Return all people, sorted by name."""
     numbers = {
         (row["by"], row["state"]): row["number"]
         for row in Launch.objects.filter(state__in=(State.QUEUED, State.RUNNING))

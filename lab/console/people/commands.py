@@ -1,4 +1,4 @@
-"""The commands `doorbuster class …`: accounts of the console, made at a terminal."""
+"""The commands `doorbuster class …`, which create accounts of the console at a terminal."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -13,23 +13,25 @@ from lab.console.site.database import explained, make_database
 @click.command()
 @click.argument("name")
 def teacher(name: str) -> None:
-    """Make an account that may do everything, or give it a new password; prints it."""
+    """Create a teacher's account, which has all permissions, or give it a new password; print the
+    password."""
     _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=True))])
 
 
 @click.command()
 @click.argument("name")
 def student(name: str) -> None:
-    """Make an account that may launch and write notes, or give it a new password; prints it."""
+    """Create a student's account, which can launch experiments and write notes, or give it a new
+    password; print the password."""
     _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=False))])
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def students(file: Path) -> None:
-    """Make the accounts named in the first column of a CSV file; prints names and passwords.
+    """Create an account for each name in the first column of a CSV file; print names and passwords.
 
-    FILE is its path, or - for what comes in.
+    FILE is the path of the file, or - for the standard input.
     """
     _enrol(
         lambda accounts: accounts.enrol_students(
@@ -51,4 +53,6 @@ def _enrol(make: Callable[[ModuleType], Iterable[tuple[str, str]]]) -> None:
         except accounts.AccountError as fault:
             raise click.ClickException(str(fault)) from None
         if not LAB.lab_accounts:
-            click.echo("Accounts are off; they count with DOORBUSTER_LAB_ACCOUNTS=1.", err=True)
+            click.echo(
+                "Accounts are switched off; DOORBUSTER_LAB_ACCOUNTS=1 switches them on.", err=True
+            )

@@ -1,5 +1,5 @@
-"""The limits on logins: an attempt counts before its password is hashed, and few hashes run at a
-time."""
+"""The limits on logins: each attempt counts before its password is hashed, and few hashes run at
+once."""
 
 import ipaddress
 import math
@@ -18,17 +18,22 @@ from lab.console.site import allowances
 from lab.console.site.rates import Limit
 
 PER_NAME = Limit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
-"""The most wrong passwords for one name from one address."""
+"""The highest number of wrong passwords for one name from one address."""
 PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
-"""The most wrong passwords from one address for all names, including names without an account."""
+"""The highest number of wrong passwords from one address for all names, also names without an
+account."""
 MOST_WAITING = 64
-"""The most logins that wait for a hash; the logins of a class at the same time wait here."""
+"""The highest number of logins that wait for a hash; it is large enough for a whole class that logs
+in at once."""
 PATIENCE_S = 20.0
-"""The longest wait of a login for a hash, real seconds."""
+"""The longest time that a login waits for a hash, in real seconds."""
 
 
 class TooManyError(Exception):
-    """A password cannot be tried now. It can be tried after `wait_s` whole seconds."""
+    """The error that a password cannot be checked now.
+
+    It can be checked after `wait_s` whole seconds.
+    """
 
     def __init__(self, wait_s: int, message: str) -> None:
         super().__init__(message)
@@ -36,7 +41,8 @@ class TooManyError(Exception):
 
 
 class Places:
-    """A limit: at most `most` callers are inside at a time; others wait, or raise TooManyError."""
+    """A limit on concurrency: at most `most` callers are inside at a time; others wait, or get
+    TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
         self._free = threading.Semaphore(most)
@@ -64,7 +70,7 @@ class Places:
 
     def _refusal(self) -> TooManyError:
         return TooManyError(
-            max(1, math.ceil(self._patience_s / 4)), "Many people log in at this moment."
+            max(1, math.ceil(self._patience_s / 4)), "Many people are logging in at this moment."
         )
 
 
@@ -72,10 +78,10 @@ _PLACES = Places(allowances.PASSWORDS_AT_ONCE, most_waiting=MOST_WAITING, patien
 
 
 class PasswordHasher(PBKDF2PasswordHasher):
-    """Django's hasher; every hash waits for one of the few places."""
+    """Django's password hasher with a limit: every hash waits for one of a few places."""
 
     MADE_ITERATIONS = 10_000
-    """Iterations for passwords that `made` hashes."""
+    """The number of iterations for passwords that `made` hashes."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         with _PLACES:
@@ -84,8 +90,9 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def made(self, password: str) -> str:
         """Return the hash of a generated password of at least 72 random bits.
 
-        No attacker can try all such passwords, so few iterations are safe. With them a class of
-        thirty gets its accounts within a second, and its simultaneous logins take a few seconds.
+        No attacker can try all such passwords, so a few iterations are enough. This way, the
+        accounts for a class of thirty are created within a second, and its simultaneous logins take
+        a few seconds.
         """
         return self.encode(password, self.salt(), self.MADE_ITERATIONS)
 
@@ -102,7 +109,7 @@ class PasswordHasher(PBKDF2PasswordHasher):
 
 
 def network_of(address: str) -> str:
-    """Return the network that counts as one address: loopback, or an IPv6 /64.
+    """Return the network that counts as one address: all of loopback, or an IPv6 /64.
 
     A machine chooses its addresses freely within such a network. Text that is not an address stays
     as it is.
@@ -120,7 +127,7 @@ def network_of(address: str) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the address for which a request counts."""
+    """Return the address for which an attempt in this request counts."""
     return network_of(str(request.META.get("REMOTE_ADDR", "")))
 
 
@@ -156,7 +163,7 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
 
 
 class LoginForm(AuthenticationForm):
-    """The form of name and password; every attempt counts."""
+    """The form for name and password, which counts every attempt."""
 
     def clean(self) -> dict[str, Any]:
         name = self.cleaned_data.get("username")
@@ -168,7 +175,8 @@ class LoginForm(AuthenticationForm):
 
 
 class ChangeForm(PasswordChangeForm):
-    """The form of the old and the new password; the old password counts as in a login."""
+    """The form for the old and the new password; a check of the old password counts as a login
+    attempt."""
 
     def __init__(self, request: HttpRequest, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

@@ -1,4 +1,4 @@
-"""Names of people, in the form in which they are compared."""
+"""Names of people, in the form used for comparisons."""
 
 import unicodedata
 
@@ -11,6 +11,6 @@ def normal(name: str) -> str:
 def key(name: str) -> str:
     """Return a key that ignores capitals and compatibility characters of a name.
 
-    The key also ignores blanks around the name.
+    The key also ignores spaces before and after the name.
     """
     return normal(normal(name).casefold()).strip()

@@ -1,4 +1,4 @@
-"""Logging in and out, a person's own password, and the teacher's page of all accounts."""
+"""Login and logout, the change of a person's password, and the teacher's page of all accounts."""
 
 import logging
 from collections.abc import Callable
@@ -32,7 +32,7 @@ else:
 
 
 class _Counted(_Form):
-    """A page that tries a password; after too many wrong ones the answer is 429 with
+    """A page that checks a password; after too many wrong passwords the answer is 429 with
     Retry-After."""
 
     def post(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
@@ -52,7 +52,7 @@ class _Counted(_Form):
 
 
 class Login(_Counted, LoginView):
-    """Ask for name and password."""
+    """Show the form for name and password; log the person in."""
 
     template_name = "console/login.html"
     form_class = LoginForm
@@ -65,7 +65,7 @@ class Logout(LogoutView):
 
 
 class Password(_Counted, PasswordChangeView):
-    """Change a person's own password."""
+    """Change the password of the person who is logged in."""
 
     template_name = "console/password.html"
     form_class = ChangeForm
@@ -73,7 +73,9 @@ class Password(_Counted, PasswordChangeView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponseBase:
         if request.user.is_authenticated and not request.user.has_usable_password():
-            raise PermissionDenied("You have no password here: you sign in elsewhere.")
+            raise PermissionDenied(
+                "You have no password here, because you sign in with a provider."
+            )
         return super().dispatch(request, *args, **more)
 
     def get_form_kwargs(self) -> dict[str, Any]:
@@ -103,9 +105,9 @@ SAID = {
 
 
 def about_accounts(view: View) -> View:
-    """Return a view that exists only where the lab has accounts.
+    """Return a view that exists only if the lab has accounts.
 
-    A browser keeps none of the view's pages, because some pages show a password once.
+    Browsers do not cache the pages of the view, because some of them show a password once.
     """
 
     @wraps(view)
@@ -125,7 +127,7 @@ def about_accounts(view: View) -> View:
 def everyone(request: HttpRequest) -> HttpResponse:
     """Show all accounts; make accounts for students from an uploaded list of names.
 
-    The names are in a file; if there is no file, they are in the text field.
+    The names come from the file; without a file, they come from the text field.
     """
     context: dict[str, object] = {}
     if request.method == "POST":
@@ -149,7 +151,7 @@ def everyone(request: HttpRequest) -> HttpResponse:
 @require_GET
 @about_accounts
 def person(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show one account, and the changes that a teacher may apply to it."""
+    """Show one account, and the changes that a teacher can apply to it."""
     return account_page(request, get_object_or_404(User, pk=pk))
 
 
@@ -180,11 +182,11 @@ def change(request: HttpRequest, pk: int, change: str) -> HttpResponse:
 def account_page(
     request: HttpRequest, account: User, *, fault: str = "", password: object = ""
 ) -> HttpResponse:
-    """Show an account, with the fault of a change or with its new password."""
+    """Show an account, with the error of a failed change or with its new password."""
     context = {
         "account": account,
         "is_self": account == request.user,
-        "provider": OIDC.name if OIDC else "a provider that is switched off",
+        "provider": OIDC.name if OIDC else "a sign-in provider that is switched off",
         "unfinished": accounts.unfinished(account),
         "fault": fault,
         "password": password,

@@ -18,13 +18,14 @@ from lab.students import in_browser, policy_page, template
 
 A_YEAR_S = 31_536_000
 LETS_PYTHON_RUN = f"script-src 'self' 'wasm-unsafe-eval'; {POLICY}"
-"""The Content-Security-Policy of the page and its worker: they may compile WebAssembly."""
+"""The Content-Security-Policy of the page and its worker, which permits them to compile
+WebAssembly."""
 
 
 @readers
 @require_GET
 def playground(request: HttpRequest) -> HttpResponse:
-    """Show the page, or how to fetch Pyodide if it is missing."""
+    """Show the playground; if Pyodide is missing, explain how to fetch it."""
     context = {
         **_python(reverse("playground-modules")),
         "choices": experiment.choices(),
@@ -34,13 +35,13 @@ def playground(request: HttpRequest) -> HttpResponse:
 
 _RUN_SLIDERS = ("rho", "sessions", "seed")
 MOST_SILENCE_S = 30
-"""The real seconds without a sign of a policy after which the page ends its worker."""
+"""The real seconds without a message from the policy after which the page ends its worker."""
 
 
 @readers
 @require_GET
 def policy(request: HttpRequest) -> HttpResponse:
-    """Show the editor of a policy, with the events and verdicts next to it."""
+    """Show the editor for a policy, with the reference of events and verdicts next to it."""
     module = {"module": in_browser.__name__}
     context = {
         **_python(reverse("playground-policy-modules"), **module),
@@ -57,7 +58,7 @@ def policy(request: HttpRequest) -> HttpResponse:
 def _api() -> dict[str, list[dict[str, Any]]]:
     """Return the entries of docs/policy-api.md by kind.
 
-    The meaning is a list of paragraphs. A paragraph alternates between words and code.
+    The meaning is a list of paragraphs; in a paragraph, pieces of text and of code alternate.
     """
     kinds: dict[str, list[dict[str, Any]]] = {}
     for entry in policy_page.entries():
@@ -68,7 +69,7 @@ def _api() -> dict[str, list[dict[str, Any]]]:
 
 
 def _python(modules: str, **more: str) -> dict[str, Any]:
-    """Return the facts for a page that runs Python: whether Pyodide is there, and its address."""
+    """Return the facts for a page that runs Python: is Pyodide installed, and at which address?"""
     is_there = pyodide.is_there()
     folder = reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/"
     return {
@@ -85,8 +86,8 @@ def _page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpRespo
 
 
 def _tag(*beginning: str) -> Callable[[HttpRequest], str]:
-    """Return a function for the ETag of an archive; `beginning` is the same as in
-    `sources.archive`."""
+    """Return a function that returns the ETag of an archive; `beginning` has the meaning that it
+    has in `sources.archive`."""
     return lambda _: f'"{hashlib.sha256(sources.archive(*beginning)).hexdigest()[:16]}"'
 
 
@@ -110,8 +111,10 @@ def policy_modules(request: HttpRequest) -> HttpResponse:
 @require_GET
 @cache_control(max_age=A_YEAR_S, immutable=True, private=True)
 def pyodide_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return a compressed file of Pyodide. Its address contains the version, so the file never
-    changes."""
+    """Return a compressed file of Pyodide.
+
+    Its address contains the version, so the file never changes.
+    """
     if name not in pyodide.FILES or not pyodide.is_there():
         raise Http404
     response = HttpResponse(pyodide.compressed(name), content_type=pyodide.FILES[name])

@@ -1,4 +1,4 @@
-"""The form of a new race, and the runs of a result that can be raced together."""
+"""The form for a new race, and the runs of a result that can be raced together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,11 +24,10 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Return complete runs, grouped by a label of the customers and the load that they share.
-
-    The largest load is first, because policies differ most there. The runs of a label are in the
-    order of the spec, because they ran in a random order. The result is empty if the plan is
-    damaged.
+    """Return the complete runs, grouped by the load and the customers that they share; each group
+    has a label. The largest load comes first, because policies differ most at this load. The runs
+    of a group have the order of the spec, because they ran in a random order. The result is empty
+    if the plan is damaged.
     """
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []
@@ -53,7 +52,7 @@ def _place(order: Sequence[str], policy: str) -> int:
 
 
 class RaceForm(forms.Form):
-    """The form of a new race: simulated, or live if this machine has processors for several
+    """The form for a new race: simulated, or live if this machine has enough processors for several
     shops."""
 
     engine = forms.ChoiceField(
@@ -91,7 +90,7 @@ class RaceForm(forms.Form):
         return shop_cpus.most_shops(LAB)
 
     def clean(self) -> None:
-        """Check that a live race has at most one policy per possible shop."""
+        """Check that a live race has at most as many policies as this machine can run shops."""
         chosen = self.cleaned_data.get("policies", [])
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live
@@ -110,7 +109,8 @@ class RaceForm(forms.Form):
         return chosen
 
     def spec(self) -> Spec | None:
-        """Return the spec of the race; None if a field is wrong, which the form then shows."""
+        """Return the spec of the race; None if a field is invalid, and the form then shows the
+        error."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -135,4 +135,4 @@ class RaceForm(forms.Form):
 
 
 BEGINS_WITH = {"policies": ["sq", "8q-lifo-pri"], "rho": 1.4, "sessions": 3000, "seed": 1}
-"""The values that the form suggests."""
+"""The values that the form suggests for a new race."""

@@ -1,4 +1,4 @@
-"""The race: runs with the same customers side by side, drawn in step."""
+"""The race: runs with the same customers, shown side by side at the same moment of their time."""
 
 from itertools import islice
 
@@ -102,7 +102,7 @@ def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
 @readers
 @require_GET
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show a race in progress; redirect to its runs once it has ended.
+    """Show the progress of a launched race; redirect to its runs after it has ended.
 
     The page sends a request every second.
     """

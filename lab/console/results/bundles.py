@@ -27,15 +27,17 @@ from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
-"""The file with notes, which only bundles have: the console has notes in its database (`notes`)."""
+"""The file with the notes, which only bundles have: the console stores notes in its database
+(`notes`)."""
 _NOT_COPIED = {IMPORTED, NOTES_FILE, *extras.NAMES}
 _NOT_UNPACKED = {IMPORTED, *extras.NAMES}
 MOST_TEXT_BYTES = 16 * 2**20
-"""The most bytes of one report, picture or log in a bundle."""
+"""The largest size of one report, picture or log in a bundle, in bytes."""
 MOST_EVENTS = 50_000
-"""The most events of all runs; the results database keeps a row for each."""
+"""The highest number of events in all runs together; the results database stores a row for each
+event."""
 MOST_READING_S = 2.0
-"""The most CPU seconds to read one file of a result for a page."""
+"""The limit of CPU seconds to read one file of a result for a page."""
 _TEXTS = {".html", ".svg", ".md", ".csv", ".log", ".cfg", ".conf", ".toml"}
 _SUFFIXES = {
     *(".toml", ".json", ".jsonl", ".parquet", ".csv", ".log"),
@@ -46,13 +48,14 @@ _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""The library's exceptions for a file that is not a ZIP, or is damaged or encrypted."""
+"""The exceptions of `zipfile` for a file that is not a ZIP file, or that is damaged or encrypted.
+"""
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """A copy of a student's policy; it runs only in a separate process."""
 
 
 class TooLargeError(Exception):
-    """The unpacked bytes of a result exceed the limit of a bundle."""
+    """The error that the unpacked files of a result are too large for a bundle."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__(size_bytes)
@@ -64,8 +67,8 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
     Raises TooLargeError if the files have more than `most_bytes`, because no console would import
     such a bundle. The bundle omits files that are still being written. It also omits files without
-    a suffix: they control a run in progress (`load-factor`) and remain if the run is killed. The
-    files that only bundles have are added (`lab.bundle.extras`).
+    a suffix: they control a run in progress (`load-factor`), and a killed run leaves them behind.
+    The bundle also gets the files that only bundles have (`lab.bundle.extras`).
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
@@ -82,15 +85,15 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
 
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Unpack the bundle `file` into the folder `place` and check all its content.
+    """Unpack the bundle `file` into the folder `place`, and check its whole content.
 
     The function runs in a child process with limits (`common.bounded`). `limits` has the highest
     number of `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer
     is the `name` of the result folder and its `size_bytes`. If the bundle exceeds a limit, the
     answer has the name of the limit as `over` and the bundle's value as `size`.
 
-    Raises SpecError for any file that is not a bundle. Examples are another format, other kinds of
-    files, paths outside the folder, and a damaged result.
+    Raises SpecError if the file is not a valid bundle: for example, it has another format, other
+    kinds of files, paths outside the folder, or a damaged result.
     """
     place, limits = Path(asked["place"]), asked["limits"]
     try:
@@ -102,7 +105,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
         return {"over": over.limit, "size": over.size}
     except _UNREADABLE as fault:
         raise SpecError(
-            f"bundle: cannot be read ({fault}); allowed: a ZIP as the console gives it"
+            f"bundle: cannot be read ({fault}); allowed: a ZIP file that a console packed"
         ) from None
     except OSError as fault:  # a full disk, or one name for a file and a folder
         raise SpecError(f"bundle: cannot be unpacked ({fault.strerror or fault})") from None
@@ -110,7 +113,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _OverError(Exception):
-    """The bundle exceeds a limit."""
+    """The error that the bundle exceeds a limit."""
 
     def __init__(self, limit: str, size: int) -> None:
         super().__init__(limit)
@@ -197,7 +200,8 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
 
 
 def _check_own(folder: Path) -> None:
-    """Check that a bundle's spec names only copies in the bundle, and no path of this machine."""
+    """Check that the bundle's spec names only policy files in the bundle, and no path on this
+    machine."""
     spec = folder / "spec.toml"
     with _quick(spec):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""
@@ -231,7 +235,7 @@ def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
 
 
 def _check_texts(folder: Path) -> None:
-    """Check that every file for pages has the right form and can be read quickly."""
+    """Check that every file that pages read has the right form and can be read quickly."""
     events = 0
     for path in sorted(folder.rglob("*")):
         with _quick(path):
@@ -269,7 +273,7 @@ def _check_plan(folder: Path, limits: Mapping[str, int]) -> None:
 
 @contextmanager
 def _quick(path: Path) -> Iterator[None]:
-    """Refuse a file that takes long to read, because pages read it often."""
+    """Reject a file that takes long to read, because pages read it often."""
     began_s = _cpu_s()
     yield
     took_s = _cpu_s() - began_s
@@ -280,7 +284,7 @@ def _quick(path: Path) -> Iterator[None]:
 
 
 def _cpu_s() -> float:
-    """Return the CPU seconds of this process and of its ended children."""
+    """Return the CPU seconds used by this process and its ended child processes."""
     return sum(os.times()[:4])
 
 
@@ -288,14 +292,14 @@ _ACTIVE = {
     *("script", "foreignobject", "iframe", "object", "embed", "handler", "listener"),
     *("animate", "animatemotion", "animatetransform", "set"),
 }
-"""SVG elements that run programs, include other pages, or may turn a link into a program."""
+"""SVG elements that run scripts, include other pages, or can turn a link into a script."""
 _REFUSED_IN_SVG = (b"<!ENTITY", b"<?xml-stylesheet", b"\0")
-"""Forbidden text in an SVG: entities, style sheets (which may write scripts), encodings except
-UTF-8."""
+"""Text that an SVG must not contain: entities, style sheets (they can contain scripts), encodings
+except UTF-8."""
 
 
 def _check_picture(path: Path) -> None:
-    """Refuse an SVG with scripts: a browser runs them when it opens the file from a disk."""
+    """Reject an SVG with scripts, because a browser runs them if it opens the file from a disk."""
     found = path.relative_to(path.parents[1]).as_posix()
     content = path.read_bytes()
     for part in _REFUSED_IN_SVG:

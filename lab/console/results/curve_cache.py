@@ -1,4 +1,4 @@
-"""The curves of a result, computed once for unchanged logs."""
+"""The cache for the curves of a result; the curves are computed again only if the logs change."""
 
 import contextlib
 import hashlib
@@ -20,7 +20,8 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def curves(result: ResultEntry) -> dict[str, Any]:
-    """Return the curves of a comparison (`lab.analysis.curves`), each line with its `colour`.
+    """Return the curves of a comparison (`lab.analysis.curves`); each line of a curve has its
+    `colour`.
 
     Raises ExperimentError.
     """
@@ -34,7 +35,7 @@ def curves(result: ResultEntry) -> dict[str, Any]:
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
-    """Return the curves of a reference, which has them instead of logs; raises ExperimentError."""
+    """Return the stored curves of a reference, which has no logs; raises ExperimentError."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")
@@ -57,7 +58,8 @@ def _kept(result: ResultEntry) -> dict[str, Any]:
 
 
 def warm(name: str) -> None:
-    """Compute the curves of a result in advance, with idle CPU time; return when they are complete.
+    """Compute the curves of a result in advance, in idle CPU time, and wait until they are
+    complete.
 
     A result without curves is skipped; its page shows the reason.
     """

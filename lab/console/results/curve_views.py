@@ -15,7 +15,7 @@ from lab.console.site.permissions import readers
 from lab.errors import ExperimentError
 
 MOST_RESULTS = 6
-"""The most results in an overlay; more lines cannot be distinguished."""
+"""The highest number of results in an overlay; a reader cannot distinguish more lines."""
 
 
 @readers
@@ -36,7 +36,7 @@ def numbers(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def sessions(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the fates of sessions as bars; a part of the result's page."""
+    """Return the bars of the sessions' fates, a fragment of the result's page."""
     result = result_list.entry_of(name)
     if result is None or result.is_reproduction:
         raise Http404
@@ -63,7 +63,9 @@ def overlay(request: HttpRequest) -> HttpResponse:
         if len({one.paper for one in found}) > 1:
             papers = ", ".join(dict.fromkeys(one.paper or one.title for one in found))
             messages.error(
-                request, f"These are reports of different papers ({papers}); choose reports of one."
+                request,
+                f"These are reports of different papers ({papers}); choose reports of the same "
+                "paper.",
             )
             return redirect("results")
         context = {
@@ -85,7 +87,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
                 f"{one.title} is a report: choose it together with reports of the same paper.",
             )
     if not chosen:
-        messages.error(request, "Choose the results to be drawn over each other first.")
+        messages.error(request, "First choose the results that you want to draw over each other.")
         return redirect("results")
     return render(
         request,
@@ -95,7 +97,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
 
 
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
-    """Return the address of each result's numbers, and the name of the result in the overlay."""
+    """Return, for each result, the address of its numbers and its name in the overlay."""
     titles = [one.title for one in results]
     return [
         {

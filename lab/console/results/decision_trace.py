@@ -29,14 +29,15 @@ PLACE = FOLDER / "stories"
 MOST_KEPT = 500
 NOT_KNOWN = (
     "A live run keeps a sample of the gateway once per utilisation interval, not at every "
-    "decision. So this page cannot show the requests before this one, those preferred to it, or "
+    "decision. So this page cannot show which requests waited before this one or were preferred "
+    "to it, or "
     "the policy's state at that moment. The same spec simulated shows every decision."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A policy's data sheet with the parameters of this run."""
+    """A policy's data sheet, and the parameter values of this run."""
 
     title: str
     sheet: Sheet
@@ -64,7 +65,7 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """Return `sentences`, `answer` and `preferred` of an attempt of a simulated run.
 
-    The first call takes as long as the run took. Raises ExperimentError.
+    The first call takes as long as the simulation of the run. Raises ExperimentError.
     """
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
@@ -74,7 +75,9 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
             "Run it again and look there."
         )
     if not trace.found:
-        raise ExperimentError("No policy decided about this request: books' covers take no worker.")
+        raise ExperimentError(
+            "No policy decided about this request, because requests for book covers need no worker."
+        )
     spec = ComparisonResult(result.path).spec()
     abandonment = spec.abandonment_of(spec.choice(planned.policy))
     return {
@@ -87,7 +90,8 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
 
 def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `samples` around an attempt of a live run, the run's `events`, and `not_known`.
+    """Return `samples` for the time around an attempt of a live run, and the run's `events` and
+    `not_known`.
 
     Raises ExperimentError.
     """

@@ -24,9 +24,9 @@ def answer(trace: DecisionTrace) -> str:
         waited_s = (trace.refused_s or 0.0) - (trace.arrived_s or 0.0)
         return f"Held for {waited_s:.2f} s, then turned away: {trace.reason}."
     if trace.refused == "reject":
-        return f"Refused by admission when it came: {trace.reason}."
+        return f"Refused by the admission policy when it arrived: {trace.reason}."
     if trace.refused:
-        return f"Refused by the queue: {trace.reason}."
+        return f"Refused by the queueing policy: {trace.reason}."
     if trace.dispatched_s is None:
         return "Held, and never served."
     waited_s = trace.dispatched_s - (trace.arrived_s or 0.0)
@@ -35,14 +35,14 @@ def answer(trace: DecisionTrace) -> str:
     else:
         served = f"Held for {waited_s:.2f} s, then served"
     if trace.outcome == "orphaned":
-        return f"{served}; but its customer had left: an orphan request, wasted work."
+        return f"{served}, but its customer had left: an orphan request, which wastes work."
     if trace.outcome == "cancelled":
         return f"{served}, and stopped in the middle: its customer had left."
     return f"{served}."
 
 
 def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
-    """Return the events of an attempt in order of time; `abandonment` is the run's."""
+    """Return the events of an attempt in the order of time, under the run's `abandonment`."""
     page = attempt["page"]
     assert trace.arrived_s is not None
     knew = trace.knew_at_arrival
@@ -51,7 +51,7 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
     if trace.refused and not _waited_in_vain(trace):
         text += f" {verdict}"
     else:
-        text += " No verdict: it waits."
+        text += " The policy has not decided yet: the request waits."
     told = [Sentence(trace.arrived_s, "It came", text, facts(knew, page))]
     for time_s, discipline in trace.disciplines[1:]:
         told.append(
@@ -86,10 +86,10 @@ def _waited_in_vain(trace: DecisionTrace) -> bool:
 
 _QUEUES = {"all": "the one queue", "inside": "the queue inside", "door": "the admission queue"}
 _ENDS = {
-    "answered": "The customer got the page.",
+    "answered": "The customer received the page.",
     "orphaned": "The page was made in full, but its customer had left.",
-    "failed": "There was no usable answer.",
-    "cancelled": "It was stopped before it was done.",
+    "failed": "The customer received no usable answer.",
+    "cancelled": "The request was stopped before it was done.",
 }
 
 

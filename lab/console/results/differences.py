@@ -8,16 +8,18 @@ from lab.console.site.settings import LAB
 from lab.machine.description import describe_machine, describe_versions
 
 MACHINE = {"cpu": "CPU", "cpus": "CPUs", "memory_gib": "GiB of memory", "shop_workers": "workers"}
-"""Properties that determine the speed of a live run; a kernel's patch level does not count."""
+"""Properties of a machine that determine the speed of a live run, without the kernel's patch level.
+"""
 CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}
 VERSIONS = {**CODE, "python": "Python"}
 
 
 def differences(result: ResultEntry) -> list[str]:
-    """Return a line for each difference: `CPUs: 4 there, 2 here`; empty if none is known.
+    """Return a line for each difference, such as `CPUs: 4 there, 2 here`; empty if no difference is
+    known.
 
-    Two versions with the same code give the same results. So the version matters only if a result
-    lacks the fingerprint of its code.
+    Two versions with the same code give the same results. So versions are compared only if a result
+    does not have the fingerprint of its code.
     """
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}

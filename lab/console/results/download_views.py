@@ -1,4 +1,4 @@
-"""Downloads of a result: tables and logs as CSV, one HTML page, everything as a bundle."""
+"""Downloads of a result: tables and logs as CSV, one HTML page, and a bundle with all files."""
 
 import tempfile
 from collections.abc import Callable
@@ -22,9 +22,9 @@ from lab.report.drawing.table import Table
 LOGS = ("attempts", "samples")
 METRIC_FILES = {"runs": tidy.by_run, "summary": tidy.summary}
 PATIENCE_S = 5.0
-"""Real seconds that a download waits while other downloads are packed."""
+"""The longest wait, in real seconds, of a download while other downloads are being packed."""
 AGAIN_S = 10
-"""Real seconds after which a refused browser may try again."""
+"""The real seconds after which a browser can repeat a refused download."""
 
 _TURNS = Turns(allowances.DOWNLOADS_AT_ONCE)
 View = Callable[..., HttpResponseBase]
@@ -33,7 +33,8 @@ View = Callable[..., HttpResponseBase]
 def packed(view: View) -> View:
     """Return a view that packs one download per person at a time, and only a few in total.
 
-    Other requests, and requests over the person's limit, get status 429 and one line.
+    Further requests, and requests above the person's limit, are answered with status 429 and one
+    line of text.
     """
 
     @require_GET
@@ -83,7 +84,7 @@ def metrics(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 @readers
 @packed
 def log(request: HttpRequest, name: str, run: str, log: str) -> HttpResponseBase:
-    """Return the attempts or samples of a run as CSV; times are in paper seconds."""
+    """Return the attempts or the samples of a run as CSV; all times are in paper seconds."""
     result = result_of(name)
     run_of(result, run)
     if log not in LOGS:
@@ -114,7 +115,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 @policy_readers
 @packed
 def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return the whole result as one file, for another machine."""
+    """Return the whole result as one file, which another machine can import."""
     result = result_of(name)
     most_bytes = allowances.TEACHER.bundle_unpacked_bytes
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
@@ -155,12 +156,12 @@ def run_of(result: ResultEntry, folder: str) -> RunFolder:
 
 
 def _name_of(result: ResultEntry, file: str) -> str:
-    """Return the name of a download, which shows whether the result is imported."""
+    """Return the file name of a download; the name shows whether the result is imported."""
     return f"imported-{file}" if result.imported else file
 
 
 def _refused(words: str, status: int, *, wait_s: int | None = None) -> HttpResponse:
-    """Answer with one line instead of a file."""
+    """Answer with one line of text instead of a file."""
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
     kind = "text/plain; charset=utf-8"
     return HttpResponse(f"{words}\n", status=status, content_type=kind, headers=headers)

@@ -1,4 +1,5 @@
-"""The decision explorer: pages to choose an attempt and read why it was served, held or refused."""
+"""The decision explorer: the pages on which you choose an attempt and read why it was served, held
+or refused."""
 
 from typing import Any
 
@@ -21,7 +22,7 @@ A_PAGE = 25
 @readers
 @require_GET
 def attempts(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the attempts of a run, by kind, page type and session."""
+    """Show the attempts of a run, filtered by kind, page type and session."""
     result = result_of(name)
     whole = [(planned, run) for planned, run in result.runs() if run.is_whole]
     if not whole:
@@ -34,7 +35,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
     fault = ""
 
     def ask(number: int) -> dict[str, Any]:
-        """Return the attempts on a page of this number."""
+        """Return the attempts that the page with this number shows."""
         found: dict[str, Any] = logs.ask(
             result,
             "attempts",
@@ -79,7 +80,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def why(request: HttpRequest, name: str) -> HttpResponse:
-    """Show one attempt: the policy's knowledge and its decision."""
+    """Show one attempt: the policy's decision, and what the policy knew at that time."""
     result = result_of(name)
     folder = request.GET.get("run", "")
     run_of(result, folder)

@@ -1,7 +1,9 @@
-"""Results from other machines: the limits on a person's imports, and the mark of an import.
+"""The import of results from other machines: the limits on a person's imports, and the mark of an
+imported result.
 
 A child process with limits unpacks and checks the bundle. The console trusts no statement in the
-bundle. It writes the mark itself, and chooses a name that this lab neither uses nor will use.
+bundle. The console writes the mark, and chooses a name that this lab does not use and will never
+use.
 """
 
 import hashlib
@@ -25,22 +27,22 @@ from lab.results.result import Imported, began_at_of
 
 _TURN_S: Final = 60.0
 _MEMORY_BYTES: Final = 512 * 2**20
-"""The memory for reading a bundle piece by piece; it is enough for a bundle of any size."""
+"""The memory in bytes for reading a bundle piece by piece; it is enough for bundles of any size."""
 _LIMITS: Final = {
     "files": "bundle_files",
     "rows": "bundle_rows",
     "runs": "runs_per_launch",
     "spec_bytes": "spec_bytes",
 }
-"""The limit of each count in a bundle, by its name in `allowances`."""
+"""The limit for each count in a bundle, by the name of the count in `allowances`."""
 _TURNS: Final = Turns(2)
 
 
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
     """Unpack a bundle as an imported result of `by`, completely or not at all.
 
-    The imports are counted under `key`. Raises AllowanceError for a limit, SpecError for a file
-    that is not a bundle.
+    Imports with the same `key` count together. Raises AllowanceError for a limit, SpecError for a
+    file that is not a bundle.
     """
     with _turn(key):
         kept = kept_by(results_dir, by)
@@ -63,9 +65,11 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 
 
 def name_for(told: str, now: datetime) -> str:
-    """Return the name for a result called `told`; the name is unchanged if its date is in the past.
+    """Return the name for an imported result called `told`; it keeps a name with a date in the
+    past.
 
-    The lab uses other names itself, or such names would come before all later results.
+    Other names are replaced: this lab could use them, or they would come before all later results
+    in the list.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:
@@ -106,7 +110,7 @@ def _copied(file: IO[bytes], to: Path) -> str:
 
 
 def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, Any]:
-    """Return the answer of `bundles.unpack` for a bundle within all limits."""
+    """Return the answer of `bundles.unpack` if the bundle is within all limits."""
     (place / "result").mkdir()
     free_bytes = shutil.disk_usage(place).free - allowances.FREE_DISK_BYTES
     of_bytes = {
@@ -147,7 +151,8 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
     if limit == "free":
         floor = allowances.written("bundle_bytes", allowances.FREE_DISK_BYTES)
         raise ExperimentError(
-            f"bundle: the disk has too little room; allowed: imports that leave {floor} free. "
+            f"bundle: the disk has too little free space; allowed: imports that leave {floor} "
+            "free. "
             "Delete results that you do not need."
         )
     size_bytes = found["size"] + (kept_bytes if limit == "kept_import_bytes" else 0)
@@ -156,7 +161,8 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
 
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
-    """Hold a turn: one import per person at a time, two in total."""
+    """Hold a turn for an import: at most one import per person and two in total run at the same
+    time."""
     try:
         with _TURNS.turn(key, _TURN_S):
             yield

@@ -1,4 +1,4 @@
-"""Answers from the raw logs of results, within limits.
+"""Answers to questions about the raw logs of results, within limits.
 
 This process reads small logs. A child process with limits reads logs that may need much memory or
 time, one at a time, because all people share the console.
@@ -16,9 +16,9 @@ from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
 
 SMALL_ROWS: Final = 200_000
-"""The most rows that this process reads; about 30 MiB."""
+"""The highest number of rows of a log that this process reads; they need about 30 MiB of memory."""
 SMALL_BYTES: Final = 32 * 2**20
-"""The most uncompressed bytes that this process reads."""
+"""The largest size of a log that this process reads, in uncompressed bytes."""
 BOUNDS: Final = Bounds(
     memory_bytes=1536 * 2**20,
     cpu_s=120,
@@ -27,7 +27,7 @@ BOUNDS: Final = Bounds(
     file_bytes=2**30,
     is_idle=True,
 )
-"""The limits of one answer. Ten million attempts of one run are within them."""
+"""The limits for one answer; a run with ten million attempts is within them."""
 _TURN_S: Final = 120.0
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -35,8 +35,8 @@ _ONE_AT_A_TIME = threading.Lock()
 def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: object) -> Any:
     """Return the answer of `lab.analysis.logs.<question>` for this result.
 
-    `large` questions always go to a child. Raises ExperimentError when a log is damaged or too
-    large.
+    `large` questions always go to a child process. Raises ExperimentError when a log is damaged or
+    too large.
     """
     argument = {"path": str(result.path), **asked}
     run = asked.get("run")
@@ -52,7 +52,7 @@ def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: obj
 
 
 def rows_of(path: str) -> Any:
-    """Return the rows of a result for the results database, read in a child process.
+    """Return the rows of a result for the results database; a child process reads them.
 
     Raises ExperimentError.
     """

@@ -1,4 +1,4 @@
-"""Notes on results: the limit per person, and their copies in a bundle."""
+"""Notes on results: the limit for each person, and the copies of notes in a bundle."""
 
 import json
 from datetime import UTC, datetime
@@ -12,12 +12,13 @@ from lab.errors import ExperimentError
 from lab.files import forms as result_forms
 
 FROM_BUNDLE = " (as a bundle says)"
-"""Text after the author of a note from a bundle, because this lab cannot check the author."""
+"""The text that follows an author's name in a note from a bundle, because this lab cannot verify
+the author."""
 _MOST_BYTES = result_forms.MOST_BYTES // 2
 
 
 def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
-    """Keep a note by `by` on a result; notes are counted under `key`.
+    """Save a note by `by` on a result; notes with the same `key` count together.
 
     Raises AllowanceError for a limit, ExperimentError for a text of the wrong length.
     """
@@ -32,7 +33,7 @@ def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) ->
 
 
 def of(result: str) -> list[Note]:
-    """Return the notes on a result, the oldest first."""
+    """Return the notes on a result, from the oldest to the newest."""
     return list(Note.objects.filter(result=result))
 
 
@@ -55,9 +56,9 @@ def packed(result: str) -> bytes:
 
 
 def unpack(folder: Path) -> None:
-    """Keep the notes of a bundle that was unpacked into a result folder.
+    """Save the notes of a bundle that was unpacked into a result folder.
 
-    Raises ExperimentError when the file of notes does not have the right form.
+    Raises ExperimentError if the file with the notes does not have the right form.
     """
     file = folder / NOTES_FILE
     if not file.is_file():

@@ -1,6 +1,6 @@
-"""A result as one HTML file: tables, figures, warnings, notes, spec and machine.
+"""A comparison as one HTML file: tables, figures, warnings, notes, spec and machine.
 
-A reproduction has a separate page.
+A reproduction has its report page instead.
 """
 
 import base64
@@ -15,11 +15,12 @@ from lab.report.sealed_page import SEAL, sealed
 
 MOST_REPORT_BYTES = 64 * 2**20
 MOST_PICTURES_BYTES = 32 * 2**20
-"""The most bytes of all figures; further figures are omitted."""
+"""The largest total size of the figures, in bytes; further figures are omitted."""
 
 
 def of(result: ResultEntry, notes: Sequence[Note]) -> str:
-    """Return the page with these notes; the page loads and runs nothing, even as a local file."""
+    """Return the page of the result, with these notes; even as a local file it loads no other files
+    and runs no scripts."""
     report = result.file("report.html")
     if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
         text = sealed(report.read_text(encoding="utf-8", errors="replace"))
@@ -60,5 +61,5 @@ def _mark(result: ResultEntry) -> str:
 
 
 def _inline(svg: bytes) -> str:
-    """Return an SVG as a data address: within an image its scripts cannot run."""
+    """Return an SVG as a data URL for an image element, in which its scripts cannot run."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"

@@ -9,14 +9,14 @@ from lab.console.results.result_list import ResultEntry
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One row of the result list."""
+    """One row of the result list: a result and its origin."""
 
     result: ResultEntry
     took_s: float | None
-    """Real seconds of the result's last launch; None for imported results and results of a
-    terminal."""
+    """The real seconds of the result's last launch; None for imported results and for results made
+    at a terminal."""
     by: str
-    """The person who launched or imported the result; empty if unknown."""
+    """The person who launched or imported the result; empty if this is unknown."""
 
 
 def listed(results: Sequence[ResultEntry]) -> list[Listed]:

@@ -12,7 +12,8 @@ from lab.spec.own_policies import COPIES
 
 
 def may_delete(request: HttpRequest, result: str) -> bool:
-    """Return whether this person may delete the result; students may delete only their own imports.
+    """Return whether this person is allowed to delete the result; students can delete only results
+    that they imported.
 
     The results that come with Doorbuster cannot be deleted.
     """
@@ -28,11 +29,12 @@ def may_delete(request: HttpRequest, result: str) -> bool:
 def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     if may_delete(request, arguments["name"]):
         return ""
-    return "Only a teacher deletes results; you may delete those that you imported."
+    return "Only a teacher can delete this result; you can delete results that you imported."
 
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
-"""Teachers and the person who imported the result; reading shows the confirmation."""
+"""The permission for teachers and for the person who imported the result; a GET shows the
+confirmation."""
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -44,8 +46,11 @@ def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, An
     author = author_of(arguments["name"])
     if author in (None, name_of(request)):
         return ""
-    return "This has the file of a policy that another person submitted to the scoreboard."
+    return (
+        "This result contains the file of a policy that another person submitted to the scoreboard."
+    )
 
 
 policy_readers = Permission(reads=_without_policies_of_others, sends=_without_policies_of_others)
-"""Teachers, and students for results without a policy that another person submitted."""
+"""The permission for teachers, and for students if the result has no policy that another person
+submitted."""

@@ -1,6 +1,6 @@
 """Several reports of one paper together: their claims, and their figures and tables by key.
 
-The numbers of a figure come from `figures/<key>.csv`. Unreadable files are omitted.
+The numbers of a figure come from `figures/<key>.csv`. Files that cannot be read are omitted.
 """
 
 import csv
@@ -12,7 +12,7 @@ from lab.console.results.result_list import ResultEntry
 from lab.report.drawing.palette import curve_styles
 
 MOST_POINTS = 20_000
-"""The most drawn points of one figure of one report."""
+"""The highest number of points that are drawn for one figure of one report."""
 
 
 def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
@@ -31,10 +31,10 @@ def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[
 
 
 def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
-    """Return the figures and tables of all reports, by key.
+    """Return the figures and tables of all reports, ordered by key.
 
     Each entry has `key`, `heading`, `what`, `parts` and `panels`. `parts` has the result, figure
-    and tables of each report with the entry. `panels` can be drawn together.
+    and tables of each report with the entry. `panels` can be drawn in one chart.
     """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):
@@ -65,7 +65,7 @@ def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
 def _add_panels(
     panels: dict[str, dict[str, Any]], place: int, shown: Mapping[str, Any], result: ResultEntry
 ) -> None:
-    """Add the curves of one report: `lines` with `report`, `curve`, `x`, `mean`, `half`."""
+    """Add the curves of a report to `lines`: each has `report`, `curve`, `x`, `mean`, `half`."""
     titles = {
         str(table.get("title", "")).split(": ")[0]: table
         for table in shown["tables"]
@@ -98,7 +98,7 @@ def _add_panels(
 
 
 def _rows(result: ResultEntry, key: str) -> list[dict[str, Any]]:
-    """Return the points of a figure; none if its file is missing or damaged."""
+    """Return the points of a figure; empty if its file is missing or damaged."""
     found: list[dict[str, Any]] = []
     for row in csv.DictReader(result.text(f"figures/{key}.csv").splitlines()):
         try:

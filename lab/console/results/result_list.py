@@ -1,7 +1,7 @@
-"""Results in the form for the console: the list of results, and the content of each result.
+"""Results as the console shows them: the list of results, and the content of each result.
 
-A result may be damaged, on purpose or not. The console then shows it as damaged. No function of
-this module raises an exception, so a damaged result causes no failure of other pages.
+A result can be damaged, on purpose or by accident. The console then shows it as damaged. No
+function of this module raises an exception, so a damaged result causes no failure of other pages.
 """
 
 import csv
@@ -35,30 +35,32 @@ from lab.titles import title_of
 T = TypeVar("T")
 
 MOST_TEXT_BYTES = 4 * 2**20
-"""The most bytes of a text on a page: tables.md, a table as CSV, a spec."""
+"""The largest size in bytes of a text that a page shows: tables.md, a table as CSV, a spec."""
 _SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *result_forms.FILES)
-"""Files that a summary depends on."""
+"""The files from which a summary is calculated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The facts for lists, searches and leaderboards; computed once for unchanged files."""
+    """The facts about a result for lists, searches and leaderboards; computed again only if a file
+    changes."""
 
     is_reproduction: bool
     paper: str
     title: str
     engine: str
     searched: str
-    """The text that a search reads."""
+    """The text in which a search looks for words."""
     spec: Spec | None
     plan: tuple[PlannedRun, ...]
-    """Empty for a reproduction, and for a damaged result."""
+    """The keys of the policies; empty for a reproduction and for a damaged result."""
     damage: str
-    """The reason why a file of the result cannot be read; empty if all can be read."""
+    """The reason why a file of the result cannot be read; empty if all files can be read."""
     imported: Imported | None
     reference: Reference | None
     winner: str
-    """The short form of the verdict, or of the claims of a report; empty if there is none."""
+    """The short form of the verdict, or of the conclusion about a report's claims; otherwise empty.
+    """
 
 
 _summaries: dict[Path, tuple[object, Summary]] = {}
@@ -67,7 +69,7 @@ _MOST_KEPT = 50_000
 
 
 def _stamp(path: Path | str) -> object:
-    """Return a value that changes with every change of a file; None without a file."""
+    """Return a value that changes whenever the file changes; None if there is no file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -157,7 +159,7 @@ def _dates(path: Path, reference: Reference | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry:
-    """One result folder. No method raises, whatever its files contain."""
+    """One result folder. No method raises an exception, whatever the folder's files contain."""
 
     path: Path
 
@@ -180,12 +182,12 @@ class ResultEntry:
 
     @property
     def imported(self) -> Imported | None:
-        """The mark of a result from another machine; otherwise None."""
+        """The mark of an imported result; None for any other result."""
         return self.summary.imported
 
     @property
     def reference(self) -> Reference | None:
-        """The mark of a result that comes with Doorbuster; otherwise None."""
+        """The mark of a result that comes with Doorbuster; None for any other result."""
         return self.summary.reference
 
     @property
@@ -196,8 +198,8 @@ class ResultEntry:
 
     @property
     def when(self) -> str:
-        """The time at which it began, to the second, for results with the same title; without a
-        date, the name."""
+        """The time at which the result began, to the second, to distinguish results with the same
+        title; its name if the time is unknown."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
@@ -216,7 +218,7 @@ class ResultEntry:
 
     @property
     def searched(self) -> str:
-        """The text that a search reads."""
+        """The text in which a search looks for words."""
         return self.summary.searched
 
     @property
@@ -237,12 +239,12 @@ class ResultEntry:
         return fault.replace(f"{self.path.parent}/", "")
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """Return planned runs and their folders; empty for a reproduction or a damaged plan."""
+        """Return the planned runs and their folders; empty for a reproduction or a damaged plan."""
         folder = ComparisonResult(self.path)
         return [(planned, folder.run(planned)) for planned in self.summary.plan]
 
     def progress(self) -> tuple[int, int]:
-        """Return (complete runs, planned runs)."""
+        """Return the numbers of complete and of planned runs."""
         plan = self.summary.plan
         if self.reference and not self.has_logs:
             return len(plan), len(plan)
@@ -250,7 +252,7 @@ class ResultEntry:
 
     @property
     def has_logs(self) -> bool:
-        """Whether the raw logs of a run are here; most references have none."""
+        """Whether the result folder has the raw logs of a run; most references have no logs."""
         return any(map(os.path.exists, ComparisonResult(self.path).run_files(self.summary.plan)))
 
     @property
@@ -260,12 +262,12 @@ class ResultEntry:
 
     @property
     def computed_curves(self) -> Path:
-        """The file with the curves of a reference without logs."""
+        """The file with the curves of a reference that has no logs."""
         return self.path / reference.CURVES
 
     @property
     def has_png(self) -> bool:
-        """Whether the figures also exist as PNG; references have only SVG."""
+        """Whether the figures exist as PNG, too; references have only SVG files."""
         return next((self.path / "figures").glob("*.png"), None) is not None
 
     def tables(self) -> list[Mapping[str, Any]]:
@@ -298,15 +300,15 @@ class ResultEntry:
         ]
 
     def every_table(self) -> list[Mapping[str, Any]]:
-        """All existing tables, in the order of the page."""
+        """All existing tables, in the order in which the page shows them."""
         if not self.is_reproduction:
             return self.tables()
         return [table for one in self.figures_and_tables() for table in one["tables"]]
 
     def verdict(self) -> list[str]:
-        """Return the conclusion, empty if there is none.
+        """Return the conclusion; empty if there is none.
 
-        A comparison has a sentence for each load. A report has a sentence about its claims.
+        It has a sentence for each load of a comparison, or a sentence about the claims of a report.
         """
         return self.verdict_of_loads() or (
             conclusion(self.claims()) if self.is_reproduction else []
@@ -318,7 +320,7 @@ class ResultEntry:
 
     @property
     def winner(self) -> str:
-        """The short form of the verdict for lists; empty if there is none."""
+        """The short form of the verdict for lists; empty if there is no verdict."""
         return self.summary.winner
 
     def lines(self) -> list[str]:
@@ -326,21 +328,21 @@ class ResultEntry:
         return self._marked("- ")
 
     def warnings(self) -> list[str]:
-        """Return the lines that begin with a warning in capitals."""
+        """Return those of the lines that begin with a warning word in capitals."""
         return [line for line in self.lines() if is_warning(line)]
 
     def checks(self) -> list[str]:
-        """Return the other lines."""
+        """Return the lines that do not begin with such a word."""
         return [line for line in self.lines() if not is_warning(line)]
 
     def _marked(self, mark: str) -> list[str]:
-        """Return, without `mark`, those lines before the tables of tables.md that begin with
+        """Return the lines that begin with `mark` before the first table of tables.md, without the
         `mark`."""
         head = self.text("tables.md").split("\n### ", 1)[0]
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
-        """The machine, versions and options; they must be equal if you compare numbers."""
+        """The machine, versions and options, which must be equal if you compare results."""
         spec = self.spec
         how = {} if spec is None else {
             "engine": spec.engine,
@@ -366,7 +368,7 @@ class ResultEntry:
 
     @property
     def origin(self) -> str:
-        """Version and CPUs in a few words, to distinguish results."""
+        """The version and the number of CPUs as a short text that distinguishes results."""
         machine, versions = self.facts("machine"), self.facts("versions")
         version = str(versions.get("doorbuster", "")).partition(",")[0][:7]
         cpus = f"{machine['cpus']} × {machine.get('cpu', 'CPU')}" if "cpus" in machine else ""
@@ -380,14 +382,16 @@ class ResultEntry:
         return known if isinstance(known, dict) else {}
 
     def _read(self, name: str) -> Any:
-        """Return a JSON file in its form; an empty list if it is missing or damaged."""
+        """Return the content of a JSON file, checked against its form; an empty list if it is
+        missing or damaged."""
         try:
             return read_json(self.path / name)
         except ExperimentError:
             return []
 
     def text(self, name: str) -> str:
-        """Return a text file of the result; empty if it is missing, and cut if it is too long."""
+        """Return the content of a text file; empty if the file is missing, shortened if it is too
+        long."""
         try:
             with (self.path / name).open("rb") as file:
                 return file.read(MOST_TEXT_BYTES).decode("utf-8", errors="replace")
@@ -395,12 +399,13 @@ class ResultEntry:
             return ""
 
     def figures(self) -> list[str]:
-        """The names of the figures, without suffix."""
+        """The file names of the figures, without suffix."""
         found = (self.path / "figures").glob("*.svg")
         return sorted(path.stem for path in found if is_name(path.name))
 
     def file(self, name: str) -> Path | None:
-        """Return a file within the result by its relative name; None for any other name."""
+        """Return the path of a file in the result folder by its relative name; None for any other
+        name."""
         if not all(map(is_name, name.split("/"))):
             return None
         path = self.path / name
@@ -408,8 +413,10 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Remove the result for all readers at the same moment by renaming it first. A reference
-        stays."""
+        """Delete the result; it is renamed first, so that it disappears for all readers at once.
+
+        A reference is never deleted.
+        """
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")
         self.path.rename(gone)
@@ -417,12 +424,12 @@ class ResultEntry:
 
 
 def entries() -> list[ResultEntry]:
-    """Return all results of this lab, the newest first, without `references`."""
+    """Return all results of this lab except `references`, the newest first."""
     return sorted(_found(), key=lambda one: one.name, reverse=True)
 
 
 def references() -> list[ResultEntry]:
-    """Return the results that come with Doorbuster, by name."""
+    """Return the results that come with Doorbuster, ordered by name."""
     return [
         ResultEntry(path)
         for path in reference.folders()
@@ -431,8 +438,8 @@ def references() -> list[ResultEntry]:
 
 
 def references_for(result: ResultEntry) -> list[ResultEntry]:
-    """Return the references that fit this result: they have the same paper, or the same
-    policies."""
+    """Return the references that a reader can compare with this result: those with the same paper
+    or the same policies."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]
@@ -454,7 +461,7 @@ def entry_of(name: str) -> ResultEntry | None:
 
 
 def existing(names: Iterable[str]) -> dict[str, ResultEntry]:
-    """Return the results of these valid names that still exist."""
+    """Return those results with these names that still exist; the names must be valid."""
     known = {one.name: one for one in references()}
     found = [known.get(name) or ResultEntry(LAB.results_dir / name) for name in names]
     return {one.name: one for one in found if one.reference or _is_result(one.path)}

@@ -13,15 +13,16 @@ from lab.report import tidy
 TABLE: Final = "Who sells"
 SHARE: Final = "Estimated"
 MOST: Final = 8
-"""The most bars of one picture; the table has the other policies."""
+"""The highest number of bars in one picture; the table has the other policies."""
 WIDEST: Final = 1.25
-"""The largest share at the right edge that an interval can cause; a longer interval is cut off."""
+"""The largest share at the picture's right edge because of an interval; longer intervals are cut
+off."""
 
 
 class Bar(NamedTuple):
-    """The bar of one policy; ratios are of the picture's width.
+    """The bar of one policy; ratios refer to the picture's width.
 
-    `words` are the share as printed in the table. The 95 % interval begins at `interval_ratio`; its
+    `words` is the share as the table prints it. The 95 % interval begins at `interval_ratio`; its
     width is 0 for a single run.
     """
 
@@ -33,7 +34,8 @@ class Bar(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """The bars at one load, the best first; `bound_ratio` is the place of the capacity bound."""
+    """The bars at one load, the best policy first; `bound_ratio` is the position of the capacity
+    bound."""
 
     rho: str
     bars: Sequence[Bar]
@@ -51,7 +53,7 @@ class _Share(NamedTuple):
 
 
 def picture(tables: Sequence[Mapping[str, Any]]) -> Picture | None:
-    """Return the picture at the highest load, or None without two policies to compare."""
+    """Return the picture at the highest load; None if there are fewer than two policies."""
     for table in tables:
         header = list(table.get("header", ()))
         if table.get("title") == TABLE and {"ρ", "Policy", SHARE} <= set(header):
@@ -61,7 +63,7 @@ def picture(tables: Sequence[Mapping[str, Any]]) -> Picture | None:
 
 
 def _shares(rows: Sequence[Mapping[str, str]]) -> list[_Share]:
-    """Return the shares at the highest load, the largest first."""
+    """Return the policies' shares at the highest load, the largest first."""
     found = []
     for row in rows:
         rho, share = tidy.number(row["ρ"]), tidy.number(row.get(SHARE, ""))

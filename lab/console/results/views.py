@@ -44,7 +44,7 @@ ENGINES = ("live", "simulated")
 @readers
 @require_GET
 def all_results(request: HttpRequest) -> HttpResponse:
-    """Show the results with the searched words and engine in pages, the newest first; then
+    """Show the results that match the search, page by page, the newest first; then show the
     references."""
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
@@ -112,7 +112,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 @policy_readers
 @require_GET
 def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
-    """Return a file of a result unchanged."""
+    """Return a file of a result as it is."""
     path = result_of(name).file(file)
     if path is None:
         raise Http404
@@ -148,7 +148,7 @@ def bring(request: HttpRequest) -> HttpResponse:
 
 
 def received(request: HttpRequest, file: IO[bytes], size_bytes: int) -> Path:
-    """Import a bundle that this person has sent, with its notes; raises ExperimentError."""
+    """Import an uploaded bundle with its notes; raises ExperimentError."""
     allowance = permissions.allowance_of(request)
     allowances.require(allowance, "bundle_bytes", size_bytes)
     path = imports.bring(
@@ -188,8 +188,8 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
     result = result_of(name)
     if result.reference:
         raise PermissionDenied(
-            f"{result.title} comes with Doorbuster and cannot be deleted. You may delete results "
-            "that this lab has made or imported."
+            f"{result.title} comes with Doorbuster and cannot be deleted. You can delete only "
+            "results that this lab has made or imported."
         )
     if request.method == "POST":
         result.delete()
@@ -203,5 +203,5 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def publish(name: str, say: Callable[[str], None]) -> None:
-    """Publish the change of a result to the database of the dashboards."""
+    """Write the change of a result to the database that the dashboards read."""
     keep_in_step(LAB, [name], say, logs.rows_of)

@@ -11,9 +11,9 @@ from lab.console.site.permissions import readers
 @readers
 @require_GET
 def own(request: HttpRequest) -> HttpResponse:
-    """Show the submissions of the person at the browser, without a page around them.
+    """Return the submissions of this person as a fragment.
 
-    The page requests them every two seconds while one waits or runs.
+    The page requests it every two seconds while a submission waits or runs.
     """
     found = submissions.listed(request)
     context = {"submissions": found, "are_under_way": submissions.are_under_way(found)}

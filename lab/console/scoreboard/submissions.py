@@ -1,8 +1,8 @@
 """Policies that people submit to the class's scoreboard from the console.
 
 A submission is a launch: the command `doorbuster policy score` checks the file and simulates it
-next to the three known policies. With accounts the author of the row is the account, so people can
-replace only their own rows.
+next to the three known policies. If the console has accounts, the account is the author of the row,
+so people can replace only their own rows.
 """
 
 import re
@@ -29,19 +29,19 @@ from lab.students import scoreboard
 PATTERN: Final = "^[a-z][a-z0-9_]{0,39}$"
 NAMES: Final = "1 to 40 small letters, digits and _, beginning with a letter"
 MOST_SHOWN: Final = 10
-"""The most submissions that a page lists."""
+"""The highest number of submissions that a page lists."""
 _PATIENCE_S: Final = 5.0
-"""Real seconds that a file waits while others are read."""
+"""The real seconds that a file waits while the console reads other files."""
 
 _TURNS = Turns(2)
-"""Files that are read at the same time; each takes a tenth of a second of a CPU."""
+"""The number of files that are read at the same time; each takes a tenth of a CPU second."""
 
 
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
-    If this person has another submission of the same name that waits or runs, it is cancelled.
-    Raises CallError for a wrong file, and the errors of `enqueued`.
+    If another submission of this person with the same name waits or runs, it is cancelled. Raises
+    CallError for a wrong file, and the errors of `enqueued`.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)
@@ -96,12 +96,13 @@ class Submission:
     launch: Launch
     name: str
     place: int | None
-    """The place of the submission's row."""
+    """The place of the submission's row on the scoreboard."""
     row: Mapping[str, Any] | None
-    """The submission's row; None without a row, and after a later submission of the same name."""
+    """The submission's row; None if there is none, or if a later submission of the same name has
+    replaced it."""
     behind: Behind | None
     lines: tuple[int, ...]
-    """The lines of the file that the reason of the failure names."""
+    """The lines of the file that the reason for the failure names."""
 
 
 def listed(request: HttpRequest) -> list[Submission]:

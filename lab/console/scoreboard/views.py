@@ -20,8 +20,8 @@ from lab.students.scoreboard import FOLDER, SCORES, Board
 @readers
 @require_GET
 def scoreboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's board with the origin of each row; show the reference if there is no
-    board."""
+    """Show this lab's board with links to the runs of each row; if there is no board, show the
+    reference."""
     board, released = shown()
     rows = [row for _, row in board.ranked()]
     context = {
@@ -34,8 +34,8 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
 
 
 def shown() -> tuple[Board, ResultEntry | None]:
-    """Return this lab's board; if it has no rows, the board that comes with Doorbuster, and its
-    result."""
+    """Return this lab's board; if it has no rows, return the board that comes with Doorbuster, and
+    its result."""
     board = Board.read(LAB.results_dir / FOLDER)
     released = None if board.rows else _reference()
     return (Board.shown(released.path / SCORES), released) if released else (board, None)
@@ -48,16 +48,18 @@ def _reference() -> ResultEntry | None:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """The addresses of the runs behind a row; an address is empty if there is nothing to show."""
+    """The addresses of the runs from which a row comes; an address is empty if there is nothing to
+    show."""
 
     result: str
     race: str
     why: str
-    """The attempts of a run of this policy, with the reason of each decision."""
+    """The address of the attempts of a run of this policy, with the reason for each decision."""
 
 
 def behind(name: str, policy: str) -> Behind | None:
-    """Return the addresses of the runs of this policy in a result; None if it is deleted."""
+    """Return the addresses of the runs of this policy in a result; None if the result has been
+    deleted."""
     result = result_list.entry_of(name) if name else None
     if result is None:
         return None

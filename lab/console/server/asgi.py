@@ -31,7 +31,8 @@ pages = uploads.bounded(django_application, uploads.allowed_bytes)
 
 @sync_to_async
 def _first_look() -> None:
-    """Start a short comparison once, so that the first page of a class shows movement."""
+    """Start a short comparison once, so that the first page that a class sees shows a run in
+    progress."""
     if LAB.first_look and not Launch.objects.exists():
         card = cards.card("first-look")
         assert card is not None
@@ -56,12 +57,12 @@ async def _keeper() -> None:
         try:
             await _keep()
         except Exception:  # the broker or the disk may be away; the next try comes soon
-            logger.exception("the keeper could not look")
+            logger.exception("the queue could not be checked")
         await asyncio.sleep(KEEP_EVERY_S)
 
 
 async def application(scope: uploads.Scope, receive: uploads.Receive, send: uploads.Send) -> None:
-    """Serve Django, with the server's lifespan around it."""
+    """Serve Django, and start and stop the tasks with the server."""
     if scope["type"] != "lifespan":
         await pages(scope, receive, send)
         return

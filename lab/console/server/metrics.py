@@ -19,7 +19,7 @@ from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 NEWEST: Final = 5
-"""The number of result folders that are read; imported results are not read."""
+"""The number of result folders from which the metrics come; imported results do not count."""
 
 _PREFIX: Final = "doorbuster_lab_"
 _ENGINES: Final = ("live", "simulated")
@@ -32,12 +32,12 @@ _OF_CUSTOMERS: Final = (
     (
         "run_late_attempts_total",
         "late_attempts",
-        "Attempts that were sent later than the schedule wanted, beyond the tolerance",
+        "Attempts that were sent later than scheduled by more than the tolerance",
     ),
     (
         "run_schedule_lag_seconds",
         "behind_s",
-        "How far behind its schedule the load generator was, at worst, lately (real seconds)",
+        "The load generator's largest recent delay behind its schedule (real seconds)",
     ),
 )
 """The load generator's counts: (name, field of `loadgen.tally`, meaning)."""
@@ -53,7 +53,8 @@ class LabMetrics(Collector):
         workers: Callable[[], int],
         queued_tasks: Callable[[], int | None],
     ) -> None:
-        """Take the number of live viewers and of queued tasks, None while the broker is away."""
+        """Take functions that return the numbers of live viewers and of queued tasks (None without
+        a broker)."""
         self._lab = lab
         self._viewers = viewers
         self._workers = workers
@@ -78,17 +79,21 @@ class LabMetrics(Collector):
         )
         yield GaugeMetricFamily(
             f"{_PREFIX}queued_tasks",
-            "Messages that wait at the broker for a worker; no value while the broker is away.",
+            "Messages that wait at the broker for a worker; no value while the broker cannot be "
+            "reached.",
             self._queued_tasks(),
         )
 
     def _experiments(self) -> Iterator[Metric]:
         finished = GaugeMetricFamily(
-            f"{_PREFIX}finished_runs", "Whole runs of the newest experiments.", labels=_RUN[:1]
+            f"{_PREFIX}finished_runs",
+            "The complete runs of the newest experiments.",
+            labels=_RUN[:1],
         )
         unreconciled = GaugeMetricFamily(
             f"{_PREFIX}unreconciled_runs",
-            "Runs of these whose counts (customers', gateway's, shop's) do not reconcile.",
+            "Those of the complete runs whose counts (customers', gateway's, shop's) do not "
+            "reconcile.",
             labels=_RUN[:1],
         )
         looked_into: dict[Path, bool] = {}
@@ -134,9 +139,9 @@ def _runs(runs: list[dict[str, Any]]) -> Iterator[Metric]:
             family.add_metric([*(str(run.get(name, "")) for name in _RUN), *labels], value)
 
     info = family("run_info", "1 for each live run under way", *_CHOSEN)
-    start = family("run_start_timestamp_seconds", "When the live run under way began, Unix time")
+    start = family("run_start_timestamp_seconds", "The start of the live run under way, Unix time")
     sessions = family("run_sessions_total", "Sessions that started, and ended", "event")
-    attempts = family("run_attempts_total", "Attempts of customers, by what became of them",
+    attempts = family("run_attempts_total", "Attempts of customers, by outcome",
                       "outcome")  # fmt: skip
     for run in runs:
         add(info, run, 1, *(str(run.get(name, "")) for name in _CHOSEN))

@@ -20,8 +20,7 @@ from lab.console.site.settings import LAB
 
 GRACE_S = 1
 STUCK_S = 120.0
-"""The limit for an event loop that stands still. Then the process ends and another process
-starts."""
+"""The real seconds after which a blocked event loop ends the process; then another starts."""
 SIGN_OF_LIFE_EVERY_S = 10
 KEPT_ALIVE_S = 30
 WAITING_CONNECTIONS = 2048
@@ -61,7 +60,7 @@ class ConsoleServer(Server):
 
 
 def serve() -> None:
-    """Serve until a signal arrives. Raises click's error in one line if that is impossible."""
+    """Serve until a signal arrives. Raises a click error in one line if the server cannot start."""
     if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, because without accounts every visitor "
@@ -106,7 +105,7 @@ def _listening() -> socket.socket:
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise click.ClickException(
-            f"the console cannot listen on {host}: {why}; end the program that holds the port, or "
+            f"the console cannot listen on {host}: {why}; end the program that uses the port, or "
             "set DOORBUSTER_LAB_PORT (environment or .env) to a free one"
         ) from None
     made.setblocking(False)

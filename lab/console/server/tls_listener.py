@@ -1,7 +1,7 @@
-"""TLS on a port that browsers may also call by plain HTTP.
+"""TLS on a port that also answers plain HTTP.
 
-The first byte shows which of the two a client uses. TLS goes to the server. Plain HTTP gets one
-short answer, which redirects to https.
+The first byte of a connection shows which of the two a client uses. A TLS connection goes to the
+server. A plain HTTP request gets one short answer, which redirects to https.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ class TlsListener:
         self._begin(self._accept())
 
     def close(self) -> None:
-        """Stop accepting; connections without service end."""
+        """Stop accepting connections; end those that the server has not taken over."""
         for task in self._tasks:
             task.cancel()
 
     async def wait_closed(self) -> None:
-        """Return when all connections that `close` ends are over."""
+        """Wait until all connections that `close` ends are closed."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, work: Any) -> None:
@@ -81,7 +81,7 @@ class TlsListener:
 
 
 async def _first_byte(connection: socket.socket) -> bytes:
-    """Return the client's first byte, which stays unread; empty if it sends none."""
+    """Return the client's first byte without consuming it; empty if the client sends nothing."""
     connection.setblocking(False)
     while True:
         await _readable(connection)
@@ -115,7 +115,8 @@ async def _answer_plainly(connection: socket.socket) -> None:
 
 
 def plain_answer(head: bytes) -> bytes:
-    """Return the HTTP answer to a plain request with this head: the same page by https."""
+    """Return the HTTP answer to a plain request with this head: a redirect to the same page by
+    https."""
     request, host = _REQUEST.match(head), _HOST.search(head)
     if request and host:
         to = b"https://" + host[1] + request[1]

@@ -13,7 +13,7 @@ from lab.console.site.settings import LAB
 @everybody
 @require_GET
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer the program that started this server."""
+    """Answer the health check of the program that started this server."""
     return JsonResponse({"status": "ok"})
 
 

@@ -35,7 +35,7 @@ def test_who_is_pushed_out_had_waited():
     reason = "admission queue full (1), others are newer"
     assert answer(policy.trace) == f"Held for 2.50 s, then turned away: {reason}."
     came, away = sentences(policy.trace, ATTEMPT, "ignore")
-    assert came.text.endswith("No verdict: it waits.")
+    assert came.text.endswith("The policy has not decided yet: the request waits.")
     assert (away.head, away.text) == ("It was turned away", f"The verdict: drop, “{reason}”.")
 
 

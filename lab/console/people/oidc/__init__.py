@@ -1,1 +1,1 @@
-"""Optional sign-in with an OpenID Connect provider, by django-allauth (the extra `oidc`)."""
+"""Optional sign-in with an OpenID Connect provider, through django-allauth (the extra `oidc`)."""

@@ -1,6 +1,6 @@
 """The code flow with the provider: the redirects, and the check of the provider's answer.
 
-allauth sends state and PKCE. This module checks the nonce, the signature, the issuer and the
+allauth handles `state` and PKCE. This module checks the nonce, the signature, the issuer and the
 audience of the ID token.
 """
 
@@ -31,24 +31,24 @@ assert OIDC is not None
 PROVIDER = OIDC
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
 LEEWAY_S = 60
-"""The largest difference to the provider's clock, real seconds."""
+"""The largest accepted difference from the provider's clock, in real seconds."""
 KNOWN_FOR_S = 600.0
-"""The time for which the provider's configuration is kept, real seconds."""
+"""The time for which the provider's configuration is cached, in real seconds."""
 BEGINNINGS = Limit(4 * allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
 """The limit on new sign-ins for each address."""
 _CHANGED = (AttributeError, KeyError, TypeError, ValueError, RequestException, jwt.PyJWTError)
-"""Exceptions for an answer that breaks OpenID Connect, and for a missing answer."""
+"""Exceptions for an answer that violates OpenID Connect, and for a missing answer."""
 
 
 class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has no types
-    """allauth's provider, with a checked ID token."""
+    """allauth's provider, extended by the check of the ID token."""
 
     nonce: str | None = None
     _known: ClassVar[tuple[float, dict[str, Any]]] = (-KNOWN_FOR_S, {})
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The provider's configuration, kept for a time; it must name the same issuer as the
+        """The provider's configuration, cached for a while; it must name the same issuer as the
         setting."""
         at, known = Adapter._known
         if time.monotonic() < at + KNOWN_FOR_S:
@@ -77,7 +77,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
             if "userinfo_endpoint" in self.openid_config:
                 told = self._fetch_user_info(token.token)
                 if told["sub"] != claims["sub"]:
-                    raise OAuth2Error("the user info is another person's")
+                    raise OAuth2Error("the user info belongs to another person")
             # An address is verified only if the source that has it confirms it.
             source = claims if claims.get("email") else told
             person = {**told, **claims, "email": source.get("email")}
@@ -101,9 +101,9 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
             options={"require": ["iss", "sub", "aud", "exp", "iat", "nonce"]},
         )
         if claims.get("azp", PROVIDER.client_id) != PROVIDER.client_id:
-            raise OAuth2Error("the ID token is another client's")
+            raise OAuth2Error("the ID token was issued to another client")
         if not self.nonce or not secrets.compare_digest(str(claims["nonce"]), self.nonce):
-            raise OAuth2Error("the ID token is another sign-in's")
+            raise OAuth2Error("the ID token belongs to another sign-in")
         return claims
 
 
@@ -120,12 +120,14 @@ class _Callback(OAuth2CallbackView):  # type: ignore[misc]  # allauth has no typ
 def begin(request: HttpRequest) -> HttpResponse:
     """Redirect to the provider.
 
-    The answer is a page that continues by itself, because the console's Content-Security-Policy
-    forbids forms that go to another site.
+    The answer is a page that goes on to the provider by itself, because the console's
+    Content-Security-Policy forbids forms that go to another site.
     """
     wait_s = BEGINNINGS.reserve(address_of(request))
     if wait_s:
-        response = refused(request, f"Many people sign in. Try again in {wait_s} s.", status=429)
+        response = refused(
+            request, f"Many people are signing in. Try again in {wait_s} s.", status=429
+        )
         response["Retry-After"] = str(wait_s)
         return response
     nonce = secrets.token_urlsafe(24)

@@ -1,4 +1,4 @@
-"""People who sign in with the provider, and the accounts they get."""
+"""People who sign in with the provider, and their accounts."""
 
 import logging
 import re
@@ -27,7 +27,7 @@ def refused(request: HttpRequest, reason: str, status: int = 403) -> HttpRespons
 
 
 class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
-    """The decisions that allauth needs at each sign-in."""
+    """The decisions that allauth leaves to the application at each sign-in."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         return True
@@ -48,7 +48,8 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
             logger.info("%s is a teacher by DOORBUSTER_LAB_OIDC_TEACHERS", sociallogin.user)
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
-        """Make the account of a first sign-in: a student with a name that is not taken."""
+        """Create an account at a person's first sign-in: a student's account with a name that is
+        free."""
         user: User = sociallogin.user
         user.set_unusable_password()
         user.is_staff = _is_teacher(sociallogin)
@@ -60,7 +61,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
             )
             sociallogin.save(request)
         logger.info(
-            "%s signed in for the first time and has an account as %s",
+            "%s signed in for the first time and has the new account %s",
             user,
             "teacher" if user.is_staff else "student",
         )
@@ -70,7 +71,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None,
         extra_context: Any = None,
     ) -> None:  # fmt: skip
-        """Answer with the console's own page, and keep the cause in the log."""
+        """Answer with the console's page, and write the cause to the log."""
         logger.warning("a sign-in failed: %s %.200r", error, exception)
         raise ImmediateHttpResponse(
             refused(request, "The sign-in was not completed, or it took too long.")
@@ -84,7 +85,7 @@ def _is_teacher(sociallogin: SocialLogin) -> bool:
 
 
 def _free(wanted: str) -> str:
-    """Return a name like the wanted name that is not like the name of any account."""
+    """Return the wanted name, changed if it is like the name of an existing account."""
     stem = re.sub(r"[^\w.@+-]+", "-", names.normal(wanted)).strip("-")[:140] or "person"
     name, number = stem, 1
     while accounts.alike(name) is not None:

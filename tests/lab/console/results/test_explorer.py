@@ -51,7 +51,7 @@ def told(console, address):
 def test_a_dropped_one_found_its_queue_full(console, result):
     _, found = rows(console, result, run=run_of(console, result, "sq"), kind="dropped")
     trace = told(console, found[0])
-    assert "Refused by the queue: queue full (100)." in trace
+    assert "Refused by the queueing policy: queue full (100)." in trace
     assert "In the one queue 100 of 100 places were taken; the discipline was FIFO." in trace
     assert "The verdict: drop, “queue full (100)”." in trace
     assert "all its attempts came out the same" in trace
