@@ -1,5 +1,4 @@
-"""The console's addresses: addresses of the site, then addresses of every page in
-`lab.console.pages`."""
+"""The console's addresses: those of the site, then those of every page in `lab.console.pages`."""
 
 from django.urls import include, path
 

@@ -1,4 +1,4 @@
-"""The addresses of other parts of the appliance for the browser that sent a request."""
+"""The addresses at which the browser that sent a request can reach other parts of the appliance."""
 
 from urllib.parse import urlsplit
 
@@ -9,7 +9,7 @@ from lab.console.site.settings import LAB
 
 
 def host_of(request: HttpRequest) -> str:
-    """Return the name or address by which the browser calls this machine, without a port."""
+    """Return the host name or address that the browser uses for this machine, without a port."""
     return urlsplit(f"//{request.get_host()}").hostname or ""
 
 

@@ -1,7 +1,7 @@
-"""The allowances of one person in the lab: every limit, stated once.
+"""The allowances of a person: all limits on what one person can use.
 
-Limits with another reason are stated in the module of that reason. `gateway.students.files` has the
-size of a policy file, and `lab.spec.experiment` has the sizes in a spec.
+Other limits are defined in the modules that need them. `gateway.students.files` has the size of a
+policy file, and `lab.spec.experiment` has the sizes in a spec.
 """
 
 import math
@@ -20,7 +20,7 @@ GIB = 2**30
 
 
 class AllowanceError(SpecError):
-    """A person exceeds an allowance; the text is a `refusal`."""
+    """The error that a person has exceeded an allowance; its text is a `refusal`."""
 
 
 def _bytes(number: float) -> str:
@@ -46,7 +46,7 @@ def _limit(title: str, write: Callable[[float], str] = _number) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The limits of one person. Seconds are real seconds."""
+    """The limits of one person; all seconds are real seconds."""
 
     whose: str
     """`a student` or `a teacher`."""
@@ -62,7 +62,7 @@ class Allowance:
 
     # The process that carries out a simulated launch, with all its children.
     job_memory_bytes: int = _limit("Memory of one simulated launch", _bytes)
-    job_least_s: int = _limit("CPU time that every simulated launch has", _seconds)
+    job_least_s: int = _limit("CPU time that every simulated launch gets at least", _seconds)
     job_times_expected: int = _limit(
         "CPU time of a simulated launch, in multiples of its expected time on all its processors"
     )
@@ -115,8 +115,10 @@ TEACHER = Allowance(
     notes_per_hour=600,
     notes_per_result=200,
 )
-"""The limits of teachers, and of all people if there are no accounts. The command line has no such
-limits."""
+"""The limits of teachers, and of all people if there are no accounts.
+
+The command line has no such limits.
+"""
 
 _STUDENT = Allowance(
     whose="a student",
@@ -147,22 +149,24 @@ _STUDENT = Allowance(
 # ---- limits of the whole lab ---------------------------------------------------------------------
 
 QUEUED_LAUNCHES = 200
-"""The most waiting launches of all people together."""
+"""The highest number of waiting launches of all people together."""
 DOWNLOADS_AT_ONCE = 2
-"""The most downloads packed at the same time; each may keep a CPU busy for a minute."""
+"""The highest number of downloads packed at the same time; each can keep a CPU busy for a minute.
+"""
 FREE_DISK_BYTES = 1 * GIB
-"""The disk space that an import leaves free."""
+"""The disk space that must stay free after an import, in bytes."""
 
 # ---- before a login ------------------------------------------------------------------------------
 
 LOGINS_WITHIN_S = 300
-"""The time within which wrong passwords count."""
+"""The time for which wrong passwords count, in real seconds."""
 LOGINS_PER_NAME = 5
-"""The most wrong passwords for one name from one address."""
+"""The highest number of wrong passwords for one name from one address."""
 LOGINS_PER_ADDRESS = 50
-"""The most wrong passwords from one address for all names; a class may share an address."""
+"""The highest number of wrong passwords from one address for all names; a class can share an
+address."""
 PASSWORDS_AT_ONCE = 2
-"""The most passwords checked at the same time; a check takes about 0.2 s of a CPU."""
+"""The highest number of passwords checked at the same time; a check takes about 0.2 CPU seconds."""
 
 
 def limits() -> dict[str, str]:
@@ -181,7 +185,8 @@ def _write(limit: str) -> Callable[[float], str]:
 
 
 def refusal(allowance: Allowance, limit: str, asked: float) -> str:
-    """Return why a value is refused: the limit, both values, and who can raise it."""
+    """Return why a value is refused: the limit, both values, and the people who can raise the
+    limit."""
     most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
     if too_much == most:  # equal after rounding
         units: dict[Callable[[float], str], str] = {_bytes: " bytes", _seconds: " s"}
@@ -192,10 +197,10 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
-    """Return the way to get past a limit; `do` is the verb for the action of a teacher."""
+    """Return how to get past a limit; `do` is the verb for what a teacher can do."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."
-    return f"A teacher may {do} it for you, or the administrator raises {limit} in {VARIABLE}."
+    return f"A teacher can {do} it for you, or the administrator can raise {limit} in {VARIABLE}."
 
 
 def require(allowance: Allowance, limit: str, asked: float) -> None:
@@ -205,7 +210,8 @@ def require(allowance: Allowance, limit: str, asked: float) -> None:
 
 
 def student(text: str) -> Allowance:
-    """Return a student's allowance from the setting `text`: `runs_per_launch=5000 bundle_files=9`.
+    """Return a student's allowance from the setting `text`, for example `runs_per_launch=5000
+    bundle_files=9`.
 
     Raises SettingsError, a line for each fault.
     """
@@ -231,4 +237,4 @@ def student(text: str) -> Allowance:
 
 
 STUDENT = student(LAB.lab_student_limits)
-"""Students of this lab."""
+"""The allowance of this lab's students."""

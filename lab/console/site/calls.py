@@ -1,4 +1,4 @@
-"""Calls of programs at `/api/`: how the console recognises and refuses them."""
+"""Calls by programs at `/api/`: how the console recognises and refuses them."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ _FORGED: Final = (
 
 
 def is_call(path: str) -> bool:
-    """Return whether this address is for programs; its answers are JSON, including refusals."""
+    """Return whether this address is for programs; all its answers are JSON, including refusals."""
     return path.startswith(ADDRESS)
 
 
@@ -31,7 +31,8 @@ def refusal(
     allowed: str | None = None,
     wait_s: int | None = None,
 ) -> HttpResponse:
-    """Return the answer to a refused call; it may be repeated after `wait_s` real seconds."""
+    """Return the answer to a refused call; the program can repeat the call after `wait_s` real
+    seconds."""
     why = Refusal(error=error, field=field, allowed=allowed)
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
     return JsonResponse(why.model_dump(exclude_none=True), status=status, headers=headers)
@@ -45,7 +46,7 @@ def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
 
 
 def is_from_a_page(request: HttpRequest) -> bool:
-    """Return whether a web page may have sent this request.
+    """Return whether a web page could have sent this request.
 
     A browser adds one of these fields to every request with which a page changes something.
     """
@@ -64,14 +65,14 @@ def wrong(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a request that this person may not send."""
+    """Answer a request for which this person lacks the permission."""
     if is_call(request.path):
         return refusal(403, str(exception))
     return defaults.permission_denied(request, exception)
 
 
 def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a request that may come from a page of another site."""
+    """Answer a request that could come from a page of another site."""
     if is_call(request.path):
         return refusal(403, _FORGED)
     from django.views.csrf import csrf_failure

@@ -1,4 +1,4 @@
-"""The console's database: made before Django starts, with faults in one line."""
+"""The console's database: its creation before Django starts, with each error in one line."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,8 @@ from runtime.state import State, StateError
 
 
 def make_database() -> None:
-    """Make the console's database with the tables of this version; Django starts after it."""
+    """Create the console's database with the tables of this version; call this before Django
+    starts."""
     import django
     from django.core.management import call_command
 
@@ -27,9 +28,9 @@ def make_database() -> None:
 
 
 def _close(folder: Path, database: Path) -> None:
-    """Make the folder and the database if they are missing, and deny other users access first.
+    """Create the folder and the database if they are missing, without access for other users.
 
-    SQLite gives the files next to a database the same mode as the database.
+    SQLite gives the files that it creates next to a database the same access rights.
     """
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Links to Prometheus and Grafana, if they answer."""
+"""Links to Prometheus and Grafana, for as long as they answer."""
 
 import threading
 import time
@@ -41,7 +41,8 @@ class Watchers:
         refusal: Callable[[str, int, str], str | None] = get_refusal,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the `host` of this machine's watchers; `refusal` returns why one does not answer."""
+        """Take the `host` of this machine's watchers, and `refusal`, which returns why a watcher
+        does not answer."""
         self._watchers = tuple(watchers)
         self._host = host
         self._refusal = refusal
@@ -51,7 +52,8 @@ class Watchers:
         self._lock = threading.Lock()
 
     def there(self) -> tuple[Watcher, ...]:
-        """Return the watchers that answered; an old answer is renewed in the background."""
+        """Return the watchers that answered last time; if this is old, ask them again in the
+        background."""
         with self._lock:
             if self._clock() >= self._due_s:
                 self._due_s = self._clock() + LOOK_EVERY_S
@@ -59,8 +61,8 @@ class Watchers:
         return self._there
 
     def look(self) -> None:
-        """Send a request to all watchers: on this machine, then by the names of the services of
-        Compose."""
+        """Send a request to all watchers: first on this machine, then by the names of their Compose
+        services."""
         self._there = tuple(
             one
             for one in self._watchers
@@ -71,10 +73,11 @@ class Watchers:
 
 
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
-    """Return (address, title) for a browser that calls the console by `own_host`, without port.
+    """Return (address, title) of each link for a browser that calls the console by `own_host`,
+    which has no port.
 
     Unless the inner host is another machine, the watchers listen only on this machine's loopback.
-    So browsers on other machines get no links, because the links would not work.
+    So the pages show no links to browsers on other machines, where the links would not work.
     """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):

@@ -22,12 +22,12 @@ _NEEDED = {
 }
 _PACKAGES = ("allauth", "jwt", "oauthlib", "requests")
 _PATIENCE_S = 5
-"""The longest wait for the provider's answer, real seconds."""
+"""The longest wait for the provider's answer, in real seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The provider with which people sign in, so that they need no password in the console."""
+    """The provider with which people sign in instead of using a password of the console."""
 
     issuer: str
     client_id: str
@@ -35,20 +35,20 @@ class Provider:
     name: str
     """The name after *Sign in with* on the button."""
     teachers: frozenset[str]
-    """Verified e-mail addresses, in lower case, whose owners become teachers."""
+    """The verified e-mail addresses, in lower case, of people who become teachers."""
 
     @property
     def id(self) -> str:
-        """The key of the provider's accounts; accounts of another issuer are different accounts."""
+        """The key under which the provider's accounts are stored; it differs for each issuer."""
         return "lab-" + hashlib.sha256(self.issuer.encode()).hexdigest()[:12]
 
     @property
     def discovery(self) -> str:
-        """The address of the provider's configuration."""
+        """The address at which the provider publishes its configuration."""
         return self.issuer.rstrip("/") + "/.well-known/openid-configuration"
 
     def django_settings(self) -> dict[str, Any]:
-        """Return the settings that `lab.console.site.settings` adds for allauth."""
+        """Return the settings for allauth, which `lab.console.site.settings` adds to its own."""
         app = {
             "provider_id": self.id,
             "name": self.name,
@@ -97,8 +97,8 @@ def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None
         )
     addresses = frozenset(given[TEACHERS].lower().replace(",", " ").split())
     faults += [
-        f"{TEACHERS}: {one!r:.200} is not an e-mail address; allowed are addresses with spaces "
-        "or commas between"
+        f"{TEACHERS}: {one!r:.200} is not an e-mail address; allowed are addresses separated by "
+        "spaces or commas"
         for one in sorted(addresses)
         if not re.fullmatch(r"[^@\s]+@[^@\s]+", one)
     ]

@@ -1,6 +1,5 @@
-"""Policies that forms offer: the registry's, and the files in the folder of students' policies.
-
-Only files in that folder are offered, so no path comes from a browser.
+"""The policies that forms offer: registered policies, and the files in the folder of students'
+policies. A form accepts no other files, so a browser cannot send a path.
 """
 
 from pathlib import Path
@@ -14,7 +13,7 @@ FOLDER = Path(files.FOLDER)
 
 
 def choices() -> list[tuple[str, str]]:
-    """Return (name or path, title) of every policy; each form calls it again."""
+    """Return (name or path, title) of every policy; each form calls this function again."""
     known = [(name, title_of(name)) for name in POLICIES]
     return known + [(path, f"{stem(path)} (own)") for path in own()]
 

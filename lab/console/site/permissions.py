@@ -1,8 +1,10 @@
-"""Permissions. Every view has a permission as its decorator, from this module or from its page.
+"""The permissions.
+
+Every view has a permission as its decorator, from this module or from the page's folder.
 
 Without accounts (the default) the console listens on loopback and all people are teachers. With
-accounts, `AccountsMiddleware` checks the view's permission before each request. A view without a
-permission is closed to all.
+accounts, `AccountsMiddleware` checks the view's permission before each request. No person can open
+a view without a permission.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +26,8 @@ from lab.console.site.settings import LAB
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
-"""A function that returns why a student may not do this with these arguments; empty if allowed."""
+"""A function that returns why a student is not allowed to call a view with these arguments; empty
+if allowed."""
 
 
 def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -32,27 +35,29 @@ def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
 
 
 def _for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    return "Only a teacher may do this."
+    return "Only a teacher is allowed to do this."
 
 
 def _accounts_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    return "Only a teacher sees and changes accounts."
+    return "Only a teacher can see and change accounts."
 
 
 def _answers_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    return "This page has answers. Only a teacher sees it."
+    return "This page has answers to lab sheets. Only a teacher can see it."
 
 
 def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     if owns(request, Launch.objects.filter(**arguments).first()):
         return ""
-    return "Only who launched it, or a teacher, cancels it."
+    return "Only a teacher and the person who launched it can cancel this launch."
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A decorator of views that defines what a student may read and send. A teacher may do
-    everything."""
+    """A decorator for views that defines what a student is allowed to read and send.
+
+    A teacher is allowed to do everything.
+    """
 
     reads: Rule = _allowed
     """The rule for GET and HEAD."""
@@ -66,7 +71,7 @@ class Permission:
         return view
 
     def check(self, request: HttpRequest, arguments: Mapping[str, Any]) -> None:
-        """Raise PermissionDenied with the reason if this person may not do this."""
+        """Raise PermissionDenied with the reason if this person is not allowed to do this."""
         if is_teacher(request):
             return
         rule = self.reads if request.method in ("GET", "HEAD") else self.sends
@@ -75,21 +80,22 @@ class Permission:
 
 
 everybody = Permission(needs_login=False)
-"""All people, even without a login."""
+"""The permission for all people, even without a login."""
 students = Permission()
-"""Students and teachers read and send."""
+"""The permission for students and teachers to read and to send."""
 readers = Permission(sends=_for_teachers)
-"""Students and teachers read; only teachers send."""
+"""The permission for students and teachers to read, and for teachers to send."""
 teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers)
-"""Only teachers read and send: the pages of accounts."""
+"""The permission for teachers to read and to send: the pages of accounts."""
 answers = Permission(reads=_answers_for_teachers)
-"""Only teachers read: the pages with answers to lab sheets."""
+"""The permission for teachers to read: the pages with answers to lab sheets."""
 launch_owners = Permission(sends=_for_who_launched)
-"""Students and teachers read; teachers and the person who launched it send."""
+"""The permission for students and teachers to read, and for teachers and the person who launched it
+to send."""
 
 
 class AccountsMiddleware(MiddlewareMixin):
-    """The middleware that checks each request against the permission of its view, if there are
+    """The middleware that checks each request against the permission of its view if the console has
     accounts."""
 
     def process_view(
@@ -139,7 +145,7 @@ def owns(request: HttpRequest, launch: Launch | None) -> bool:
 
 
 def name_of(request: HttpRequest) -> str:
-    """Return the person's name for notes and launches; empty without accounts."""
+    """Return the person's name for notes and launches; empty if the console has no accounts."""
     return request.user.get_username() if LAB.lab_accounts else ""
 
 
@@ -159,16 +165,17 @@ async def allowance_of_session(key: str | None) -> Allowance | None:
 
 
 def key_of(request: HttpRequest) -> str:
-    """Return the key for which launches are counted."""
+    """Return the key under which the person's actions are counted."""
     return name_of(request) or str(request.META.get("REMOTE_ADDR", ""))
 
 
 def refusal(request: HttpRequest, launch: Launch) -> str:
-    """Return why this person may not start this launch now; empty if allowed."""
+    """Return why this person is not allowed to start this launch now; empty if allowed."""
     if is_teacher(request):
         return ""
     if LAB.lab_classroom and launch.is_live:
         return (
-            "engine: live; allowed in the classroom: simulated. The teacher runs live experiments."
+            "engine: live; allowed in the classroom: simulated. Only a teacher can run live "
+            "experiments."
         )
     return ""

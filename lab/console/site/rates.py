@@ -14,7 +14,7 @@ from lab.console.site.allowances import Allowance, AllowanceError, refusal
 
 
 class Limit:
-    """At most `most` times within `within_s` real seconds for each key."""
+    """A rate limit: at most `most` times within `within_s` real seconds for each key."""
 
     def __init__(
         self, most: int, within_s: float, clock: Callable[[], float] = time.monotonic
@@ -26,7 +26,8 @@ class Limit:
         self._lock = threading.Lock()
 
     def reserve(self, key: str) -> int:
-        """Count one more and return 0, or return the whole seconds until it is possible again.
+        """Count one more use and return 0, or return the whole seconds until the next use is
+        possible.
 
         Threads that call at the same moment get at most `most` places together.
         """
@@ -40,12 +41,12 @@ class Limit:
             return 0
 
     def count(self, key: str) -> int:
-        """Return how often this key was counted within the time."""
+        """Return the number of uses counted for this key within the time."""
         with self._lock:
             return len(self._recent(key))
 
     def give_back(self, key: str) -> None:
-        """Forget the newest count of this key."""
+        """Remove the newest use counted for this key."""
         with self._lock:
             times = self._times.get(key)
             if times:
@@ -59,12 +60,12 @@ class Limit:
 
 
 class BusyError(Exception):
-    """No turn is free."""
+    """The error that no turn is free."""
 
     def __init__(self, *, is_own: bool) -> None:
         super().__init__()
         self.is_own = is_own
-        """Whether the same key has a turn already; if False, other keys have all turns."""
+        """Whether the same key already has a turn; if False, other keys have all turns."""
 
 
 class Turns:
@@ -100,7 +101,7 @@ class Turns:
 
 
 class TooOftenError(AllowanceError):
-    """A person has reached a rate limit; it ends after `wait_s` whole seconds."""
+    """The error that a person has reached a rate limit; it ends after `wait_s` whole seconds."""
 
     def __init__(self, message: str, wait_s: int) -> None:
         super().__init__(message)
@@ -124,7 +125,8 @@ def _limit(allowance: Allowance, name: str) -> Limit:
 
 
 def spend(allowance: Allowance, name: str, key: str) -> None:
-    """Count one more use of the limit `name` for this person; raises TooOftenError at the limit."""
+    """Count one more use of the limit `name` for this person; raises TooOftenError if the limit is
+    reached."""
     limit = _limit(allowance, name)
     if wait_s := limit.reserve(key):
         words = refusal(allowance, name, limit.most + 1)

@@ -1,4 +1,4 @@
-"""The content that a page may load, and the names by which the console may be called."""
+"""The content that a page is allowed to load, and the host names that the console accepts."""
 
 import ipaddress
 import socket
@@ -22,7 +22,7 @@ Handler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 @async_only_middleware
 def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
-    """Add the header to every answer that lacks it."""
+    """Add the Content-Security-Policy header to every answer that lacks it."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)
@@ -33,11 +33,12 @@ def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 -
 
 
 def is_own_name(host: str) -> bool:
-    """Return whether a console without logins may be called by `host`, a name without port.
+    """Return whether a console without logins accepts requests for `host`, a host name without
+    port.
 
-    A page of another site can make its name lead to this machine (DNS rebinding). The page would
-    then have the console's origin, and checks of Origin would not stop it. Such a page needs a
-    public name. So the console allows addresses, names without a dot, and the names of this
+    A page of another site can make its host name resolve to this machine (DNS rebinding). The page
+    would then have the console's origin, and checks of Origin would not stop it. Such a page needs
+    a public host name. So the console allows addresses, names without a dot, and the names of this
     machine. It refuses all other names.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
@@ -56,8 +57,8 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
     if settings.LAB.lab_accounts or is_own_name(name):
         return None
     words = (
-        "Host: this console has no accounts and is called by an address of its machine only, "
-        "e.g. http://127.0.0.1; DOORBUSTER_LAB_ACCOUNTS=1 lets it be called by any name."
+        "Host: this console has no accounts and accepts only an address of its machine, "
+        "e.g. http://127.0.0.1; with DOORBUSTER_LAB_ACCOUNTS=1 it accepts any host name."
     )
     if is_call(request.path):
         return refusal(400, words)
@@ -66,7 +67,7 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
 
 @async_only_middleware
 def OwnNameMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
-    """Refuse requests that call the console by a name of another machine."""
+    """Refuse requests that name another machine as their host."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         return _refusal(request) or await get_response(request)

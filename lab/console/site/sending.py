@@ -1,5 +1,6 @@
-"""A middleware that sends files piece by piece. Threads read the pieces, so the event loop never
-waits.
+"""A middleware that sends files piece by piece.
+
+Threads read the pieces, so the event loop never waits.
 
 Without this middleware Django would read the whole file into memory before it sends the first byte,
 and log a warning.
@@ -17,7 +18,7 @@ from django.utils.decorators import async_only_middleware
 def SendingMiddleware(  # noqa: N802 - named as every middleware
     get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
-    """Send files in pieces; the first middleware of all, for the static files, too."""
+    """Send files in pieces; as the first middleware it handles the static files, too."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)

@@ -1,4 +1,5 @@
-"""Sessions whose keys are kept as digests: a copy of the database contains no cookie."""
+"""Sessions whose keys are stored as digests, so that a copy of the database contains no valid
+cookie."""
 
 import hashlib
 from typing import Any
@@ -13,7 +14,7 @@ KEY_LENGTH = 40
 
 
 def digest_of(key: str) -> str:
-    """Return the text that the database has in place of this key.
+    """Return the text that the database stores instead of this key.
 
     A key has 165 random bits, so it needs neither salt nor a slow hash.
     """
@@ -67,6 +68,7 @@ def _under_digest(row: Any) -> Any:
 
 
 class MessageStorage(CookieStorage):
-    """Messages in a cookie with a name of the console, like its other cookies."""
+    """The storage of messages in a cookie; the name of the cookie begins like those of the
+    console's other cookies."""
 
     cookie_name = f"{settings.COOKIES_BEGIN}messages"

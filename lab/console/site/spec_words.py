@@ -1,4 +1,4 @@
-"""A spec in a few words for lists: its policies, loads and customers."""
+"""A short description of a spec for lists: its policies, loads and customers."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,12 +8,12 @@ from lab.spec.experiment import Spec, read_spec
 from lab.titles import title_of
 
 _MOST_NAMED = 4
-"""The most policies that a list names; it counts the others."""
+"""The highest number of policies that the text names; it gives only the number of the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecWords:
-    """The parts of a spec with which people distinguish launches."""
+    """The parts of a spec by which people distinguish launches."""
 
     policies: str
     """`SQ, 8Q-AF and 17 more`."""
@@ -26,7 +26,7 @@ class SpecWords:
 
 
 def of(spec: Spec) -> SpecWords:
-    """Return the words of a spec."""
+    """Return the short description of a spec."""
     titles = list(dict.fromkeys(title_of(choice.key) for choice in spec.policy))
     named = titles if len(titles) <= _MOST_NAMED else titles[: _MOST_NAMED - 1]
     more = len(titles) - len(named)
@@ -43,7 +43,7 @@ def of(spec: Spec) -> SpecWords:
 
 @lru_cache(maxsize=256)
 def of_text(text: str) -> SpecWords | None:
-    """Return the words of a spec in TOML; None if this version cannot read the spec."""
+    """Return the short description of a spec in TOML; None if this version cannot read the spec."""
     try:
         return of(read_spec(text, "spec"))
     except ExperimentError:

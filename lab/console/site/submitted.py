@@ -1,4 +1,4 @@
-"""Launches that simulate a policy which a person has submitted to the scoreboard."""
+"""Launches that simulate a submitted policy for the scoreboard."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ def of_person(person: str) -> list[Launch]:
 
 
 def author_of(result: str) -> str | None:
-    """Return the person whose submission made this result; None for another result."""
+    """Return the person whose submission made this result; None if no submission made it."""
     found = Launch.objects.filter(
         result=result, arguments__0=COMMAND[0], arguments__1=COMMAND[1]
     ).first()

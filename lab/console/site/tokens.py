@@ -1,7 +1,7 @@
 """Tokens: a program that sends a token acts as the person who made the token.
 
-A token is shown once and kept as a digest. A call with a token has the rights that the person has
-at the time of the call.
+A token is shown once and stored as a digest. A call with a token has the permissions that the
+person has at the time of the call.
 """
 
 import secrets
@@ -22,22 +22,25 @@ from lab.console.site.sessions import digest_of
 from lab.console.site.settings import LAB
 
 MOST_TOKENS: Final = 20
-"""The most tokens of one person."""
+"""The highest number of tokens of one person."""
 _BEGIN: Final = "doorbuster_"
 """The first characters of a token, by which a person or a scanner recognises it."""
 _NOTED_EVERY: Final = timedelta(minutes=1)
 _INVALID: Final = (
-    "The token is invalid: it was revoked, or its account is disabled. "
-    "Make another one on the console's page /tokens/."
+    "The token is invalid: it was revoked, or its account is disabled. Make a new token on the "
+    "console's page /tokens/."
 )
 
 
 class TokenError(ValueError):
-    """A token cannot be made; one line."""
+    """The error, in one line, that a token cannot be created."""
 
 
 def make(account: User, name: str) -> str:
-    """Make a token with this name and return it; only its digest is kept. Raises TokenError."""
+    """Create a token with this name and return it; the database stores only its digest.
+
+    Raises TokenError.
+    """
     name = " ".join(name.split())
     longest = Token.NAME_LENGTH
     if not 0 < len(name) <= longest or not name.isprintable():
@@ -55,7 +58,7 @@ def make(account: User, name: str) -> str:
 
 
 def account_of(authorization: str) -> User | None:
-    """Return the account of the token in this field `Authorization`, and note the use of the
+    """Return the account of the token in this field `Authorization`, and record the use of the
     token."""
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() != "bearer":
@@ -80,15 +83,15 @@ async def allowance_of(authorization: str) -> Allowance | None:
 
 
 class TokenMiddleware(MiddlewareMixin):
-    """The middleware that finds the person of a call by its token.
+    """The middleware that identifies the person of a call by the call's token.
 
     A call with a token needs no protection against forged requests: a browser adds no token by
-    itself. A call without a token is checked like a form. An exception is a program's call to a
-    console without accounts.
+    itself. A call without a token is checked like a form, except for a program's call to a console
+    without accounts.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Return None to continue, or the refusal of an invalid token."""
+        """Return None to continue, or the answer that refuses an invalid token."""
         if not is_call(request.path):
             return None
         authorization = request.headers.get("Authorization")

@@ -1,4 +1,4 @@
-"""The limit on the size of a request, checked before the console keeps any part of the request.
+"""The limit on the size of a request, checked before the console stores any part of the request.
 
 Django writes a whole body to the disk before it checks the sender. Without this limit any client
 could fill the disk, and a student could send as much as a teacher.
@@ -20,12 +20,11 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IMPORT_PATHS = ("/results/import", "/api/results")
 FORM_BYTES = 1024 * 1024
-"""The bytes of a form in addition to its file."""
+"""The bytes that a form can have in addition to its file."""
 
 
 def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[int]]) -> Application:
-    """Return the application with a limit: it stops reading bodies of more than
-    `most_bytes(scope)`."""
+    """Return the application with a limit on bodies: it stops reading after `most_bytes(scope)`."""
 
     async def within(scope: Scope, receive: Receive, send: Send) -> None:
         most = await most_bytes(scope)
@@ -50,8 +49,7 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
 
 
 async def allowed_bytes(scope: Scope) -> int:
-    """Return the most bytes of the body: the limit for a person's bundle, or the limit for
-    memory."""
+    """Return the largest size of a body: the limit for a bundle, or the limit for memory."""
     if scope["path"] in IMPORT_PATHS and (allowance := await _allowance_of(scope)):
         return allowance.bundle_bytes + FORM_BYTES
     return FILE_UPLOAD_MAX_MEMORY_SIZE

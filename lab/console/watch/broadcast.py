@@ -1,7 +1,7 @@
 """The watch: it samples the gateway twice a second and sends each sample to all viewers.
 
-Sixty viewers cost the gateway as much as one. The watch asks for the list of waiting requests only
-while at least one viewer has the watch page open.
+Sixty viewers cost the gateway as much as one viewer. The watch asks for the list of waiting
+requests only while at least one viewer has the watch page open.
 """
 
 import asyncio
@@ -26,23 +26,23 @@ from runtime.settings import Settings
 
 EVERY_S = 0.5
 KEPT = 2400
-"""Samples that are kept: twenty minutes."""
+"""The number of samples that are kept; they cover twenty minutes."""
 TOLD = 400
 """The number of kept samples that a new viewer receives, evenly spread over the twenty minutes."""
 MARKS_KEPT = 200
 BEHIND = 20
-"""The most samples in a viewer's queue; a slower viewer loses the oldest."""
+"""The highest number of samples in a viewer's queue; a slow viewer loses the oldest samples."""
 STRIP = 300
-"""Waiting requests that are shown in detail."""
+"""The number of waiting requests that the page shows in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
-"""The live run in progress, in the form that a frame has (`under_way.UnderWay.told`)."""
+"""The live run in progress, as a frame contains it (`under_way.UnderWay.told`)."""
 
 logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """A sampler of one gateway; `frames` has the last frames, the oldest first.
+    """A sampler of one gateway; `frames` has the latest frames, the oldest first.
 
     Every frame has a number. `name` changes with every start of the server, so numbers from an
     earlier start are not valid.
@@ -77,7 +77,7 @@ class Watch:
         return len(self._viewers)
 
     async def run(self) -> None:
-        """Sample until cancelled; then end every stream."""
+        """Sample the gateway until cancelled; then end every stream."""
         appliance = Appliance(self._lab)
         due_s = time.monotonic()
         try:
@@ -98,7 +98,7 @@ class Watch:
             self.end()
 
     def end(self) -> None:
-        """End every stream, including later ones; the server's shutdown calls this first."""
+        """End every stream, also those that begin later; the server's shutdown calls this first."""
         self._has_ended = True
         for queue in self._viewers:
             _put(queue, None)
@@ -173,7 +173,7 @@ class Watch:
             _put(queue, told)
 
     def _earlier(self, frame: Frame) -> Frame | None:
-        """Return the newest frame that is at least `OVER_S` older than `frame`."""
+        """Return the newest of the frames that are at least `OVER_S` older than `frame`."""
         for each in reversed(self.frames):
             if "away" not in each and frame["at"] - each["at"] >= OVER_S:
                 return each
@@ -206,13 +206,13 @@ class Watch:
 
 
 def event(name: str, told: Mapping[str, Any], id: str) -> bytes:
-    """Return a server-sent event (HTML Living Standard, 9.2)."""
+    """Return the text of a server-sent event (HTML Living Standard, 9.2)."""
     data = json.dumps(told, separators=(",", ":"))
     return f"event: {name}\nid: {id}\ndata: {data}\n\n".encode()
 
 
 def _run_number(run: Mapping[str, Any] | None) -> tuple[str, int] | None:
-    """Return experiment and number of a run; None before, between and after runs."""
+    """Return the experiment and the number of a run; None before, between and after runs."""
     return (run["experiment"], run["run"]) if run is not None and "run" in run else None
 
 

@@ -43,9 +43,9 @@ def forms_in_force() -> dict[str, object]:
 def applied(
     name: str, form: forms.Form, change: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, object]:
-    """Make the change that a valid form asks for; return the form and the answer to show.
+    """Make the change that a valid form describes; return the form and the message to show.
 
-    `change` gets the form's values and returns what it did, in words. The form shows an
+    `change` gets the form's values and returns a text about what it did. The form shows an
     ExperimentError that `change` raises.
     """
     said = ""

@@ -15,8 +15,8 @@ from lab.engines.live import faults
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.titles import title_of
 
-_NOT_OFFERED = "choose one of the list; %(value)s is not in it"
-_NEEDED = "choose one of the list"
+_NOT_OFFERED = "choose an entry of the list; %(value)s is not in it"
+_NEEDED = "choose an entry of the list"
 
 
 def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
@@ -27,11 +27,12 @@ def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str,
 
 
 class PolicyForm(forms.Form):
-    """The form of the policy, the admission in front of it, and the parameters of both.
+    """The form for the policy, the admission policy in front of it, and the parameters of both.
 
     The field of a parameter has the name of the parameter. A parameter of the admission has the
     field `admission.<name>`, and a value per page type has the field `<name>.<page>`. A missing
-    field means the default, because a newly chosen policy has no fields in the form yet.
+    field means the default value, because the form has no fields yet for a policy that was just
+    chosen.
     """
 
     policy = forms.ChoiceField(
@@ -49,9 +50,9 @@ class PolicyForm(forms.Form):
     )
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
-        """Take the submitted fields, or the present choice in the form of `in_force`.
+        """Take the submitted fields, or the present choice as `in_force` returns it.
 
-        The ids of elements begin with `ids`, because a page may have two such forms.
+        The ids of elements begin with `ids`, because a page can have two such forms.
         """
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
@@ -70,7 +71,8 @@ class PolicyForm(forms.Form):
         self.fields |= found
 
     def call(self) -> Mapping[str, Any] | None:
-        """Return the body of `PUT /policy`; None if a field is wrong, which the form then shows."""
+        """Return the body of `PUT /policy`; None if a field is invalid, and the form then shows the
+        error."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -97,7 +99,7 @@ class PolicyForm(forms.Form):
         }
 
     def _in_labels(self, text: str) -> str:
-        """Return the text with the labels of parameters instead of their names."""
+        """Return the text with the parameters' names replaced by their labels."""
         for _, known in self.sheets:
             for parameter in known.parameters:
                 text = text.replace(parameter.name, _label(parameter))
@@ -109,15 +111,15 @@ class PolicyForm(forms.Form):
         return any(name not in ("policy", "admission", "__all__") for name in self.errors)
 
     def chosen(self) -> list[forms.BoundField]:
-        """Return the fields of the choice."""
+        """Return the fields with which a policy is chosen."""
         return [self["policy"], self["admission"]]
 
     def choosers(self) -> str:
-        """Return a selector of these fields."""
+        """Return a CSS selector of these fields."""
         return ", ".join(f"#{field.id_for_label}" for field in self.chosen())
 
     def numbers(self) -> list[forms.BoundField]:
-        """Return the fields of single parameters."""
+        """Return the fields of parameters with one value."""
         return [self[name] for name in self.fields if name not in ("policy", "admission")
                 and not _of_a_page(name)]  # fmt: skip
 
@@ -130,7 +132,7 @@ class PolicyForm(forms.Form):
 
 
 class AbandonmentForm(forms.Form):
-    """The form of the effect when a customer leaves, from now on."""
+    """The form for what happens, from now on, to the request of a customer who leaves."""
 
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()),
@@ -140,20 +142,20 @@ class AbandonmentForm(forms.Form):
 
 
 class LoadForm(forms.Form):
-    """The form of the factor on the rate of arriving customers, from now on until the run ends."""
+    """The form for the factor on the arrival rate of customers, from now on until the run ends."""
 
     load_factor = forms.FloatField(
         min_value=0,
         max_value=HIGHEST_LOAD_FACTOR,
         label="Load factor",
-        help_text=f"0 to {HIGHEST_LOAD_FACTOR:g}; 1 is the load the run began with",
+        help_text=f"0 to {HIGHEST_LOAD_FACTOR:g}; 1 is the load with which the run began",
         widget=forms.NumberInput(attrs={"step": "any"}),
         error_messages=_number_errors(0, HIGHEST_LOAD_FACTOR),
     )
 
 
 class FaultForm(forms.Form):
-    """The form of a fault, which ends by itself, and of its duration."""
+    """The form for a fault and its duration; the fault ends by itself."""
 
     for_s = forms.FloatField(
         min_value=faults.FEWEST_S,
@@ -171,7 +173,7 @@ PROPOSED_SHADOW = {"policy": "door-lifo"}
 
 
 def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy of a snapshot as fields of the form."""
+    """Return the policy of a snapshot as values for the form's fields."""
     admission = policy["admission"]
     found = {"policy": policy.get("file", policy["name"]), "admission": admission["name"]}
     for prefix, values in (("", policy["parameters"]), ("admission.", admission["parameters"])):
@@ -182,7 +184,7 @@ def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Field]]:
-    """Yield (name, default, field) of each number of a parameter."""
+    """Yield (name, default, field) for each number that a parameter has."""
     if isinstance(parameter.default, Mapping):
         for page, number in parameter.default.items():
             yield f"{parameter.name}.{page}", number, _field(parameter, str(page), number)

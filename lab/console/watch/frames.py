@@ -29,12 +29,12 @@ def frame_of(
     queue: Mapping[str, Any] | None,
     sold: Mapping[str, Any] | None,
 ) -> Frame:
-    """Return a frame from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
+    """Return a frame made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
 
     `strip` has [id, number of the page type, 1 if the customer has left] of each waiting request,
     the oldest first. `waits_s` has the paper seconds that the oldest and the newest of these
-    requests have waited; it is None if no request waits. Both are None if the queue was not
-    queried.
+    requests have waited; it is None if no request waits. Both are None if the frame was made
+    without the gateway's list of waiting requests.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -85,10 +85,10 @@ def frame_of(
 
 
 def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a shadow of `GET /shadows` or of a snapshot, without its disagreements.
+    """Return a shadow of `GET /shadows`, or of a snapshot, without its list of disagreements.
 
     `pages` has a list for each page type, in the order of page types: `[asked, agrees, earlier by,
-    later by]`. A page type without requests has null.
+    later by]`. The entry of a page type without requests is null.
     """
     names = ("name", "fault", "waiting", "asked", "agrees_ratio", "verdicts", "earlier_s",
              "later_s")  # fmt: skip
@@ -112,7 +112,7 @@ def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
     def known_s(one: Mapping[str, Any]) -> float:
-        """Return the time of the later decision."""
+        """Return the time of the later of the two decisions."""
         return float(one["arrived_s"] + max(one["acted"]["after_s"], one["said"]["after_s"]))
 
     return sorted(found, key=known_s, reverse=True)[:DISAGREEMENTS]
@@ -124,21 +124,22 @@ def _shadow_title(found: Mapping[str, Any]) -> str:
 
 
 def fallen_back(policy: Mapping[str, Any]) -> str:
-    """Return why FIFO has replaced a student's policy; empty if it has not."""
+    """Return why FIFO has replaced a student's policy; empty if it has not replaced the policy."""
     why = policy["snapshot"].get("fallen_back")
     if not why:
         return ""
-    return f"{policy['name']} was given up at {why['at_s']:.0f} s and FIFO decides: {why['reason']}"
+    return f"FIFO replaced {policy['name']} at {why['at_s']:.0f} s: {why['reason']}"
 
 
 def title(policy: Mapping[str, Any]) -> str:
-    """Return the title of a snapshot's policy: `8Q-LIFO-Pri + SBAC`."""
+    """Return the title of the policy in a snapshot: `8Q-LIFO-Pri + SBAC`."""
     parts = [policy["name"], policy["admission"]["name"]]
     return title_of("+".join(part for part in parts if part != NO_ADMISSION))
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the counts of TLS connections; None if there are no connections and no admission."""
+    """Return the counts of TLS connections; None without TLS connections and without their
+    admission."""
     admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
     kinds = ("new", "resumed", "refused")
     if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):
@@ -147,7 +148,8 @@ def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Mark]:
-    """Return the changes by users between two frames: `kind` and `text` of each."""
+    """Return the changes that users made between two frames, with the `kind` and the `text` of
+    each."""
     if before is None:
         return []
     found: list[Mark] = []

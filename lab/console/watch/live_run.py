@@ -31,9 +31,10 @@ class UnderWay:
 
     title: str
     words: str
-    """The text while there is no run."""
+    """The text that pages show while no run is in progress."""
     launch: Launch | None = None
-    """The launch of this console that makes the result; None for a run from a terminal."""
+    """The launch of this console that makes the result; None if the run was started at a terminal.
+    """
     runs: RunsUnderWay | None = None
     is_between: bool = False
     """Whether a run has ended and the next one has not begun."""
@@ -88,8 +89,8 @@ def _which(runs: RunsUnderWay) -> str:
 def under_way() -> UnderWay | None:
     """Return the live experiment on this machine; None if there is none.
 
-    A run and a capacity measurement are announced by any process that begins them. Only the launch
-    shows that an experiment is before its first run or between runs.
+    Every process that begins a run or a capacity measurement announces it. Only the launch shows
+    that an experiment is before its first run or between runs.
     """
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     runs = runs_under_way(LAB)
@@ -111,12 +112,14 @@ def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
         launch = None  # it waits for this one
     left_s = told["until"] - time.time()
     left = f"about {durations.duration(left_s)} left" if left_s >= 1 else "a moment left"
-    words = f"Measuring the shop's capacity: {left}. Purchases count from the first run on."
+    words = (
+        f"Measuring the shop's capacity: {left}. Purchases count from the start of the first run."
+    )
     return UnderWay(told["measures"], words, launch)
 
 
 def _without_run(launch: Launch) -> UnderWay:
-    """Return a launch before its first run, between two runs or after the last one."""
+    """Return the state of a launch before its first run, between two runs or after its last run."""
     made = planned = 0
     if launch.result:
         folder = ComparisonResult(LAB.results_dir / launch.result)

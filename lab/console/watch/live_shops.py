@@ -1,4 +1,4 @@
-"""Several simultaneous live shops, in the form for a frame of the watch."""
+"""Several simultaneous live shops, as a frame of the watch contains them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,10 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A live shop under observation. `key` is the folder of its run, and `title` is its policy's
-    title."""
+    """A live shop under observation.
+
+    `key` is the folder of its run, and `title` is its policy's title.
+    """
 
     key: str
     title: str
@@ -24,11 +26,12 @@ class Seen:
 
 
 LiveShopsNow = Callable[[], Sequence[Seen]]
-"""A function that returns the shops in the order of their spec; empty if no shops run at once."""
+"""A function that returns the shops in the order of their spec; empty if the runs are not
+simultaneous."""
 
 
 class LiveShops:
-    """The sampler of the live shops; each shop has a connection while it exists."""
+    """The sampler of the live shops; it keeps a connection to each shop while the shop exists."""
 
     def __init__(self, lab: Settings, live_shops_now: LiveShopsNow) -> None:
         self._lab = lab
@@ -39,9 +42,9 @@ class LiveShops:
         """Return the part of a frame about the live shops at `now` (Unix time); empty if there are
         none.
 
-        `live_shops`: as `live_shop_of`.
-        `live_shops_time_s`: paper seconds since their customers came.
-        `live_shop_totals`: confirms, completed pages and waiting requests of each, for charts.
+        `live_shops`: as in `live_shop_of`. `live_shops_time_s`: paper seconds since the customers
+        began to arrive. `live_shop_totals`: confirms, completed pages and waiting requests of each,
+        for charts.
         """
         shops = self._live_shops_now()
         for key in self._shops.keys() - {one.key for one in shops}:

@@ -1,4 +1,4 @@
-"""The present state of the shop in a few sentences, from one sample."""
+"""The present state of the shop in a few sentences, based on one sample."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,15 +8,15 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The fewest finished pages from which a share is calculated."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
-"""The policies with a single queue; only the discipline decides which request is next."""
+"""The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
     """Return one to four short sentences about `frame`.
 
-    `earlier` is a sample of the same gateway from about `OVER_S` before. Without it the text states
-    no share of wasted pages.
+    `earlier` is a sample of the same gateway from about `OVER_S` before. Without this sample the
+    text states no share of wasted pages.
     """
     run = frame["run"]
     if shops := frame.get("live_shops"):
@@ -33,7 +33,8 @@ def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str
 
 
 def share_words(ratio: float) -> str:
-    """Return a share of pages in words: `one page in three`; empty for almost none."""
+    """Return a share of pages in words, such as `one page in three`; empty if the share is near
+    zero."""
     if ratio < 0.04:
         return ""
     if ratio > 0.95:
@@ -73,13 +74,13 @@ def _side_by_side(shops: Sequence[Mapping[str, Any]]) -> str:
     best = max(shop["confirms"] for shop in shops)
     leaders = [shop for shop in shops if shop["confirms"] == best]
     if len(leaders) > 1:
-        return f"{number.capitalize()} serve the same customers; none leads yet."
+        return f"{number.capitalize()} have the same customers; no policy leads yet."
     rest = ", ".join(
         f"{shop['title']} has {shop['confirms']}" for shop in shops if shop is not leaders[0]
     )
     bought = "1 confirm" if best == 1 else f"{best} confirms"
     return (
-        f"{number.capitalize()} serve the same customers. {leaders[0]['title']} leads with "
+        f"{number.capitalize()} have the same customers. {leaders[0]['title']} leads with "
         f"{bought}; {rest}."
     )
 
@@ -108,7 +109,7 @@ def _wait(frame: Mapping[str, Any]) -> str:
     if has_one_queue and frame["discipline"] == "LIFO":
         text = f"The newest is next, after {newest_s:.0f} s; the oldest has waited {oldest_s:.0f} s"
     elif has_one_queue and frame["discipline"] == "FIFO":
-        text = f"The next in line has waited {oldest_s:.0f} s"
+        text = f"The request that is next has waited {oldest_s:.0f} s"
     else:
         text = f"The oldest has waited {oldest_s:.0f} s"
     patience_s = frame["run"].get("patience_s")
@@ -134,7 +135,7 @@ def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[
 def _customers(run: Mapping[str, Any]) -> list[str]:
     customers = run.get("customers") or {}
     if 0 < customers.get("planned", 0) <= customers.get("started", 0):
-        return ["All customers of the run have come."]
+        return ["All customers of the run have arrived."]
     return []
 
 

@@ -16,8 +16,11 @@ def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, An
     owns_run = going is not None and going.run is not None and owns(request, going.launch)
     if owns_run and not LAB.lab_classroom:
         return ""
-    return "The shop is changed by the teacher, or by who launched the live run under way."
+    return (
+        "Only a teacher and the person who launched the live run in progress can change the shop."
+    )
 
 
 run_owners = Permission(sends=_for_whose_run_is_under_way)
-"""Students and teachers read; teachers and the person whose live run is under way change it."""
+"""The permission for students and teachers to read, and for teachers and the owner of the live run
+to change the shop."""

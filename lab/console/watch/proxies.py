@@ -1,19 +1,20 @@
-"""A frame of the watch while a baseline proxy takes the gateway's place, and afterwards."""
+"""The content of a frame while a baseline proxy takes the gateway's place, and afterwards."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 ProxyNow = Callable[[], Mapping[str, Any] | None]
-"""The state of the run's baseline proxy (`lab.engines.live.proxy_status`); None without one."""
+"""The state of the run's baseline proxy (`lab.engines.live.proxy_status`); None if the run has
+none."""
 
 Counts = Mapping[str, Mapping[str, int]]
 
 
 class InPlace:
-    """The samples of the serving program, which is the gateway or a baseline proxy.
+    """The samples of the program that serves requests, either the gateway or a baseline proxy.
 
-    Counts add up the gateway, past proxies, and the present proxy since its run began. Only a new
-    start of the gateway resets the counts.
+    Counts are sums over the gateway, past proxies, and the present proxy since its run began. The
+    counts begin at zero only if the gateway starts again.
     """
 
     def __init__(self) -> None:
@@ -44,7 +45,7 @@ class InPlace:
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether another gateway answers, with a clock and counts that begin at zero."""
+    """Return whether a new gateway process answers, with a clock and counts that began at zero."""
     is_earlier = bool(now["time_s"] < before["time_s"])
     return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
 

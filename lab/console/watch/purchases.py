@@ -2,7 +2,7 @@
 
 The numbers come from the customers: an order counts once its customer has received the
 confirmation. So the orders of visitors and of capacity measurements never count. Confirms and
-revenue belong to the same moment.
+revenue are counted at the same moment.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ class Sold:
         """Return the purchases for the run `run` (`under_way.UnderWay.told`) at Unix time `now`.
 
         The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
-        run, and `ended_at` (Unix time; None until the run ends). Without counts the function
-        returns None.
+        run, and `ended_at` (Unix time; None until the run ends). The function returns None if there
+        are no counts.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:

@@ -6,7 +6,9 @@ from urllib.parse import quote
 
 from lab.engines.live.appliance import Appliance
 
-WITHOUT_RUN = "No run is in progress: it sees only visitors, and ends when a run begins."
+WITHOUT_RUN = (
+    "No run is in progress: the shadow sees only visitors' requests, and ends when a run begins."
+)
 
 
 def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:
@@ -15,5 +17,8 @@ def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:
 
 
 def remove(appliance: Appliance, name: str) -> None:
-    """Remove the shadow of this name. Raises ExperimentError, also if it is already gone."""
+    """Remove the shadow of this name.
+
+    Raises ExperimentError, also if the shadow has already ended.
+    """
     appliance.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")

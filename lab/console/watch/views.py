@@ -25,11 +25,12 @@ from lab.errors import ExperimentError
 from lab.runner import under_way
 
 ASK_EVERY_S = 2.0
-"""Interval at which a stream checks its viewer's login, real seconds."""
+"""The interval, in real seconds, at which a stream checks its viewer's login."""
 
 
 def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) -> HttpResponse:
-    """Return the changed part to htmx, and the whole page to a browser without JavaScript."""
+    """Return the changed part of the page to htmx, or the whole page to a browser without
+    JavaScript."""
     if request.headers.get("HX-Request"):
         return render(request, part, context)
     return render(request, "console/watch.html", forms_in_force() | context)
@@ -38,14 +39,14 @@ def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) ->
 @readers
 @require_GET
 def watch(request: HttpRequest) -> HttpResponse:
-    """Show the page; the stream updates its pictures."""
+    """Show the watch page; the stream updates its charts."""
     return render(request, "console/watch.html", forms_in_force())
 
 
 @run_owners
 @require_GET
 def policy_fields(request: HttpRequest) -> HttpResponse:
-    """Show the form of the chosen policy, without a page around it."""
+    """Return the form for the chosen policy as a fragment."""
     form = PolicyForm({name: request.GET.get(name, "") for name in ("policy", "admission")})
     form.is_valid()
     return render(request, "console/watch_policy.html", {"policy_form": form})
@@ -54,7 +55,7 @@ def policy_fields(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def switch(request: HttpRequest) -> HttpResponse:
-    """Let the gateway use another policy from now on; no waiting request is lost."""
+    """Switch the gateway to another policy from now on; no waiting request is lost."""
     form = PolicyForm(request.POST.dict())
     context: dict[str, object] = {"policy_form": form, "policy_said": ""}
     if (call := form.call()) is not None:
@@ -70,7 +71,7 @@ def switch(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_GET
 def shadow_fields(request: HttpRequest) -> HttpResponse:
-    """Show the form of the chosen shadow, without a page around it."""
+    """Return the form for the chosen shadow as a fragment."""
     chosen = {name: request.GET.get(name, "") for name in ("policy", "admission")}
     form = PolicyForm(chosen, "shadow")
     form.is_valid()
@@ -141,7 +142,7 @@ def load(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def fault(request: HttpRequest) -> HttpResponse:
-    """Make the database slow for a time; the shop ends it by itself."""
+    """Make the database slow for a time; the shop ends this fault by itself."""
     form = FaultForm(request.POST)
     context = applied(
         "fault",
@@ -154,7 +155,7 @@ def fault(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def as_it_began(request: HttpRequest) -> HttpResponse:
-    """Restore the policy, load and abandonment from the start of the run, and end faults."""
+    """Restore the policy, load and abandonment with which the run began, and end all faults."""
     said: dict[str, object]
     try:
         said = {"began_said": under_way.restore(LAB)}
@@ -169,7 +170,8 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
 
     A stream with `?glance` omits the parts that only the watch page shows. A browser that lost the
     stream names the last sample that it received, and the stream continues after it. The stream
-    also ends with its viewer's session, and with the server. It is a coroutine and uses no thread.
+    also ends with its viewer's session, and with the server. The stream is a coroutine and uses no
+    thread.
     """
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")

@@ -1,4 +1,4 @@
-"""Template tags for the live run and for names of page types."""
+"""Template tags for the live run, and for the names of page types."""
 
 from django import template
 
@@ -15,5 +15,6 @@ def glance() -> dict[str, object]:
 
 @register.simple_tag
 def page_names() -> dict[str, str]:
-    """Return each page type with its name for choices; the name of "Br-1" is "Br-1 home"."""
+    """Return (page type, name) for all page types, as choices of a form; the name of "Br-1" is
+    "Br-1 home"."""
     return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

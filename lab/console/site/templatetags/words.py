@@ -1,4 +1,4 @@
-"""Template filters that write durations, shares, policies and tables for people."""
+"""Template filters that format durations, shares, policies and tables for readers."""
 
 import math
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def percent(ratio: float | None) -> str:
-    """Return a ratio as a percentage without digits."""
+    """Return a ratio as a whole percentage."""
     return "–" if ratio is None else f"{100 * ratio:.0f} %"
 
 
 @register.filter
 def drawn(table: Table | Mapping[str, Any]) -> Markup:
-    """Return a table as HTML in the style of reports; results keep tables as JSON."""
+    """Return a table, which results store as JSON, as HTML in the style of reports."""
     return (table if isinstance(table, Table) else Table.of(table)).html()
 
 
@@ -49,7 +49,7 @@ def policy_colour(policy: str) -> str:
 
 @register.filter
 def percent_width(ratio: float) -> str:
-    """Return a ratio as a width in CSS."""
+    """Return a ratio as a CSS width."""
     return f"{100 * ratio:.2f}%"
 
 
@@ -65,19 +65,19 @@ def share(known: Mapping[str, float | None]) -> str:
 
 @register.filter
 def words(key: str) -> str:
-    """Return a key such as `timed_out` in ordinary spelling."""
+    """Return a key such as `timed_out` with its words in ordinary spelling."""
     return str(key).replace("_", " ")
 
 
 @register.filter
 def seconds(value: float) -> str:
-    """Return `12.3 s`, or words for an infinite time."""
+    """Return `12.3 s`, or a text for an infinite time."""
     return "for ever" if math.isinf(value) else f"{value:.1f} s"
 
 
 @register.filter
 def parameter(value: object) -> str:
-    """Return a parameter's value as text: a number, or one for each page type."""
+    """Return a parameter's value as text: one number, or a number for each page type."""
     if isinstance(value, Mapping):
         return ", ".join(f"{page} {number:g}" for page, number in value.items())
     return f"{value:g}" if isinstance(value, int | float) else str(value)
@@ -85,7 +85,7 @@ def parameter(value: object) -> str:
 
 @register.filter
 def launched(spec: Spec | str | None) -> spec_words.SpecWords | None:
-    """Return the words for the content of a spec (`spec_words`); None without a spec."""
+    """Return the short description of a spec (`spec_words`); None if there is no spec."""
     if not spec:
         return None
     return spec_words.of_text(spec) if isinstance(spec, str) else spec_words.of(spec)

@@ -293,7 +293,7 @@ def test_the_example_grades_a_class(people: tuple[Person, Person], done: dict[st
     assert float(rows["bert"]["points"]) > 0 == float(rows["carla"]["points"])
     refused = bert.program(*words)
     assert refused.returncode == 1
-    assert "Only a teacher sees and changes accounts." in refused.stderr
+    assert "Only a teacher can see and change accounts." in refused.stderr
     assert teacher.token not in teacher.console.log.read_text()
 
 

@@ -80,7 +80,7 @@ print(json.dumps([
 ]))
 """,
     )
-    raised = "A teacher may do it for you, or the administrator raises"
+    raised = "A teacher can do it for you, or the administrator can raise"
     assert f"Runs in one launch: 100,000; allowed: 2,000 for a student. {raised}" in found[0]
     assert "Expected time of one launch: " in found[1]
     assert f"allowed: 30 min for a student. {raised} expected_s_per_launch" in found[1]

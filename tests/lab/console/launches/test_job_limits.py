@@ -41,7 +41,7 @@ def test_all_processes_of_a_launch_count_together(program, changes, words):
         _end(parent.pid)
         parent.wait()
     assert words in said
-    assert "for a student. A teacher may launch it for you, or the administrator raises" in said
+    assert "for a student. A teacher can launch it for you, or the administrator can raise" in said
 
 
 def _end(process: int) -> None:

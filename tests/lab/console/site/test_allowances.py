@@ -82,8 +82,8 @@ def test_a_refusal_never_names_one_size_twice() -> None:
 def test_a_refusal_says_who_can_raise_the_limit() -> None:
     """It names the limit, the value, the allowed value and two ways out."""
     assert refusal(STUDENT, "runs_per_launch", 100_000) == (
-        "Runs in one launch: 100,000; allowed: 2,000 for a student. A teacher may do it for you, "
-        "or the administrator raises runs_per_launch in DOORBUSTER_LAB_STUDENT_LIMITS."
+        "Runs in one launch: 100,000; allowed: 2,000 for a student. A teacher can do it for you, "
+        "or the administrator can raise runs_per_launch in DOORBUSTER_LAB_STUDENT_LIMITS."
     )
     assert "command line" in refusal(TEACHER, "expected_s_per_launch", 1e9)
 

@@ -80,8 +80,12 @@ def test_a_switch_is_made_and_marked(appliance, lab):
 @pytest.mark.parametrize(
     ("path", "sent", "said"),
     [
-        ("policy", {"policy": "lifo", "admission": "none"}, "Policy: choose one of the list"),
-        ("policy", {"policy": "sq", "admission": "x"}, "Session admission: choose one of the list"),
+        ("policy", {"policy": "lifo", "admission": "none"}, "Policy: choose an entry of the list"),
+        (
+            "policy",
+            {"policy": "sq", "admission": "x"},
+            "Session admission: choose an entry of the list",
+        ),
         ("policy", {"policy": "sq", "capacity": "0"}, "capacity: must be a whole number from 1"),
         ("policy", {"policy": "sq", "capacity": "many"}, "capacity: must be a whole number from 1"),
         (
@@ -99,9 +103,13 @@ def test_a_switch_is_made_and_marked(appliance, lab):
             {"policy": "8q-lifo-pri", "admission": "none", "cpu_upper_threshold": "0.9"},
             "cpu lower threshold: 0.95 is above cpu upper threshold 0.9; allowed: at most 0.9",
         ),
-        ("shadow", {"policy": "lifo", "admission": "none"}, "Policy: choose one of the list"),
+        ("shadow", {"policy": "lifo", "admission": "none"}, "Policy: choose an entry of the list"),
         ("shadow", {"policy": "sq", "capacity": "0"}, "capacity: must be a whole number from 1"),
-        ("abandonment", {"abandonment": "wait"}, "When a customer leaves: choose one of the list"),
+        (
+            "abandonment",
+            {"abandonment": "wait"},
+            "When a customer leaves: choose an entry of the list",
+        ),
         ("load", {"load_factor": "11"}, "Load factor: must be a number from 0 to 10"),
         ("load", {"load_factor": "nan"}, "Load factor: must be a number from 0 to 10"),
         ("load", {"load_factor": "2"}, "No run is in progress"),

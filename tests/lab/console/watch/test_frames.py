@@ -158,5 +158,5 @@ def test_a_policy_that_was_given_up_is_told_with_the_reason():
     given_up = {"at_s": 12.3, "reason": "line 7, in arrival: KeyError: 3"}
     policy = snapshot()["policy"] | {"name": "plain", "snapshot": {"fallen_back": given_up}}
     frame = frame_of(snapshot(policy=policy), None, None)
-    assert frame["fallen_back"].startswith("plain was given up at 12 s and FIFO decides: line 7")
+    assert frame["fallen_back"].startswith("FIFO replaced plain at 12 s: line 7")
     assert frame_of(snapshot(), None, None)["fallen_back"] == ""

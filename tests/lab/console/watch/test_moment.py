@@ -28,7 +28,8 @@ def said(run=None, queue=None, sold=None, finished=None, **changed):
 
 def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
     assert said(RUN, QUEUE, policy=FIFO, finished=(20, 10)) == (
-        "3 requests wait, and 1 of their customers has gone. The next in line has waited 17 s; "
+        "3 requests wait, and 1 of their customers has gone. The request that is next has waited "
+        "17 s; "
         "customers leave after 20 s on average. One page in three is made for a customer who has "
         "gone."
     )
@@ -37,7 +38,7 @@ def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
 @pytest.mark.parametrize(
     ("acts", "words"),
     [
-        (FIFO, "The next in line has waited 17 s;"),
+        (FIFO, "The request that is next has waited 17 s;"),
         (LIFO, "The newest is next, after 0 s; the oldest has waited 17 s;"),
         (
             policy("8q-lifo-pri") | {"snapshot": {"discipline": "LIFO"}},
@@ -52,14 +53,14 @@ def test_who_is_next_is_told_where_the_order_is_known(acts, words):
 
 def test_customers_who_never_leave_have_no_patience_to_tell():
     text = said(RUN | {"patience_s": None}, QUEUE, policy=FIFO)
-    assert text.endswith("The next in line has waited 17 s.")
+    assert text.endswith("The request that is next has waited 17 s.")
 
 
 def test_an_empty_queue_and_the_end_of_arrivals_are_told():
     run = RUN | {"customers": {"planned": 100, "started": 100}}
     assert said(run, {"requests": []}, **EMPTY) == (
         "No request waits: 12 of 30 places in the shop are in use. "
-        "All customers of the run have come."
+        "All customers of the run have arrived."
     )
 
 
@@ -87,10 +88,10 @@ def test_shops_side_by_side_have_a_leader_or_none():
     shops = [{"title": "SQ", "confirms": 2}, {"title": "8Q-AF", "confirms": 5}]
     frame = frame_of(snapshot(), None, None) | {"run": RUN}
     assert sentence(frame | {"live_shops": shops}, None) == (
-        "Two shops serve the same customers. 8Q-AF leads with 5 confirms; SQ has 2."
+        "Two shops have the same customers. 8Q-AF leads with 5 confirms; SQ has 2."
     )
     level = [one | {"confirms": 5} for one in shops]
-    assert "none leads yet" in sentence(frame | {"live_shops": level}, None)
+    assert "no policy leads yet" in sentence(frame | {"live_shops": level}, None)
 
 
 @pytest.mark.parametrize(

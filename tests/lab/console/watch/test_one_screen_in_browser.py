@@ -76,7 +76,10 @@ def test_all_that_a_class_needs_is_on_one_screen(chromium, rushing, run):
         when(page, f"{SENTENCE}.includes('One page')")
         said = page.inner_text(".moment")
         assert "88 requests wait, and 27 of their customers have gone." in said
-        assert "The next in line has waited 17 s; customers leave after 20 s on average." in said
+        assert (
+            "The request that is next has waited 17 s; customers leave after 20 s on average."
+            in said
+        )
         assert "One page in three is made for a customer who has gone." in said
         assert page.evaluate(ON_SCREEN) == []
         assert page.locator(".strip .request.left:not(.goes)").count() == 27
