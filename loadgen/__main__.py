@@ -29,12 +29,11 @@ def main() -> None:
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def run(options: tuple[str, ...]) -> None:
-    """Run customers headless; OPTIONS are Locust's and those of docs/loadgen.md (try --help).
+    """Run customers headless; OPTIONS are those of Locust and of docs/loadgen.md (try --help).
 
-    --plan FILE reads a JSON plan instead of options, --plan - reads it from standard input.
-
-    Standard output carries the progress lines alone (--progress json); everything else goes to
-    standard error.
+    --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input.
+    Standard output has only the progress lines (--progress json); all other output goes to standard
+    error.
     """
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)]
     if "--worker" not in options:
@@ -49,7 +48,7 @@ def run(options: tuple[str, ...]) -> None:
 @click.option("--sessions", default=1000, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
 def wsesslog(host: str, sessions: int, seed: int) -> None:
-    """Print a session file for httperf's --wsesslog, with addresses that exist in the shop."""
+    """Print a session file for httperf's --wsesslog, with URLs that exist in the shop."""
     # Opens connections, so it brings gevent along; the other commands need none of it.
     from loadgen.customers.browser import HostError
     from loadgen.wsesslog import ShopUnreadableError, session_file

@@ -1,4 +1,4 @@
-"""A run as a whole: the parts of its workers, its metadata and its files.
+"""A whole run: the parts of its workers, its metadata and its files.
 
 The summary and the metadata of `attempts.parquet` are the same for one process and for many.
 """
@@ -26,13 +26,13 @@ _VERSIONS_OF = ("doorbuster", "locust", "gevent", "httptools", "pyarrow")
 
 @dataclass(slots=True)
 class WorkerPart:
-    """The newest report of a worker."""
+    """The latest report of a worker."""
 
     name: str
     counts: dict[str, Any]
     done: bool = False
-    """True if the worker has ended its part or was stopped, so that all its
-    measurements are here.
+    """True if the worker has ended its part or was stopped, so that all its measurements have
+    arrived.
     """
     lost: bool = False
 
@@ -51,7 +51,7 @@ class Collector:
 
     @classmethod
     def expecting(cls, plan: LoadPlan, host: str, names: Sequence[str]) -> "Collector":
-        """Make a collector for one part of each name, in the order of the part indexes."""
+        """Make a collector for one part per name, in the order of the part indexes."""
         parts = {}
         for index, name in enumerate(names):
             parts[index] = WorkerPart(name, _nothing_yet(plan, index, len(names)))
@@ -68,7 +68,9 @@ class Collector:
         counts: Mapping[str, Any],
         done: bool,
     ) -> None:
-        """Take new rows, as `LoadRun.new_rows` gives them, and the newest counts of one part."""
+        """Add new rows, in the form that `LoadRun.new_rows` returns, and the latest counts of one
+        part.
+        """
         part = self.parts[index]
         self.log.extend_columns(rows["attempts"])
         self.connections.extend_columns(rows["connections"])
@@ -78,7 +80,7 @@ class Collector:
     def files(self) -> list[tuple[Path, RowLog]]:
         """Return the files to write and their rows.
 
-        The attempts come last. So if they exist, the other files exist, too.
+        The attempts come last, so if this file exists, the others exist, too.
         """
         path = self.plan.attempts_file
         if path is None:
@@ -90,7 +92,7 @@ class Collector:
     def remove_stale(self) -> None:
         """Remove the connections of an earlier run, which do not belong to this run's attempts.
 
-        A file that cannot be removed cannot be written either. The error is reported when it is
+        A file that cannot be removed cannot be written either; the error is reported when it is
         written.
         """
         if self.plan.attempts_file is not None:
@@ -98,11 +100,11 @@ class Collector:
                 connections_file(self.plan.attempts_file).unlink()
 
     def settled(self) -> bool:
-        """Return True when no part will report anything more."""
+        """Return True if no part will send another report."""
         return all(part.done or part.lost for part in self.parts.values())
 
     def counts(self) -> dict[str, Any]:
-        """Return the counts of all parts together."""
+        """Return the summed counts of all parts."""
         return add_up(part.counts for part in self.parts.values())
 
     def time_s(self) -> float:

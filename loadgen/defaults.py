@@ -1,7 +1,7 @@
 """The customers and servers of the papers: the defaults of an experiment.
 
-Durations are paper seconds. The module imports nothing of the project: an experiment's spec reads
-it, too.
+Durations are paper seconds. The module imports nothing from the project, because experiment specs
+read it, too.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Final
 # ---- LIFO-Pri, section 3.2.1 ---------------------------------------------------------------------
 
 LIFO_PRI_BUY_PROBABILITY: Final = 0.1
-"""Br-4 → Tr-1, of Fig. 1 (`common/page_types.py`)."""
+"""The probability of the step Br-4 → Tr-1 in Fig. 1 (`common/page_types.py`)."""
 LIFO_PRI_TIMEOUT_S: Final = 8.0
 LIFO_PRI_THINK_TIMEOUT_MEAN_S: Final = 12.0
 LIFO_PRI_RETRY_PROBABILITY: Final = 0.4
@@ -33,7 +33,9 @@ SBAC_REJECTION_COST: Final = 1.0
 CONNECTION_SENTRY_MIX: Mapping[str, float] = MappingProxyType(
     {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
 )
-"""Table 2, 15 s with the sentry, in percent: 600, 33, 409, 69 and 1278 of 2389 requests."""
+"""The shares of the request classes in percent, from Table 2 for 15 s with the sentry: 600, 33,
+409, 69 and 1278 of 2389 requests.
+"""
 
 CONNECTION_SENTRY_PER_SET: Final = 9
 CONNECTION_SENTRY_PATIENCE_MAX_S: Final = 7.5

@@ -8,7 +8,7 @@ from common.shared_settings import GatewayHost, GatewayPort
 
 
 class GatewayAddress(SettingsModel):
-    """The variables that name the gateway (docs/settings.md)."""
+    """The environment variables that set the gateway's address (docs/settings.md)."""
 
     gateway_host: GatewayHost
     gateway_port: GatewayPort

@@ -14,8 +14,9 @@ LOOK_EVERY_S = 0.2
 
 
 class Change(NamedTuple):
-    """A change at `at_s` on the run's clock (paper seconds): arrivals at `factor` times
-    their rate."""
+    """A change of the load: from `at_s` on the run's clock (paper seconds), sessions arrive at
+    `factor` times their rate.
+    """
 
     at_s: float
     factor: float
@@ -24,8 +25,8 @@ class Change(NamedTuple):
 class Pace:
     """The relation between the run's clock and the schedule's clock. All times are paper seconds.
 
-    The schedule's clock runs `factor` times as fast as the run's. The same customers come. A
-    Poisson process stays a Poisson process, at `factor` times its rate.
+    The schedule's clock runs `factor` times as fast as the run's. The same customers come, and a
+    Poisson process remains a Poisson process, at `factor` times its rate.
     """
 
     def __init__(self) -> None:
@@ -35,7 +36,7 @@ class Pace:
         self._schedule_s = 0.0
 
     def change(self, now_s: float, factor: float) -> None:
-        """Apply another factor from `now_s` on."""
+        """Apply a new factor from `now_s` on."""
         self._schedule_s += (now_s - self._run_s) * self.factor
         self._run_s, self.factor = now_s, factor
         self.changes.append(Change(now_s, factor))

@@ -1,11 +1,10 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-The module connects Locust's events and classes with the run of this process.
-
-Locust counts users it starts itself; here the arrival process starts customers when they are due,
-whatever the shop does (an open loop). Locust therefore starts one `Arrivals` user per process. That
-user starts every customer as a separate Locust user. The web UI's number of users is the number of
-customers in the shop and of the arrival processes.
+The module connects Locust's events and classes with the run of this process. Locust would keep a
+given number of users; here, the arrival process starts each customer at its time, whatever the shop
+does (an open loop). Locust therefore starts only one `Arrivals` user per process. That user starts
+every customer as a separate Locust user. The web UI's number of users counts the customers in the
+shop and the arrival processes.
 """
 
 import logging
@@ -36,13 +35,13 @@ from loadgen.run import LoadRun
 logger = logging.getLogger(__name__)
 
 _INTERRUPTED = 130
-"""The exit status if no session had started yet."""
+"""The exit status of a run that ends before any session has started."""
 
 _roles: dict[int, Role] = {}
 
 
 def role_of(environment: Environment) -> Role:
-    """Return the role of the one Locust environment of this process."""
+    """Return the role of this process's only Locust environment."""
     return _roles.get(id(environment)) or Latecomer()
 
 
@@ -62,7 +61,7 @@ def _options(environment: Environment) -> Namespace:
 
 
 class Customer(User):
-    """The user of one session, which plays the session and ends."""
+    """A Locust user that plays one session and ends."""
 
     def __init__(self, environment: Environment, play: Callable[[], object] | None = None) -> None:
         super().__init__(environment)
@@ -82,7 +81,7 @@ class Customer(User):
 
 
 class Arrivals(User):
-    """The arrival process of this machine's part of the sessions."""
+    """The arrival process of this process's part of the sessions."""
 
     @task
     def arrivals(self) -> None:
@@ -238,7 +237,7 @@ def _checked(given: Mapping[str, object], host: str) -> tuple[LoadPlan, ShopAddr
 
 
 def _refuse_bad_starts(app: Flask, environment: Environment) -> None:
-    """Let the web UI's start button show the same error line as the command line."""
+    """Make the web UI's start button show the same error line as the command line."""
 
     @app.before_request
     def _look_at_start() -> Response | None:
@@ -264,9 +263,8 @@ def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]
 def _reporter(
     environment: Environment, plan: LoadPlan
 ) -> Callable[[Attempt, PageRequest, Fetched], None]:
-    """Return a function that feeds Locust's statistics.
-
-    Statistics are by page type in real milliseconds, with outcomes as failures.
+    """Return a function that adds attempts to Locust's statistics, by page type, in real
+    milliseconds, and with outcomes as failures.
     """
     fire = environment.events.request.fire
 

@@ -1,7 +1,7 @@
 """The load generator's options: on the command line, in the environment, in Locust's web UI.
 
-Every value arrives as text. `plan_of` makes a LoadPlan of the values, or raises an error of one
-line that names the option.
+Every value arrives as text. `plan_of` converts the values to a LoadPlan, or raises a one-line error
+that names the option.
 """
 
 import json
@@ -23,7 +23,9 @@ _NOT_IN_WEB_UI = ("authority", "load-factor-file", "start-file", "attempts-file"
 
 
 class OptionError(ValueError):
-    """An invalid option: one line that names it and the allowed values."""
+    """The error for an invalid option, whose message is one line with the option and the allowed
+    values.
+    """
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(f"{option}: {message}")
@@ -42,7 +44,7 @@ def _path(given: str) -> Path | None:
 def _number(
     *, above: float | None = None, at_least: float = 0, finite: bool = True, per: float = 1
 ) -> Reader:
-    """Return the reader of a number in these bounds, in units of 1/`per`."""
+    """Return a function that reads a number within these bounds and divides it by `per`."""
     bound = f"of at least {at_least:g}" if above is None else f"above {above:g}"
 
     def read(given: str) -> float:
@@ -125,18 +127,20 @@ def _mixture(given: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: `--name`, its default as text, and the field of the plan that it sets."""
+    """One option `--name`, with its default as text and the field of the plan that it sets."""
 
     name: str
     metavar: str
     default: str
-    """Empty if the option has no value."""
+    """The name of the option's value in the help; empty if the option has no value."""
     read: Reader
     meaning: str
     field: str = ""
-    """Empty: the name, with underscores."""
+    """The field of the plan; if empty, the option's name with underscores."""
     model: str = ""
-    """The model of the option: `sessions`, `clients` or `partly-open`; empty: every model."""
+    """The model to which the option belongs: `sessions`, `clients` or `partly-open`; empty for all
+    models.
+    """
 
     @property
     def flag(self) -> str:
@@ -152,7 +156,7 @@ class Option:
 
     @property
     def in_web_ui(self) -> bool:
-        """False for files, accounts and output: a web page must not set them."""
+        """Whether Locust's web UI may set the option; False for files, accounts and output."""
         return self.name not in _NOT_IN_WEB_UI
 
     @property
@@ -180,29 +184,29 @@ OPTIONS: tuple[Option, ...] = (
         Option("capacity-rps", "RPS", "5.6", _positive,
             "requests per paper second at ρ = 1, for --rho"),
         Option("load-schedule", "S:RHO,…", "", _loads,
-            "loads one after another, e.g. 50:1.0,50:1.5: 50 paper s at ρ = 1, then 50 at 1.5; "
+            "successive loads, e.g. 50:1.0,50:1.5: 50 paper s at ρ = 1, then 50 at 1.5; "
             "instead of --rho and --sessions", field="schedule"),
         Option("sessions", "N", "", _whole(1),
-            "sessions to start, all workers together; 1000 when no other option ends arrivals",
+            "sessions to start, for all workers together; 1000 when no other option ends arrivals",
             field="count")),
     Option("arrivals-until-s", "S", "", _positive,
-        "sessions arrive, or clients make requests, for this many paper s; instead of --sessions",
+        "paper s for which sessions arrive, or clients send requests; instead of --sessions",
         field="load.until_s"),
     Option("seed", "SEED", "1", _whole(0),
         "the same seed gives the same arrivals, walks and patience"),
     Option("time-scale", "SCALE", "10", _positive, "paper seconds per real second"),
     *_of("sessions", "load.model",
         Option("timeout-s", "S", "8", _patience,
-            "the constant part of every patience, paper s; inf: for ever"),
+            "constant part of every patience, paper s; inf: customers never leave"),
         Option("think-timeout-mean-s", "S", "12", _zero_or_more,
             "mean of the exponential part of a patience, paper s"),
         Option("retry-probability", "P", "0.4", _zero_or_more,
             "probability that a timed-out request is sent again"),
-        Option("max-retries", "M", "5", _whole(0), "at most this many retries per request"),
+        Option("max-retries", "M", "5", _whole(0), "maximum number of retries per request"),
         Option("think-time-mean-s", "S", "0", _zero_or_more,
             "mean pause between pages, exponential, paper s"),
         Option("walks", "quota|chance", "quota", str,
-            "a session file cycled, or independent walks"),
+            "quota: a session file that repeats; chance: independent walks"),
         Option("file-sessions", "N", "1000", _whole(1), "length of the session file")),
     *_of("sessions", "load.model.lengths",
         Option("session-length-mean", "N", "", _positive,
@@ -220,20 +224,20 @@ OPTIONS: tuple[Option, ...] = (
         Option("closed-loop-duration", "S", "120", _positive,
             "length of the measurement, paper s", field="duration_s"),
         Option("closed-loop-warm-up", "S", "30", _zero_or_more,
-            "left out before it, paper s", field="warm_up_s")),
+            "time before the measurement that is not counted, paper s", field="warm_up_s")),
     Option("clients-per-set", "N", "", _whole(1),
-        "the Connection Sentry's closed loop instead of sessions: N clients who never leave and N "
-        "who do, for --arrivals-until-s", field="load.model.per_set"),
+        "the Connection Sentry's closed loop instead of sessions: N clients that never leave and N "
+        "that do, for --arrivals-until-s", field="load.model.per_set"),
     *_of("clients", "load.model",
         Option("patience-max-s", "S", "7.5", _positive,
-            "their patience is uniform up to this, paper s"),
+            "their patience is uniform between 0 and this value, paper s"),
         Option("client-think-time-mean-s", "S", "3.5", _positive,
             "mean pause of a client before a request, exponential, paper s",
             field="think_time_mean_s"),
         Option("reload-probability", "P", "0.75", _zero_or_more,
             "probability that a client who left reloads at once"),
         Option("away-mean-s", "S", "15", _zero_or_more,
-            "otherwise it is away for an exponential time with this mean, paper s"),
+            "mean of the exponential time for which it otherwise stays away, paper s"),
         Option("client-mix", "KIND:WEIGHT,…", "home:25,browse:1,search:17,select:3,file:54",
             _weights, "weights of the kinds of requests", field="mix")),
     Option("partly-open", "", "false", _flag,
@@ -246,28 +250,28 @@ OPTIONS: tuple[Option, ...] = (
             "sessions under way are cut off at this paper s; without it the run waits for them")),
     *_of("partly-open", "load.model",
         Option("interactions-mean", "N", "50", _number(at_least=1),
-            "interactions of a session on average"),
+            "mean number of interactions in a session"),
         Option("interactions-most", "N", "100", _whole(1), "and at most"),
         Option("interaction-think-time-mean-s", "S", "7", _zero_or_more,
             "mean pause between interactions, exponential, paper s", field="think_time_mean_s"),
         Option("interaction-timeout-s", "S", "10", _number(above=0, finite=False),
-            "longest wait for a reply, handshake included, paper s; inf: for ever",
+            "longest wait for a reply, including the handshake, paper s; inf: no limit",
             field="timeout_s"),
         Option("reconnects", "N", "1", _whole(0),
-            "most repetitions of a request after a timeout, each over a new connection"),
+            "most repetitions of a request after timeouts, each over a new connection"),
         Option("images-mean", "N", "1.4", _zero_or_more,
-            "images fetched after each page, on average"),
+            "mean number of images fetched after each page"),
         Option("transactions-ratio", "RATIO", "0.15", _zero_or_more,
             "share of transaction pages in an endless session, 0 to 4/7")),
     Option("authority", "PATH", "", _path,
         "PEM file of the certificates to trust over https; without it the system's"),
     Option("load-factor-file", "PATH", "", _path,
-        "file that is read while sessions arrive; a number from 0 to 10 in it multiplies their "
-        "rate from then on"),
+        "file that is read again and again while sessions arrive; its number, 0 to 10, multiplies "
+        "their rate from then on"),
     Option("start-file", "PATH", "", _path,
-        "the run begins when this file exists, so that several load generators begin together"),
+        "file that must exist before the run begins, so that several generators begin together"),
     Option("late-tolerance-ms", "MS", "50", _number(above=0, per=1000),
-        "an attempt that starts this late (real ms) is behind schedule", field="late_tolerance_s"),
+        "real ms after which an attempt counts as behind schedule", field="late_tolerance_s"),
     Option("attempts-file", "PATH", "attempts.parquet", _path,
         "file in which every attempt is logged; empty: no file"),
     Option("account", "FORMAT", "customer-%04d", str, "the shop's accounts"),
@@ -292,9 +296,7 @@ _INSTEAD = {
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
     """Return the plan that `given`, keyed by `Option.dest`, describes; missing options have their
-    defaults.
-
-    Raises OptionError, naming the option, for every value that is invalid.
+    defaults. Raises OptionError, which names the option, for any invalid value.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
     if text["plan"]:
@@ -322,7 +324,7 @@ def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
 
 
 def _playable(plain: Any, model: str) -> LoadPlan:
-    """Return the plan; its errors name the options of `model`, or the field when there is none."""
+    """Return the plan; an error names the option of `model`, or the field if no option sets it."""
     try:
         plan = LoadPlan.of_json(plain)
         plan.require_playable()
@@ -385,7 +387,7 @@ def _chosen_model(text: Mapping[str, str]) -> str:
 
 
 def _is_given(text: Mapping[str, str], option: Option) -> bool:
-    """Return whether the option's value differs from its default."""
+    """Return whether the option's value differs from the default."""
     given = text[option.dest]
     if option.is_flag:
         return bool(_read(option, text))
@@ -396,7 +398,7 @@ def _is_given(text: Mapping[str, str], option: Option) -> bool:
 
 
 def _refuse(*checks: tuple[bool, str, str]) -> None:
-    """Raise OptionError for the first entry (is wrong, option, message) that is wrong."""
+    """Raise OptionError for the first entry (is wrong, option, message) whose condition is true."""
     for is_wrong, flag, message in checks:
         if is_wrong:
             raise OptionError(flag, message)

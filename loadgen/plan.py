@@ -1,7 +1,7 @@
 """The plan of a load generator as plain values: the kind, number and times of its customers.
 
 The lab sends a plan as JSON, a Locust master sends it to its workers, and the options of the
-command line and the web UI become one. Durations are paper seconds.
+command line and the web UI are converted to a plan. Durations are paper seconds.
 """
 
 import math
@@ -32,13 +32,15 @@ CAPACITY_RPS = 5.6
 """Requests per paper second at ρ = 1; LIFO-Pri, section 3.2.2."""
 RHO = 0.85
 SESSIONS = 1000
-"""The default load and the default number of sessions."""
+"""The default offered load, and the default number of sessions."""
 MOST_SESSIONS = 10_000_000
-"""The limit of a plan; counting more sessions would take minutes."""
+"""The maximum number of sessions in a plan; counting more would take minutes."""
 
 
 class PlanError(ValueError):
-    """An invalid plan; `field` names the value, the message names the allowed values."""
+    """The error for an invalid plan; `field` is the name of the value, and the message has the
+    allowed values.
+    """
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}" if field else message)
@@ -48,9 +50,7 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A share of the sessions: those whose number has the remainder `index` when
-    divided by `of`.
-    """
+    """A part of the sessions: those whose number, divided by `x2`, leaves the remainder `x1`."""
 
     index: int = 0
     of: int = 1
@@ -150,7 +150,7 @@ class _Values(BaseModel):
 
 
 def _plan_error(faults: ValidationError) -> PlanError:
-    """Return the first fault as a PlanError; the field's name is without unions and models."""
+    """Return the first fault as a PlanError, which names the field without unions and models."""
     first = faults.errors()[0]
     place = [str(part) for part in first["loc"] if part not in _KINDS]
     cause = first.get("ctx", {}).get("error")
@@ -184,7 +184,7 @@ class Load(Protocol):
 class Sessions(_Values):
     """Sessions of LIFO-Pri's or SBAC's model, in an open loop.
 
-    Exactly one of `count`, `until_s` and `schedule` ends the arrivals. The load is `rho` or
+    Exactly one of `count`, `until_s` and `schedule` ends the arrivals. The load is set by `rho` or
     `session_rate`. A schedule has its loads, and `session_rate` is then the rate at ρ = 1.
     """
 
@@ -250,7 +250,7 @@ class Sessions(_Values):
 class ClosedLoop(_Values):
     """A capacity measurement: customers who never leave or pause play one session after another.
 
-    It ends after `warm_up_s` and `duration_s`; only the second part counts.
+    It has the phases `warm_up_s` and `duration_s`, of which only the second counts.
     """
 
     kind: Literal["closed-loop"] = "closed-loop"
@@ -263,11 +263,11 @@ class ClosedLoop(_Values):
 
     @property
     def arrivals_until_s(self) -> None:
-        """None: no session arrives."""
+        """The end of arrivals, which is None because no session arrives."""
         return None
 
     def sessions(self) -> Sessions:
-        """Return the sessions that the customers play; their arrival rate has no effect."""
+        """Return the sessions that the customers play, whose arrival rate has no effect."""
         return Sessions(model=self.model, rho=RHO, count=SESSIONS)
 
     def planned(self, seed: int) -> int:
@@ -280,7 +280,7 @@ class ClosedLoop(_Values):
 
 
 class ClientLoop(_Values):
-    """Clients of the Connection Sentry, who send requests until `until_s`."""
+    """Clients of the Connection Sentry, which send requests until `until_s`."""
 
     kind: Literal["clients"] = "clients"
     model: _Clients = Field(default_factory=ClientModel)
@@ -311,7 +311,7 @@ class ClientLoop(_Values):
 class PartlyOpen(_Values):
     """eDragon's sessions.
 
-    New sessions arrive at the rates of `steps`; those under way are cut at `stop_s`.
+    New sessions arrive at the rates of `steps`; sessions under way are cut off at `stop_s`.
 
     Arrivals end at `until_s`, or at the last step if its rate is 0. Without `stop_s` the run waits
     for every session.
@@ -391,11 +391,13 @@ class LoadPlan(_Values):
     time_scale: _Positive = 10.0
     """Paper seconds per real second."""
     authority: Path | None = None
-    """PEM file of the certificates to trust over https; None: those that the system trusts."""
+    """PEM file of the certificates to trust over https; None for the certificates that the system
+    trusts.
+    """
     load_factor_file: Path | None = None
     """A file with the factor of the arrival rate; the run reads it while sessions arrive."""
     start_file: Path | None = None
-    """The run begins when this file exists; None: at once."""
+    """A file that must exist before the run begins; None starts the run at once."""
     late_tolerance_s: _Positive = 0.05
     """An attempt that starts more than this many real seconds late counts as late."""
     attempts_file: Path | None = None
@@ -432,7 +434,9 @@ class LoadPlan(_Values):
 
     @cached_property
     def planned(self) -> int:
-        """The number of sessions (in a closed loop: customers or clients) of all parts together."""
+        """The number of sessions in all parts together; in a closed loop, the number of customers
+        or clients.
+        """
         return self.load.planned(self.seed)
 
     def facts(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The roles of a process in a run: alone, a worker of a master, or the master.
+"""The roles of a process in a run: single process, worker or master.
 
-A role decides which sessions the process starts, how the rows of workers reach the one file, and
-how a run ends: by itself, by a stop button, by Ctrl-C, or because a worker is lost.
+A role decides which sessions the process starts, how the rows of the workers reach the file, and
+how a run ends: by itself, with the stop button, with Ctrl-C, or because a worker is lost.
 """
 
 import json
@@ -57,7 +57,7 @@ class Role(Protocol):
 
 
 class Latecomer:
-    """A worker without a part, because it joined during a run."""
+    """The error for a worker without a part, because it joined during a run."""
 
     given: Mapping[str, Any] | None = None
 
@@ -133,14 +133,16 @@ class Alone:
 
 
 class Worker:
-    """The role of a worker: it plays the master's part and reports rows and counts every second."""
+    """The role of a worker, which plays the part that the master gives it, and reports rows and
+    counts every second.
+    """
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, WorkerRunner)
         self._runner = environment.runner
         self._part = Part()
         self.given: Mapping[str, Any] | None = None
-        """The plan of the next run, from the master; None: this worker has no part."""
+        """The plan of the next run, from the master; None if this worker has no part in it."""
         self._run: LoadRun | None = None
         self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(PART_MESSAGE, self._given_part)
@@ -171,7 +173,7 @@ class Worker:
         return False  # the master decides
 
     def stopping(self) -> None:
-        """End the reports. The customers end first, so that the last report is complete."""
+        """End the reports after the customers, so that the last report is complete."""
         if self._reporter is not None:
             self._reporter.kill(block=False)
             self._reporter = None
@@ -305,7 +307,7 @@ class Master:
 
 def warn_of_no_part() -> None:
     """Log that this worker has joined too late."""
-    logger.warning("joined a run that is under way: no sessions are left for this worker")
+    logger.warning("joined a run that is under way: there are no sessions for this worker")
 
 
 def show_progress(collector: Collector) -> None:

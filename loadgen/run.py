@@ -1,6 +1,6 @@
-"""One process's share of a run: it starts its sessions on time and keeps their attempts.
+"""One process's part of a run, which starts its sessions on time and keeps their attempts.
 
-The sessions arrive in an open or partly open loop. In a closed loop there are customers who measure
+In an open or partly open loop, sessions arrive. In a closed loop, there are customers who measure
 capacity, or clients.
 """
 
@@ -97,7 +97,7 @@ class LoadRun:
         self.finished.wait()
 
     def new_rows(self) -> dict[str, list[list[Any]]]:
-        """Return the rows since the last call, as columns for `Collector.add`."""
+        """Return the rows that are new since the last call, as columns for `Collector.add`."""
         logs = {"attempts": self.log, "connections": self.connections}
         found = {name: log.columns_since(self._told_rows[name]) for name, log in logs.items()}
         self._told_rows = {name: len(log) for name, log in logs.items()}
@@ -134,7 +134,7 @@ class LoadRun:
             self._spawn(partial(play, session, due_s))
 
     def _sleep_until_due(self, schedule_s: float) -> float:
-        """Wait until the session is due. Return that time on the run's clock."""
+        """Wait until the session is due; return its due time on the run's clock."""
         assert self.clock is not None
         file = self.plan.load_factor_file
         while True:

@@ -10,7 +10,7 @@ import gevent
 
 
 class RunClock:
-    """A clock of paper seconds; `time_scale` paper seconds pass per real second."""
+    """A clock in paper seconds, of which `time_scale` pass per real second."""
 
     __slots__ = ("_start", "started_at", "time_scale")
 
@@ -18,7 +18,7 @@ class RunClock:
         self.time_scale = time_scale
         self._start = time.monotonic()
         self.started_at = time.time()
-        """The run's start, Unix time."""
+        """The start of the run, as Unix time."""
 
     def now_s(self) -> float:
         """Return the paper seconds since the start."""
@@ -29,7 +29,7 @@ class RunClock:
         return paper_s / self.time_scale
 
     def sleep_until(self, paper_s: float) -> None:
-        """Let other greenlets run until `paper_s`; return at once when it has passed."""
+        """Let other greenlets run until `paper_s`; return at once if that time has passed."""
         wait_s = paper_s / self.time_scale - (time.monotonic() - self._start)
         if wait_s > 0:
             gevent.sleep(wait_s)
@@ -37,7 +37,7 @@ class RunClock:
 
 @dataclass(slots=True)
 class Lag:
-    """The delay of attempts behind their schedule, in real seconds, which this machine causes."""
+    """The lag of attempts behind their schedule, in real seconds, which this machine causes."""
 
     tolerance_s: float
     attempts: int = 0
@@ -47,7 +47,7 @@ class Lag:
     """The largest lag since `take_newest` was last called."""
 
     def saw(self, lag_s: float) -> None:
-        """Count an attempt that started `lag_s` after its intended start."""
+        """Count an attempt that started `lag_s` real seconds after its intended start."""
         self.attempts += 1
         if lag_s > self.tolerance_s:
             self.late += 1

@@ -30,7 +30,7 @@ class Tally:
     revenue_cents: int = 0
     """The sum of the totals that confirmed orders showed, in cents of the shop's currency."""
     broken: int = 0
-    """Sessions ended by an error of the load generator itself."""
+    """The number of sessions that an error of the load generator itself has ended."""
     outcomes: Counter[str] = field(default_factory=Counter)
     load_changes: list[Change] = field(default_factory=list)
 
@@ -63,7 +63,7 @@ class Tally:
 
 
 def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts of several workers as those of one run."""
+    """Return the counts of several workers as the counts of one run."""
     parts = list(parts)
     total: dict[str, Any] = {
         name: sum(part[name] for part in parts)

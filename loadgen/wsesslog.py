@@ -1,8 +1,8 @@
 """The sessions as a file for httperf's `--wsesslog`, the paper's own load generator.
 
-httperf sends the requests of the file and does not read the pages, so it has no CSRF token to
-post. It requests transaction pages with GET. It loads the shop like customers, but places no
-orders. It uses separate timeouts.
+httperf sends the requests of the file and does not read the pages, so it has no CSRF token to post.
+It requests transaction pages with GET. It loads the shop like customers, but places no orders, and
+it has its own timeouts.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _LOOK_FOR_S = 30.0
 
 
 class ShopUnreadableError(Exception):
-    """The error when pages of the shop lack links that the file needs; one line."""
+    """The error when pages of the shop lack links that the file needs, in one line."""
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
@@ -35,7 +35,7 @@ def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
 
 
 class _Sample:
-    """The pages of the shop that supply addresses: the home page and every category."""
+    """The pages of the shop that supply URLs: the home page and every category."""
 
     def __init__(self, host: str) -> None:
         browser = Browser(ShopAddress.from_url(host))
@@ -53,7 +53,7 @@ class _Sample:
             browser.close()
 
     def shopper(self, seed: int, session: int) -> Shopper:
-        """Return a customer who has seen the sample's pages."""
+        """Return a customer who has visited the sample's pages."""
         shopper = Shopper(seed, session, "%d", "")
         shopper.read("Br-1", self._main, "Br-2")
         shopper.read("Br-2", self._category, "Br-4")

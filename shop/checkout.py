@@ -1,5 +1,4 @@
-"""How an order is placed: only once per idempotency key, as a whole or not at all, and only from
-stock.
+"""Placing an order: only once per idempotency key, as a whole or not at all, and only from stock.
 
 One transaction turns a cart into an order and takes the copies from the stock.
 """

@@ -1,1 +1,1 @@
-"""Customers at work: their browser, their connection, and the pages that they ask for."""
+"""Customers at work: their browsers, their connections, and the pages that they request."""

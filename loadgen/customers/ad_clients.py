@@ -1,12 +1,12 @@
 """The clients of the ad server, as a process: `python -m loadgen.customers.ad_clients URL`.
 
-The process takes one order (`AdOrder`) per line of standard input, as JSON. It plays the order,
-writes its attempts and answers with a line of JSON that reports the counts and times. The process
-ends at the end of its input.
+The process takes one order (`AdOrder`) per line of standard input, as JSON. It carries out the
+order, writes the attempts to a file, and prints a line of JSON with the counts and times. The
+process ends when its input ends.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. N
-clients send requests. Each client sends the next request as soon as it has the answer to the last.
-Half of the requests have high priority. The paper's clients read their requests from a file; these
+clients send requests. Each client sends its next request as soon as the last one is answered. Half
+of the requests have high priority. The paper's clients read their requests from a file; these
 clients draw theirs.
 """
 
@@ -35,12 +35,12 @@ PRIORITIES = ("low", "high")
 SLOTS = 3
 SIZE = "468x60"
 PATIENCE_S = 300.0
-"""The longest wait for an answer, in real seconds. No client leaves before that."""
+"""The longest wait for an answer, in real seconds. No client leaves earlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
-    """One run: `clients` × `requests`, each with `concepts` of `words`.
+    """The order of one run: `clients` × `requests`, each with `concepts` of `words`.
 
     Requests of high priority have level `high`, and the others have level 0. `facts` are kept with
     the attempts in `attempts_file`. The same seed gives the same requests in the same order.
@@ -48,8 +48,11 @@ class AdOrder:
 
     clients: int
     requests: int
-    """The least number of requests of each client. A client that has sent them goes on until all
-    clients have, so that the last requests meet as much competition as the first."""
+    """The minimum number of requests of each client.
+
+    A client that has sent them continues until all clients have, so that the last requests meet as
+    much competition as the first.
+    """
     concepts: int
     high: int
     words: tuple[str, ...]
@@ -59,24 +62,24 @@ class AdOrder:
 
     @classmethod
     def from_json(cls, line: str) -> "AdOrder":
-        """Read what `json.dumps(asdict(order))` wrote."""
+        """Return the values from the JSON that `json.dumps(asdict(order))` wrote."""
         plain = json.loads(line)
         return cls(**{**plain, "words": tuple(plain["words"])})
 
 
 class AdRequest(NamedTuple):
-    """The next request of a client."""
+    """One request of a client."""
 
     priority: str
     path: str
 
 
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
-    """Yield the client's requests, without end.
+    """Yield the client's requests, in an endless sequence.
 
     In each group of `requests`, half are of high priority, in random order. The concepts are drawn
-    for each request. If `requests` is odd, clients with an odd number have one more request of
-    high priority, and other clients one more of low priority.
+    for each request. If `requests` is odd, the extra request has high priority for clients with an
+    odd number, and low priority for the other clients.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2
@@ -95,8 +98,8 @@ def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
 def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
     """Carry out an order, write its attempts and return its summary.
 
-    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`. The last is
-    the CPU time that this process used for the order.
+    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`. The last value
+    is the CPU time that this process used for the order.
     """
     log = AttemptLog()
     reasons: list[str] = []
@@ -148,14 +151,13 @@ def _client(
 
 
 def _judge(body: bytes) -> None:
-    """Raise `WrongPageError` for an answer without banners.
-
-    An ad server that has run out of banners no longer searches.
+    """Raise `WrongPageError` for an answer without banners, because an ad server without banners no
+    longer searches.
     """
     try:
         banners = json.loads(body)["banners"]
     except (ValueError, KeyError, TypeError):
-        raise WrongPageError("no list of banners") from None
+        raise WrongPageError("the answer has no list of banners") from None
     if not banners:
         raise WrongPageError("no banners left")
 
@@ -166,7 +168,7 @@ def _cpu_s() -> float:
 
 
 def main() -> None:
-    """Play the orders of standard input."""
+    """Carry out the orders from standard input."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m loadgen.customers.ad_clients http://127.0.0.1:PORT < orders")
     try:

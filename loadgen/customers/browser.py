@@ -1,8 +1,9 @@
-"""A customer's browser: one connection, cookies, and a patience that ends in a real close.
+"""A customer's browser: one connection, cookies, and a patience whose end closes the connection.
 
 The browser sends one request and reports the outcome of the attempt. It keeps its connection alive
-between pages and closes it at once when the customer leaves. It never repeats a request by itself,
-as connection pools do, so client and gateway count the same attempts. Durations are real seconds.
+between pages and closes it at once when the customer leaves. Unlike a connection pool, it never
+repeats a request by itself, so client and gateway count the same attempts. Durations are real
+seconds.
 """
 
 from dataclasses import dataclass
@@ -37,14 +38,13 @@ class Fetched:
     body: bytes = b""
     reason: str = ""
     was_idle: bool = False
-    """True if a kept connection ended before any byte came, because the server had closed it."""
+    """True if a kept-alive connection ended before any byte arrived, because the server had closed
+    it.
+    """
 
 
 class _Parts:
-    """The received parts of one response.
-
-    An interim response (1xx) is replaced by the next response.
-    """
+    """The received parts of one response. The next response replaces an interim response (1xx)."""
 
     __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
 
@@ -53,7 +53,7 @@ class _Parts:
         self.body = bytearray()
         self.is_head_complete = self.is_complete = self.keeps_alive = False
         self.parser: HttpResponseParser | None = None
-        """Set only during parsing, so that no cycle of references remains."""
+        """The parser, which is set only during parsing so that no cycle of references remains."""
 
     def on_message_begin(self) -> None:
         self.fields.clear()
@@ -75,7 +75,7 @@ class _Parts:
 
 
 class _Response:
-    """One response to a request that is not HEAD."""
+    """The response to a request whose method is not HEAD."""
 
     __slots__ = ("_parser", "_parts")
 
@@ -84,12 +84,12 @@ class _Response:
         self._parser = HttpResponseParser(self._parts)
 
     def feed(self, data: bytes) -> None:
-        """Take bytes of the connection; empty bytes mark its end. Raises HttpParserError."""
+        """Accept bytes from the connection; empty bytes mark its end. Raises HttpParserError."""
         self._parts.parser = self._parser
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            raise HttpParserError("the server wants another protocol") from None
+            raise HttpParserError("the server wants to change the protocol") from None
         finally:
             self._parts.parser = None
         if not data and self._parts.is_head_complete and not self._has_length():
@@ -104,11 +104,11 @@ class _Response:
         )
 
     def is_final(self) -> bool:
-        """Return True when the whole response has come. Interim responses (1xx) do not count."""
+        """Return True if the whole response has arrived. Interim responses (1xx) do not count."""
         return self._parts.is_complete and self._parser.get_status_code() >= 200
 
     def status(self) -> int:
-        """Return the status; 0 until the head has come."""
+        """Return the status; 0 until the head has arrived."""
         return self._parser.get_status_code() if self._parts.is_head_complete else 0
 
     def should_close(self) -> bool:
@@ -116,7 +116,7 @@ class _Response:
         return not self._parts.keeps_alive
 
     def body(self) -> bytes:
-        """Return the body without its framing."""
+        """Return the body without the framing of its transfer coding."""
         return bytes(self._parts.body)
 
     def values(self, name: bytes) -> list[str]:
@@ -146,7 +146,7 @@ class Browser:
         )
 
     def close(self) -> None:
-        """Leave: close the connection now, even during a request."""
+        """Leave the shop: close the connection now, even during a request."""
         self.connection.close()
 
     def fetch(
@@ -154,9 +154,9 @@ class Browser:
     ) -> Fetched:
         """Request `path` and wait at most `patience_s` real seconds; `inf` waits for ever.
 
-        `form` is the URL-encoded form of a POST. The patience covers connecting (the TLS handshake
-        included), sending and the whole response; when it ends the connection is closed at once.
-        Actions of the other side never raise an error. Each way to end is an outcome.
+        `form` is the URL-encoded form of a POST. The patience covers connecting (with the TLS
+        handshake), sending, and the whole response; when it ends, the connection is closed at once.
+        Actions of the other side never raise an error; each of them is an outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None

@@ -1,4 +1,4 @@
-"""One client process of the Connection Sentry: one request after another, until time is up.
+"""One client process of the Connection Sentry, which sends one request after another until the end.
 
 The module has a client's behaviour between its start and its end (section 4.2).
 """
@@ -14,10 +14,10 @@ from loadgen.workload.clients import Clients
 
 
 class ClientProcess:
-    """The client with one number; `run` plays it in the calling greenlet.
+    """The client with a given number; `run` plays it in the calling greenlet.
 
-    Its cookies last as long as the client. Its connection does too, unless the client leaves a
-    request or the other side closes it.
+    It keeps its cookies and its connection to the end, unless it leaves a request or the other side
+    closes the connection.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class ClientProcess:
     def run(self, until_s: float) -> None:
         """Send requests until `until_s`, paper seconds since the run's start.
 
-        The client waits for a request that is under way at that time, as long as its patience
-        lasts. A reload is a new request.
+        The client still waits for a request that is under way at that time, as long as its patience
+        lasts. A reload counts as a new request.
         """
         turn = self._clients.first(self._client)
         due_s = turn.pause_s

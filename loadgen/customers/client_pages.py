@@ -1,7 +1,7 @@
 """The requests of a Connection Sentry client, and the check of their answers.
 
 The paper's clients replay a trace, so they follow no links. Here each request is drawn
-independently. So two runs with the same seed send the same requests, whatever the answers are.
+independently, so that two runs with the same seed send the same requests, whatever the answers are.
 Nothing is cached; a client requests a cover each time it needs one.
 """
 
@@ -39,17 +39,18 @@ CATEGORIES = (
     "nature-and-gardening",
     "philosophy",
 )
-"""The shop's categories, as `/browse/<category>/` names them."""
+"""The shop's categories, by the names that `/browse/<category>/` uses."""
 
 BOOKS = 1000
-"""The number of books in every catalogue, of any size; their ids are 1 to 1000."""
+"""The number of books that every catalogue has, whatever its size; their ids are 1 to 1000."""
 
 _COVER = b"<svg"
 
 
 class ClientPages:
-    """The requests of all clients of one seed, with the same addresses as the clients'
-    other draws."""
+    """The requests of all clients of one seed, addressed in the same way as the clients' other
+    draws.
+    """
 
     def __init__(self, seed: int) -> None:
         self._key = stream_key(seed, "client pages")

@@ -1,9 +1,9 @@
-"""A customer's connection to the shop: TCP, with TLS when the shop's address is https.
+"""A customer's connection to the shop: TCP, with TLS if the shop's URL is https.
 
-The shop's address is resolved once. The TLS session outlives the connection: the next connection
-resumes it. A connection counts as resumed only if the handshake really resumed a session
-(`session_reused`). Sending a ticket is not enough. In TLS 1.3 the ticket comes with the first
-data. So the session is saved when the connection is closed. Durations are real seconds.
+The shop's host is resolved once. The TLS session outlives the connection: the next connection resumes it. A connection
+counts as resumed only if the handshake really resumed a session (`session_reused`). Sending a
+ticket is not enough. In TLS 1.3, the ticket arrives with the first data, so the session is saved
+when the connection is closed. Durations are real seconds.
 """
 
 import errno
@@ -20,7 +20,7 @@ from gevent import socket, ssl
 from loadgen.records.connection_log import ConnectionKind
 
 Connected = Callable[[ConnectionKind, float], None]
-"""A callback after every attempt to connect, with its kind and its real seconds."""
+"""A callback after every attempt to connect, which receives the kind and the real seconds."""
 
 _ALERTS = ("SSLV3_ALERT_", "TLSV1_", "TLSV13_ALERT_")
 """The beginnings of OpenSSL's names for alerts from the other side."""
@@ -31,14 +31,14 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""Errors of this machine, which has no more ports, files or memory.
+"""Error numbers of a machine that has no more ports, files or memory.
 
 They do not count as refusals.
 """
 
 
 class HostError(ValueError):
-    """An address of the shop, or an authority, that customers cannot use; one line."""
+    """The error for a shop URL or a certificate authority that customers cannot use; one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ShopAddress:
     host_name: str = ""
     """The name or address for which the certificate must be valid."""
     tls: ssl.SSLContext | None = None
-    """One context for all customers; None: plain HTTP."""
+    """The TLS context of all customers; None for plain HTTP."""
 
     @property
     def scheme(self) -> str:
@@ -64,8 +64,8 @@ class ShopAddress:
         """Resolve `http[s]://host[:port]`, once for all customers.
 
         `authority` is a PEM file with the certificates to trust over https. Without it, the
-        system's certificates are trusted. Raises `HostError` for anything else, for a name that
-        has no address, and for an authority that cannot be read or holds no certificates.
+        system's certificates are trusted. Raises `HostError` for an invalid URL, for a name without
+        an address, and for a PEM file that cannot be read or has no certificates.
         """
         fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:
@@ -105,8 +105,9 @@ def _trusting(authority: Path | None) -> ssl.SSLContext:
 
 
 class NotConnectedError(Exception):
-    """A connection that could not be opened; `kind` is `REFUSED` or `FAILED`, the
-    message one line."""
+    """The error for a connection that could not be opened; `kind` is `REFUSED` or `FAILED`, and the
+    message is one line.
+    """
 
     def __init__(self, kind: ConnectionKind, reason: str) -> None:
         super().__init__(reason)
@@ -114,7 +115,9 @@ class NotConnectedError(Exception):
 
 
 class Connection:
-    """A connection that is open at most once at a time; it resumes its TLS session if it can."""
+    """A connection that can be opened again after its end, and then resumes its TLS session if
+    possible.
+    """
 
     __slots__ = ("_address", "_began", "_connected", "_session", "_sock")
 
@@ -124,7 +127,7 @@ class Connection:
         self._session: ssl.SSLSession | None = None
         self._sock: socket.socket | ssl.SSLSocket | None = None
         self._began: float | None = None
-        """The start of the opening that is under way."""
+        """The start of the present attempt to connect."""
 
     @property
     def is_secure(self) -> bool:
@@ -132,11 +135,11 @@ class Connection:
         return self._address.tls is not None
 
     def open(self) -> None:
-        """Connect, the handshake included. Raises `NotConnectedError`.
+        """Connect, including the TLS handshake. Raises `NotConnectedError`.
 
-        `REFUSED` means that the other side turned the customer away: no TCP connection, a TLS
-        alert, or a connection that was closed in the handshake. `FAILED` means that this side has
-        no more files or ports, or does not accept the certificate.
+        `REFUSED` means that the other side turned the customer away, with no TCP connection, with a
+        TLS alert, or by closing the connection during the handshake. `FAILED` means that this
+        machine has no more files or ports, or does not accept the certificate.
         """
         self._began = time.monotonic()
         try:

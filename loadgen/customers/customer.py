@@ -14,7 +14,7 @@ from loadgen.workload.sessions import Customers
 
 
 class CustomerSession:
-    """The session of one index; `run` plays it to its end in the calling greenlet."""
+    """The session with a given index; `run` plays it to its end in the calling greenlet."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class CustomerSession:
     def run(self, arrival_s: float) -> bool:
         """Play the session that is due at `arrival_s` (paper seconds).
 
-        Return True if all pages came.
+        Return True if all pages arrived.
         """
         walk = self._customers.walk(self._session)
         due_s = arrival_s

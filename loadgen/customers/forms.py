@@ -20,15 +20,15 @@ class Field:
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page: its address, and its fields in the order of the page."""
+    """A form of a page: its URL, and its fields in the order of the page."""
 
     action: str
     method: str
     fields: list[Field] = field(default_factory=list)
 
     def filled(self, typed: Mapping[str, str]) -> str:
-        """Return the form as a URL-encoded body, with the texts of `typed` in the fields of these
-        names.
+        """Return the form as a URL-encoded body, with each text of `typed` in the field of that
+        name.
 
         A field that the page filled in itself (hidden inputs, the CSRF token, chosen options) keeps
         its value. An empty required field without a text in `typed` gets `1`.

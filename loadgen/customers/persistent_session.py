@@ -1,7 +1,7 @@
 """One session of the partly-open model: interactions over one connection, until it leaves.
 
 A session requests a page and its images, pauses, and requests the next page (eDragon, section 4).
-After a timeout the session closes the connection and repeats the request over another one.
+After a timeout, the session closes the connection and repeats the request over a new one.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ from loadgen.workload.partly_open import IMAGE, Partly
 
 
 class PersistentSession:
-    """The session of one index; `run` plays it to its end in the calling greenlet."""
+    """The session with a given index; `run` plays it to its end in the calling greenlet."""
 
     def __init__(
         self,
@@ -38,15 +38,14 @@ class PersistentSession:
         self._witness = witness
         self._covers: list[str] = []
         self._asked = 0
-        """The number of interactions whose page was requested and then answered or given up."""
+        """The number of interactions whose page was requested, and was then answered or given up.
+        """
 
     def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
         """Play the session that is due at `arrival_s` (paper seconds).
 
-        Return True if every reply came.
-
-        At `stop_s` the session is cut off: the connection is closed. A page without an answer
-        counts as not generated. So do the pages after it.
+        Return True if every reply arrived. At `stop_s`, the session is cut off and its connection
+        closed. A page without an answer, and all pages after it, count as not generated.
         """
         pages = self._sessions.pages(self._session)
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
@@ -87,10 +86,10 @@ class PersistentSession:
     def _get(
         self, step: int, page: str, request: PageRequest, judge: Judge, due_s: float
     ) -> float | None:
-        """Request a page until it comes; return its time, or None when the session gives up.
+        """Request a page until it arrives; return its time, or None if the session gives up.
 
-        If the server closed the connection during the session's think time, no request was sent.
-        That does not count as a timeout, and the repetition does not count in `reconnects`.
+        If the server closed the connection during the session's think time, no request was sent:
+        this does not count as a timeout, and the repetition does not count in `reconnects`.
         """
         model = self._sessions.model
         timeouts = nth = 0

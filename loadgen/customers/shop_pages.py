@@ -1,7 +1,7 @@
-"""The requests of a walk through the page types, and the check of the pages that come.
+"""The requests of a walk through the page types, and the check of the pages received.
 
 For each row of the table *The eight pages* of docs/shop.md, the module chooses the category, words
-and book that a session requests, fills the form, and checks that the right page came.
+and book that a session requests, fills the form, and checks that the right page arrived.
 """
 
 import re
@@ -14,7 +14,7 @@ from common.page_types import PAGE_TYPES
 from loadgen.customers.forms import Form, find_form
 
 ACCOUNTS = 1000
-"""The number of seeded accounts: session i shops as `customer-%04d` of (i mod 1000) + 1."""
+"""The number of seeded accounts: session i uses the account `customer-%04d` of (i mod 1000) + 1."""
 
 SEARCH_WORDS = (
     "detective",
@@ -32,7 +32,7 @@ SEARCH_WORDS = (
 
 CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
 _NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
-"""The form of the next page, which every correct transaction page has."""
+"""The address to which each transaction page's form leads, which every correct page has."""
 
 _ORDER_PLACED = b'id="order-number"'
 _TOTAL = re.compile(rb'class="sum"><span>Total</span> <strong>[^\d<]*([\d,]+)\.(\d\d)<')
@@ -56,7 +56,7 @@ _TYPED = {
 
 
 class PageRequest(NamedTuple):
-    """One request, which every attempt of a step sends unchanged."""
+    """The request of a step, which every attempt sends unchanged."""
 
     method: str
     path: str
@@ -99,7 +99,7 @@ class Shopper:
         return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
 
     def read(self, page: str, body: bytes, following: str | None) -> None:
-        """Read the links and forms that the walk needs next from a page that came.
+        """Read the links and forms that the walk needs next from a received page.
 
         Raises `WrongPageError` if they are missing. The page then counts as failed.
         """
@@ -122,12 +122,14 @@ def paid_cents(body: bytes) -> int:
 
 
 def covers(body: bytes) -> list[str]:
-    """Return the addresses of the covers that a page shows, each once, in the order of the page."""
+    """Return the URLs of the covers that a page shows, without repetitions, in the order of the
+    page.
+    """
     return list(dict.fromkeys(link.decode("ascii") for link in _COVER.findall(body)))
 
 
 def _books_in_stock(body: bytes) -> list[bytes]:
-    """Return the links of the entries in stock; customers do not click on the others."""
+    """Return the links of the books that are in stock; customers do not click on other books."""
     entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
     return [link for entry in entries for link in BOOK_LINK.findall(entry)]
 

@@ -1,7 +1,7 @@
-"""A browser of one customer or client, and the rows of its attempts.
+"""The browser of one customer or client, and the rows of its attempts.
 
-A visitor makes one attempt: it sends the request, waits as long as the patience lasts, judges the
-page that came, and reports the attempt to the observers.
+A visitor makes one attempt at a time: it sends the request, waits as long as the patience lasts,
+checks the page received, and reports the attempt to the observers.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,9 @@ from loadgen.schedule import RunClock
 
 
 class Witness(Protocol):
-    """A callback for every attempt as it ends; `fetched` is None for a page never requested."""
+    """A callback at the end of every attempt; `fetched` is None for a page that was never
+    requested.
+    """
 
     def __call__(
         self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
@@ -23,17 +25,17 @@ class Witness(Protocol):
 
 
 class ConnectionWitness(Protocol):
-    """A callback for every connection, as its opening ends."""
+    """A callback after every attempt to open a connection."""
 
     def __call__(self, connection: OpenedConnection, /) -> None: ...
 
 
 Judge = Callable[[bytes], None]
-"""A check of a page that came; it raises `WrongPageError` for a wrong page."""
+"""A check of a received page, which raises `WrongPageError` for a wrong page."""
 
 
 class Errand(NamedTuple):
-    """One attempt to make; times in paper seconds."""
+    """A planned attempt, with times in paper seconds."""
 
     step: int
     page: str
@@ -43,7 +45,7 @@ class Errand(NamedTuple):
 
 
 class Visitor:
-    """One browser and the rows of its attempts, whose `session` is the visitor's number."""
+    """A browser and the rows of its attempts; `session` in each row is the visitor's number."""
 
     def __init__(
         self,
@@ -59,14 +61,14 @@ class Visitor:
         self._witness = witness
         self._connections = connections
         self.met_idle_connection = False
-        """True if the newest attempt was lost to a connection that the server had closed."""
+        """True if the latest attempt failed because the server had closed the connection."""
 
     def leave(self) -> None:
         """Close the connection, even during a request."""
         self._browser.close()
 
     def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
-        """Make the attempt now, even if it is late; `judge` checks a page that came.
+        """Make the attempt now, even if it is late; `judge` checks the received page.
 
         A page for which `judge` raises `WrongPageError` counts as failed.
         """

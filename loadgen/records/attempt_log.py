@@ -1,6 +1,6 @@
 """The attempts of a run as the file `attempts.parquet`.
 
-Load generator and simulator write it, the lab reads it.
+The load generator and the simulator write it, and the lab reads it.
 """
 
 from collections import Counter
@@ -38,11 +38,13 @@ SCHEMA = pa.schema(
 
 
 class AttemptsFileError(RowsFileError):
-    """A file that is not an `attempts.parquet`; the message is one line and names the file."""
+    """The error for a file that is not an `attempts.parquet`; the message is one line and names the
+    file.
+    """
 
 
 class AttemptLog(RowLog):
-    """The attempts of a run; attempts with equal session, step and number keep their order."""
+    """The log of a run's attempts; those with equal session, step and number keep their order."""
 
     schema = SCHEMA
     order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
@@ -61,7 +63,7 @@ class AttemptLog(RowLog):
 def read_attempts(path: Path) -> pa.Table:
     """Return the table of an `attempts.parquet`.
 
-    Raises `AttemptsFileError` when the file is missing, not Parquet, of another schema, or holds
+    Raises `AttemptsFileError` if the file is missing, is not Parquet, has another schema, or has
     unknown outcomes.
     """
     try:
@@ -81,5 +83,8 @@ def require_attempts(path: Path) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Return the writer's metadata of the run. Raises as `read_attempts` does."""
+    """Return the metadata that the writer stored for the run.
+
+    Raises the errors of `read_attempts`.
+    """
     return metadata_of(read_attempts(path))

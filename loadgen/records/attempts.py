@@ -1,7 +1,7 @@
 """An attempt of a customer to get a page: its values and its outcomes.
 
-Load generator and simulator make attempts, the lab reads them. All times are paper seconds since
-the run's start. Pure: standard library only.
+The load generator and the simulator record attempts, and the lab reads them. All times are paper seconds since the run's
+start. Pure: standard library only.
 """
 
 from enum import StrEnum
@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 
 class AttemptOutcome(StrEnum):
-    """How an attempt ended, seen by the customer."""
+    """The outcome of an attempt, as the customer sees it."""
 
     COMPLETED = "completed"
     TIMED_OUT = "timed_out"  # the customer's patience ended; the connection was closed
@@ -44,7 +44,7 @@ class Attempt(NamedTuple):
 
 
 def not_generated(session: int, step: int, page: str) -> Attempt:
-    """Return the row of a page that was planned and never requested."""
+    """Return the row of a page that was planned, but never requested."""
     return Attempt(
         session, step, page, 0, None, None, None, None, AttemptOutcome.NOT_GENERATED.value
     )
@@ -54,5 +54,5 @@ class AttemptKeeper(Protocol):
     """An object that keeps attempts: a list, or an `AttemptLog`, which becomes a file."""
 
     def append(self, attempt: Attempt, /) -> None:
-        """Keep one more attempt."""
+        """Keep one attempt."""
         ...

@@ -34,10 +34,7 @@ class OpenedConnection(NamedTuple):
 
 
 class ConnectionLog(RowLog):
-    """The connections of a run.
-
-    The connections of each session are in the order of their opening.
-    """
+    """The log of a run's connections, which are in the order of opening for each session."""
 
     schema = pa.schema(
         [
@@ -59,7 +56,7 @@ def read_connections(path: Path) -> pa.Table:
 
 
 def connections_file(attempts_file: Path) -> Path:
-    """Return the file for the connections of a run, next to its attempts.
+    """Return the path of the connection log, next to the attempt log.
 
     It is `connections.parquet` for `attempts.parquet` and `connections-2.parquet` for
     `attempts-2.parquet`; any other name gets the prefix `connections-`.

@@ -16,7 +16,9 @@ _METADATA_KEY = b"doorbuster"
 
 
 class RowsFileError(ValueError):
-    """A file that does not hold such rows; the message is one line and names the file."""
+    """The error for a file that does not have such rows; the message is one line and names the
+    file.
+    """
 
 
 class RowLog:
@@ -24,7 +26,7 @@ class RowLog:
 
     schema: ClassVar[pa.Schema]
     order: ClassVar[Sequence[tuple[str, str]]]
-    """The sort order of a file. Rows that are equal in this order keep their order."""
+    """The columns by which a file is sorted. Rows with equal values in them keep their order."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[Any], ...] = tuple([] for _ in self.schema.names)
@@ -43,9 +45,8 @@ class RowLog:
         return found
 
     def extend_columns(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Add rows in columns, in the order of the schema, as `columns_since` gives them.
-
-        Raises `ValueError` when the number of columns or their lengths do not fit.
+        """Add rows as columns, in the order of the schema and the form that `columns_since`
+        returns. Raises `ValueError` if the number of columns is wrong or their lengths differ.
         """
         if len(columns) != len(self._columns) or len({len(column) for column in columns}) != 1:
             raise ValueError(f"rows come as {len(self._columns)} columns of one length")
@@ -69,7 +70,7 @@ class RowLog:
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
         """Write all rows to `path`. After any error, no file is written.
 
-        `metadata` is kept in the file as JSON. Raises `OSError` when the place cannot be written.
+        `metadata` is kept in the file as JSON. Raises `OSError` if the file cannot be written.
         """
         table = self.table(metadata)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
@@ -86,20 +87,22 @@ class RowLog:
 
 
 MOST_TEXT = 1000
-"""The most bytes of one text in a table. Even a file of a few bytes could hold a text of any length
-in every row."""
+"""The maximum number of bytes of one text in a table.
+
+Without it, a file of a few bytes could hold a long text in every row.
+"""
 
 
 class Size(NamedTuple):
-    """The size of a table in memory."""
+    """The size of a table."""
 
     rows: int
     size_bytes: int
-    """Uncompressed, in the encoding of the file."""
+    """The number of bytes when uncompressed, in the encoding of the file."""
 
 
 def size_of(path: Path) -> Size:
-    """Return the size of a Parquet file's table, read from the end of the file alone.
+    """Return the size of a Parquet file's table, which is read from the end of the file only.
 
     Raises `RowsFileError` when the file is missing or not Parquet.
     """
@@ -110,7 +113,7 @@ def size_of(path: Path) -> Size:
 
 
 def check_rows(path: Path, most_rows: int) -> int:
-    """Read a Parquet file piece by piece, keep nothing, and return its number of rows.
+    """Check a Parquet file piece by piece, without keeping it, and return its number of rows.
 
     Raises `RowsFileError` when it is damaged, has texts over MOST_TEXT bytes or more rows than
     `most_rows`.
@@ -124,7 +127,7 @@ def check_rows(path: Path, most_rows: int) -> int:
 
 
 def pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield a table, or these columns of it, in pieces of a few thousand rows.
+    """Yield a table, or only these columns, in pieces of a few thousand rows.
 
     Raises `RowsFileError` when the file is damaged or has texts over MOST_TEXT bytes.
     """
@@ -163,7 +166,7 @@ def _require_short(path: Path, name: str, texts: pa.Array) -> None:
 
 @contextmanager
 def _faults(path: Path) -> Iterator[None]:
-    """Turn errors of the library into RowsFileError."""
+    """Convert errors of the library to RowsFileError."""
     try:
         yield
     except FileNotFoundError:
@@ -210,7 +213,7 @@ def distinct(path: Path, column: str) -> set[Any]:
 
 
 def metadata_of(table: pa.Table) -> dict[str, Any]:
-    """Return the writer's metadata of the run."""
+    """Return the metadata that the writer stored for the run."""
     found: dict[str, Any] = json.loads((table.schema.metadata or {}).get(_METADATA_KEY, b"{}"))
     return found
 

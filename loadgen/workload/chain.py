@@ -1,4 +1,4 @@
-"""The Markov chain over the page types: LIFO-Pri's Fig. 1, or another.
+"""The Markov chain over the page types: LIFO-Pri's Fig. 1, or another chain.
 
 The module has the page types, the chain, the exact values that follow from it, and the walks drawn
 from it by quota or by chance. It is pure.
@@ -25,12 +25,13 @@ PAGES = page_types.NAMES
 LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {page.name: page.leads_to for page in page_types.PAGE_TYPES if page.leads_to}
 )
-"""Fig. 1; the rest of each row to 1 is the probability of the exit."""
+"""The transition probabilities of Fig. 1; the probability of the exit is what each row lacks to 1.
+"""
 
 MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
     {page.name: page.mean_execution_s for page in page_types.PAGE_TYPES}
 )
-"""Table 2: mean execution times, waits included."""
+"""The mean execution times of Table 2, including waits."""
 
 FIRST_PAGE = "Br-1"
 CONFIRM_PAGE = "Tr-4"
@@ -40,8 +41,8 @@ CONFIRM_PAGE = "Tr-4"
 class Chain:
     """A Markov chain over the page types; a session starts at `Br-1` and ends at the exit.
 
-    `transitions[page][following]` is a probability; the rest of a row to 1 is the exit. Raises
-    `SessionModelError` for an unknown page, a probability outside [0, 1], a page whose
+    `transitions[page][following]` is a probability; what a row lacks to 1 is the probability of the
+    exit. Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a page whose
     probabilities add up to more than 1, and a page from which no session ever exits.
     """
 
@@ -81,7 +82,7 @@ class Chain:
         return {page: float(count) for page, count in _solve(self._flow_in(), FIRST_PAGE).items()}
 
     def mean_requests(self) -> float:
-        """Return the expected requests per session, if every one succeeds (2.397 for LIFO-Pri)."""
+        """Return the expected requests per session, if all succeed (2.397 for LIFO-Pri)."""
         return sum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
@@ -129,9 +130,9 @@ class Chain:
     def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
         """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
 
-        The count of every beginning of a walk is within one of its expected count. With 1000
-        sessions and LIFO-Pri's chain the file has 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27
-        of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's file matches its chain
+        For every beginning of a walk, the count differs from the expected count by at most 1. With
+        1000 sessions and LIFO-Pri's chain the file has 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30,
+        27 of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's file matches its chain
         exactly. Independent draws would match it with a probability of about 2e-5.
         """
         walks = self._evenly_spaced(sessions)
@@ -141,8 +142,8 @@ class Chain:
     def _evenly_spaced(self, sessions: int) -> list[tuple[str, ...]]:
         """Return the walks at the middles of `sessions` equal parts of [0, 1), exactly.
 
-        Walks with the same beginning are neighbours. So each beginning is calculated once, for all
-        the places in its part of [0, 1).
+        Walks with the same beginning are adjacent, so each beginning is calculated only once, for
+        all places in its part of [0, 1).
         """
         rows = {
             page: [(following, _exact(p)) for following, p in self.row(page).items()]

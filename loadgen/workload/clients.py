@@ -8,8 +8,8 @@ Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orph
 e-Commerce Services*, section 4.2. The paper has Surge processes in two sets. Processes of the
 control set never cancel, and their requests are measured. Processes of the test set cancel when
 their patience ends. The paper replays a trace; here each request is drawn independently from the
-shares of the request classes. The paper leaves open the distribution of patience, the think times
-and what follows on a cancelled request; these are this project's choices.
+shares of the request classes. The paper does not state the distribution of patience, the think
+times, or what a client does after it cancels a request; these are this project's choices.
 """
 
 import math
@@ -35,12 +35,12 @@ MOST_PER_SET = 1000
 MOST_STEPS = 20_000
 """The limit on the expected requests of one client in a run without waiting.
 
-A log has room for 32,767.
+A log can hold 32,767 per client.
 """
 MOST_RELOADS = 200
-"""After this many reloads of a request, a client goes away.
+"""The number of reloads of a request after which a client goes away.
 
-With a reload probability of 0.75, the chance is 1e-25.
+With a reload probability of 0.75, this happens with a probability of 1e-25.
 """
 
 _STEP_BITS = 15
@@ -49,13 +49,14 @@ _ATTEMPT_BITS = 8
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """The clients' behaviour. Paper seconds.
+    """The clients' behaviour.
 
-    Raises `SessionModelError`, naming the field, for values outside the ranges given here.
+    Durations are paper seconds. Raises `SessionModelError`, naming the field, for values outside
+    the ranges given here.
     """
 
     per_set: int = defaults.CONNECTION_SENTRY_PER_SET
-    """Clients in each of the two sets, 1 to 1000."""
+    """The number of clients in each of the two sets, 1 to 1000."""
     patience_max_s: float = defaults.CONNECTION_SENTRY_PATIENCE_MAX_S
     """The patience of the test set is uniform in (0, max]; the control set never leaves."""
     think_time_mean_s: float = defaults.CONNECTION_SENTRY_THINK_TIME_MEAN_S
@@ -65,7 +66,7 @@ class ClientModel:
     clients do not come all at once.
     """
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
-    """Probability that a client that has left reloads at once; otherwise it goes away."""
+    """The probability that a client that has left reloads at once; otherwise it goes away."""
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
     """Mean of the exponential time for which a client stays away before it thinks of another
     request."""
@@ -112,7 +113,7 @@ class ClientModel:
         """Raise `SessionModelError` if a run of `duration_s` paper seconds is too long.
 
         A client makes at most one request per think time. Reloads count as attempts, not as
-        requests. An average of `MOST_STEPS` requests leaves room for chance.
+        requests. The limit `MOST_STEPS` applies to the average and leaves room for chance.
         """
         require_positive("duration_s", duration_s)
         longest_s = MOST_STEPS * self.think_time_mean_s
@@ -125,15 +126,16 @@ class ClientModel:
 
 
 class Turn(NamedTuple):
-    """A client's next step: a request, after a pause."""
+    """A client's next step: a pause, and then a request."""
 
     step: int
-    """Number of the client's request, from 0."""
+    """The number of the client's request, from 0."""
     attempt: int
-    """Number of the attempt, from 1; an attempt above 1 is a reload of the same request."""
+    """The number of the attempt, from 1; an attempt above 1 is a reload of the same request."""
     pause_s: float
-    """Pause since the last request ended, or since the run's start for the first; 0 for
-    a reload."""
+    """The pause since the last request ended, or since the run's start for the first request; 0 for
+    a reload.
+    """
 
 
 class Clients:
@@ -161,7 +163,7 @@ class Clients:
         self.model = model
         self.seed = seed
         self.count = 2 * model.per_set
-        """Clients in both sets."""
+        """The number of clients in both sets."""
         self._kind_key = stream_key(seed, "client kinds")
         self._think_key = stream_key(seed, "client think times")
         self._patience_key = stream_key(seed, "client patience")
@@ -185,7 +187,9 @@ class Clients:
         return KIND_PAGE[self.kind(client, step)]
 
     def think_time_s(self, client: int, step: int) -> float:
-        """Return the pause before request `step`; before the first, since the run's start."""
+        """Return the pause before request `step`; for the first request, the pause after the run's
+        start.
+        """
         draw = uniform(self._think_key, place(client, step))
         mean_s = self.model.think_time_mean_s
         return draw * mean_s if step == 0 else exponential(draw, mean_s)
@@ -206,7 +210,7 @@ class Clients:
         return draw < self.model.reload_probability
 
     def away_s(self, client: int, step: int) -> float:
-        """Return how long the client stays away when it gives request `step` up."""
+        """Return how long the client stays away after it has given up request `step`."""
         draw = uniform(self._away_key, place(client, step))
         return exponential(draw, self.model.away_mean_s)
 
@@ -228,7 +232,9 @@ class Clients:
 
 
 def place(client: int, step: int, attempt: int = 0) -> int:
-    """Return a separate position for each draw; `step` below 32,768, `attempt` below 256."""
+    """Return a separate position for each draw; `step` must be below 32,768, and `attempt` below
+    256.
+    """
     return ((client << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
 
 

@@ -6,11 +6,14 @@ from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 _PAPER_CAPACITY_RPS = 5.6
-"""ρ = 1 in the paper, section 3.2.2."""
+"""The paper's capacity at ρ = 1, in requests per second (section 3.2.2)."""
 
 
 def describe(model: SessionModel | None = None) -> Iterator[str]:
-    """Yield the lines of the table, by default of LIFO-Pri's model. All times are paper seconds."""
+    """Yield the lines of the table, for LIFO-Pri's model by default.
+
+    All times are paper seconds.
+    """
     model = model or SessionModel()
     chain = model.chain
     visits = chain.visits()
@@ -33,7 +36,7 @@ def describe(model: SessionModel | None = None) -> Iterator[str]:
 
 
 def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
-    """Yield the lines of the table, by default of eDragon's model. All times are paper seconds."""
+    """Yield the lines of the table, for eDragon's model by default. All times are paper seconds."""
     model = model or PartlyOpenModel()
     visits = model.visits()
     yield f"{'page':<5} {'per session':>11}  leads to"
@@ -45,6 +48,6 @@ def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
         f"interactions per session  {model.interactions_mean:g}, at most "
         f"{model.interactions_most}: p(end) = {model.end_probability():.4f}"
     )
-    yield f"replies per session       {model.replies_mean():g}, images included"
+    yield f"replies per session {model.replies_mean():g}, images included"
     yield f"think time                Exp({model.think_time_mean_s:g} s)"
     yield f"timeout                   {model.timeout_s:g} s, then at most {model.reconnects} again"

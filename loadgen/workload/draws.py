@@ -21,13 +21,14 @@ _ATTEMPT_BITS = 8
 
 
 def stream_key(seed: int, concern: str) -> int:
-    """Return the key of the stream that `seed` gives one concern."""
+    """Return the key of the random stream for one concern, such as arrivals, under this `seed`."""
     return Random(f"{seed}/{concern}").getrandbits(64)
 
 
 def address(session: int, step: int, attempt: int) -> int:
-    """Return a separate position for each draw; `step` below `LONGEST_WALK`, `attempt`
-    below 256."""
+    """Return a separate position for each draw; `step` must be below `LONGEST_WALK`, and `attempt`
+    below 256.
+    """
     return ((session << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
 
 
@@ -45,5 +46,5 @@ def stream(key: int) -> Iterator[float]:
 
 
 def exponential(place: float, mean: float) -> float:
-    """Return the value at `place` in [0, 1) of the exponential distribution of mean `mean`."""
+    """Return the value at `place` in [0, 1) of the exponential distribution with mean `mean`."""
     return -math.log1p(-place) * mean

@@ -1,4 +1,4 @@
-"""A load that follows a formula over the time `t`, in simple arithmetic and no other Python.
+"""A load that follows a formula over time `t`, in simple arithmetic and no other Python.
 
 The text is parsed and checked, and never evaluated as a program. Pure: standard library only.
 """
@@ -37,9 +37,9 @@ class FormulaError(ValueError):
 
 
 class Formula:
-    """A formula over `t`.
+    """A formula over the time `t`.
 
-    Raises FormulaError, which names the column of the part that is not allowed.
+    Raises FormulaError, which names the column of a part that is not allowed.
     """
 
     def __init__(self, text: str) -> None:

@@ -24,12 +24,16 @@ LengthKind = Literal["geometric", "exponential"]
 _SHARES_TOLERANCE = 1e-9
 
 _LONGEST = (FIRST_PAGE, *islice(cycle(("Br-2", "Br-4")), LONGEST_WALK - 1))
-"""The longest walk without an aim: a category, a book, another category, and so on. Each page
-follows from the page before it."""
+"""The longest walk without a purchase: a category, a book, another category, and so on.
+
+Each page is linked from the page before it.
+"""
 
 
 class LengthClass(NamedTuple):
-    """One class of sessions: `share` of all, `mean` requests each."""
+    """One class of sessions: its share `share` of all sessions, and its mean number of requests
+    `mean`.
+    """
 
     name: str
     share: float
@@ -48,8 +52,8 @@ class SessionLengths:
     with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), a little
     above m.
 
-    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m). For a mean
-    of 73.6 it is 7e-25, which is less than the 53 bits of a draw can show.
+    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m). For a mean of
+    73.6, this is 7e-25, which the 53 bits of a draw cannot represent.
 
     Raises `SessionModelError`, naming the field, for:
 
@@ -61,7 +65,7 @@ class SessionLengths:
 
     kind: LengthKind = "geometric"
     mean: float | None = None
-    """Requests per session, of the distribution before rounding."""
+    """The mean number of requests per session, of the distribution before rounding."""
     mixture: tuple[LengthClass, ...] = ()
 
     def __post_init__(self) -> None:
@@ -89,7 +93,7 @@ class SessionLengths:
             raise SessionModelError("mixture", f"shares add up to {total:g}; make them 1")
 
     def classes(self) -> tuple[LengthClass, ...]:
-        """Return the mixture; without one, a single class of all sessions."""
+        """Return the mixture; without a mixture, return a single class of all sessions."""
         if self.mean is not None:
             return (LengthClass("all", 1.0, self.mean),)
         return self.mixture
@@ -124,8 +128,9 @@ class SessionLengths:
         return mean_execution_s(self.visits(), execution_s)
 
     def parameters(self) -> dict[str, object]:
-        """Return all parameters by name, JSON-ready, with only the one of `mean` and `mixture` in
-        use."""
+        """Return all parameters by name, JSON-ready, with either `mean` or `mixture`, whichever is
+        used.
+        """
         if self.mean is not None:
             return {"kind": self.kind, "mean": self.mean}
         return {"kind": self.kind, "mixture": [entry._asdict() for entry in self.mixture]}
@@ -144,7 +149,7 @@ class SessionLengths:
 
 
 class LengthLaw:
-    """The classes and lengths of a distribution by their place in it, calculated once."""
+    """The classes and lengths of a distribution by their place in it, calculated only once."""
 
     __slots__ = ("_offset", "_scales", "_uppers")
 

@@ -12,14 +12,14 @@ from loadgen.workload.refusals import SessionModelError, require_positive
 
 
 class Segment(NamedTuple):
-    """`duration_s` paper seconds at offered load `rho`; at load 0 no session arrives."""
+    """A segment of `duration_s` paper seconds at load `rho`; at load 0, no session arrives."""
 
     duration_s: float
     rho: float
 
 
 class RateStep(NamedTuple):
-    """`sessions_ps` new sessions per paper second, from `from_s` paper seconds on."""
+    """A step to `sessions_ps` new sessions per paper second, from `from_s` paper seconds on."""
 
     from_s: float
     sessions_ps: float
@@ -49,7 +49,7 @@ class Schedule:
     def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":
         """Return a schedule of absolute rates, where ρ = 1 is one session per second.
 
-        Each rate holds until the next, the last until `until_s`.
+        Each rate holds until the next step, and the last rate until `until_s`.
 
         Raises `SessionModelError` when the first step is not at 0, a step is not after the one
         before it, the end is not after the last, or a rate is below 0 or always 0.
@@ -83,8 +83,8 @@ class Schedule:
         """Yield arrival times in paper seconds, where ρ = 1 is `session_rate` sessions per second.
 
         `unit_gaps` are exponential with mean 1. They form a Poisson process of rate 1, whose time
-        each segment changes by its rate: an arrival comes when session_rate × ∫ρ has reached the
-        sum of the gaps. The same customers come under every load, only earlier or later.
+        each segment stretches by its rate: a session arrives when session_rate × ∫ρ reaches the sum
+        of the gaps. The same customers come under every load, only earlier or later.
         """
         segments = iter(self.segments)
         segment = next(segments)

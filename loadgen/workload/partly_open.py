@@ -1,9 +1,7 @@
-"""The partly-open model: sessions arrive at a rate, each stays for a number of interactions.
-
-The sessions follow from the model's parameters and a seed: when each comes, how many interactions
-it has, which page each is, how long it thinks, how many images it fetches. Load generator and
-simulator use this same module. It is pure: standard library only, no clock, no I/O. All times are
-paper seconds.
+"""The partly-open model: sessions arrive at a rate, and each stays for a number of interactions.
+The sessions follow from the model's parameters and a seed: their arrivals, the number of their
+interactions, their pages, think times, and numbers of images. Load generator and simulator use this
+same module. It is pure: standard library only, no clock, no I/O. All times are paper seconds.
 
 Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
 and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Its 26
@@ -36,7 +34,7 @@ IMAGE = "image"
 """The `page` of an interaction's image rows; it is outside the eight page types."""
 
 MOST_IMAGES = 100
-"""The most images of an interaction, on average."""
+"""The upper limit on the mean number of images of an interaction."""
 
 _TRANSACTION_PAGES = tuple(page for page in PAGES if page.startswith("Tr"))
 _CHECKOUT_BEGINS = "Br-4"
@@ -46,24 +44,29 @@ _BUYING_ALWAYS = Fraction(4, 7)
 
 @dataclass(frozen=True, slots=True)
 class PartlyOpenModel:
-    """The sessions' behaviour. Paper seconds; defaults are eDragon's, section 4.
+    """The sessions' behaviour. Durations are paper seconds; defaults are eDragon's, section 4.
 
     Raises `SessionModelError`, naming the field, for values outside the ranges given here.
     """
 
     interactions_mean: float = 50.0
-    """Interactions of a session on average, the cap included; 1 to `interactions_most`."""
+    """The mean number of interactions of a session, including the effect of the cap; 1 to
+    `interactions_most`.
+    """
     interactions_most: int = 100
-    """The most interactions of a session, 1 to 4096."""
+    """The maximum number of interactions of a session, 1 to 4096."""
     think_time_mean_s: float = 7.0
-    """Exponential pause before each interaction but the first."""
+    """The mean of the exponential pause before each interaction except the first."""
     timeout_s: float = 10.0
-    """The longest wait for a reply, handshake included; `inf`: for ever."""
+    """The longest wait for a reply, including the handshake; `inf` means no limit."""
     reconnects: int = 1
-    """The most repetitions of a request after timeouts, each over a new connection."""
+    """The maximum number of repetitions of a request after timeouts, each over a new connection."""
     images_mean: float = 1.4
-    """The mean number of images fetched after a page. Each number is the whole number above or
-    below the mean, in the proportion that gives the mean."""
+    """The mean number of images fetched after a page.
+
+    The number after each page is the whole number above or below the mean, in the proportion that
+    gives the mean.
+    """
     transactions_ratio: float = 0.15
     """The share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7.
 
@@ -133,7 +136,8 @@ class PartlyOpenModel:
         return high
 
     def transitions(self) -> dict[str, dict[str, Fraction]]:
-        """Return the transitions from each page, exactly; every row adds up to 1, no session exits.
+        """Return the exact transitions from each page; every row adds up to 1, because no session
+        exits.
 
         They are LIFO-Pri's chain, given that the session goes on (Br-1 → Br-2 4/9, Br-3 5/9; one
         way on from Br-2, Br-3, Tr-1, Tr-2, Tr-3), and Tr-4 → Br-1. From Br-4, a share b of the
@@ -147,7 +151,7 @@ class PartlyOpenModel:
         return found
 
     def visits(self) -> dict[str, float]:
-        """Return the expected interactions of each page type in a session whose requests are all
+        """Return the expected interactions of each page type, if all requests of a session are
         answered.
         """
         stays = 1 - self.end_probability()
@@ -164,8 +168,8 @@ class PartlyOpenModel:
         return found
 
     def replies_mean(self) -> float:
-        """Return the expected number of replies (pages and images) of a session in which every
-        reply comes.
+        """Return the expected number of replies (pages and images) of a session, if every reply
+        arrives.
         """
         return self.interactions_mean * (1 + self.images_mean)
 
@@ -238,7 +242,7 @@ class Partly:
         return exponential(uniform(self._think_key, address(session, interaction, 0)), mean_s)
 
     def images(self, session: int, interaction: int) -> int:
-        """Return how many images the interaction fetches after its page."""
+        """Return the number of images that the interaction fetches after its page."""
         least = math.floor(self.model.images_mean)
         draw = uniform(self._image_key, address(session, interaction, 0))
         return least + (draw < self.model.images_mean - least)

@@ -4,7 +4,7 @@ import math
 
 
 class SessionModelError(ValueError):
-    """An invalid value of the session model; `field` names it."""
+    """The error for an invalid value of the session model, which `field` names."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")

@@ -73,33 +73,42 @@ DrawingAll = Callable[[int], Iterator[float]]
 
 @dataclass(frozen=True, slots=True)
 class SessionModel:
-    """The customers' behaviour. Paper seconds; defaults are LIFO-Pri's, section 3.2.1.
+    """The customers' behaviour.
+
+    Durations are paper seconds; defaults are LIFO-Pri's, section 3.2.1.
 
     Raises `SessionModelError`, naming the field, for values outside the ranges given here.
     """
 
     chain: Chain = field(default_factory=Chain)
-    """Fig. 1."""
+    """The Markov chain of the pages, by default that of Fig. 1."""
     timeout_s: float = defaults.LIFO_PRI_TIMEOUT_S
-    """httperf's `--timeout`: the common part of every patience; `inf`: no customer ever leaves."""
+    """The constant part of every patience, httperf's `--timeout`; with `inf`, no customer ever
+    leaves.
+    """
     think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
-    """httperf's `--think-timeout`, exponential; added to `timeout_s`."""
+    """The mean of the exponential part of a patience, httperf's `--think-timeout`; it is added to
+    `timeout_s`.
+    """
     retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
-    """p: a timed-out request is sent again with this probability."""
+    """The probability p that a timed-out request is sent again."""
     max_retries: int = defaults.LIFO_PRI_MAX_RETRIES
-    """M: at most this many retries per request, 0 to 200."""
+    """The maximum number M of retries per request, 0 to 200."""
     think_time_mean_s: float = defaults.LIFO_PRI_THINK_TIME_MEAN_S
-    """Exponential pause before each page but the first; LIFO-Pri has none."""
+    """The mean of the exponential pause before each page except the first; LIFO-Pri has no pauses.
+    """
     walks: WalkDrawing = "quota"
     """With `quota`, the walks are a file of `file_sessions` walks that repeats, as in the paper.
 
     With `chance`, each walk is drawn independently.
     """
     file_sessions: int = 1000
-    """Length of the session file."""
+    """The number of walks in the session file."""
     lengths: SessionLengths | None = None
-    """SBAC's sessions: a number of requests, Br-1 and then Br-2 and Br-4 in turn. With them
-    `chain`, `walks` and `file_sessions` are not used."""
+    """The session lengths of SBAC, whose sessions request Br-1 and then Br-2 and Br-4 in turn.
+
+    With lengths, `chain`, `walks` and `file_sessions` are not used.
+    """
 
     def __post_init__(self) -> None:
         for name in ("timeout_s", "think_timeout_mean_s", "think_time_mean_s"):
@@ -152,7 +161,7 @@ class SessionModel:
         return self.lengths.visits() if self.lengths else self.chain.visits()
 
     def mean_requests(self) -> float:
-        """Return the expected requests per session, if every request succeeds; exact."""
+        """Return the exact number of expected requests per session, if every request succeeds."""
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
@@ -178,9 +187,9 @@ class Customers:
     """The customers of one seed, which are the same in every run, whatever answers they get.
 
     Each concern (arrivals, walks, patience, retries, think times) has a separate random stream. A
-    draw is addressed by session, step and attempt, and does not depend on the draws before it. So
-    two policies meet the same customers. For example, the second attempt of session 7 at its third
-    page always has the same patience, even if the first page needed retries. Each draw is
+    draw is addressed by session, step and attempt, and does not depend on the draws before it. Two
+    policies therefore meet the same customers. For example, the second attempt of session 7 at its
+    third page always has the same patience, even if the first page needed retries. Each draw is
     calculated when it is needed; only the session file is kept.
     """
 
@@ -210,7 +219,8 @@ class Customers:
     ) -> None:
         """Make the customers; `session_rate` is in sessions per paper second and must be positive.
 
-        With a `schedule` it is the rate at ρ = 1, and arrivals end with the last segment.
+        With a `schedule`, `session_rate` is the rate at ρ = 1, and arrivals end with the last
+        segment.
         """
         require_positive("session_rate", session_rate)
         self.model = model
@@ -234,9 +244,9 @@ class Customers:
     def arrivals(self, until_s: float = math.inf, drawn: DrawingAll = stream) -> Iterator[float]:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
-        They go on for ever, or to the end of the schedule, or to `until_s`. `drawn` gives all
-        numbers of a stream, from position 0, by its key; a faster function must give the same
-        numbers.
+        The arrivals go on for ever, or until the end of the schedule, or until `until_s`. `drawn`
+        returns all numbers of the stream with a given key, from position 0; a faster function must
+        return the same numbers.
         """
         places = drawn(self._arrival_key)
         if self.schedule is None:
@@ -255,7 +265,7 @@ class Customers:
 
     @property
     def same_patience_s(self) -> float | None:
-        """The patience of every attempt, if all patiences are equal."""
+        """The common patience of all attempts; None if the patiences differ."""
         model = self.model
         is_drawn = model.think_timeout_mean_s != 0 and not math.isinf(model.timeout_s)
         return None if is_drawn else model.timeout_s
@@ -291,7 +301,9 @@ class Customers:
         return model.timeout_s + exponential(draw, model.think_timeout_mean_s)
 
     def retries(self, session: int, step: int, attempt: int) -> bool:
-        """Return whether the customer, when attempt `attempt` (from 1) times out, sends another."""
+        """Return whether the customer sends another attempt when attempt `attempt` (from 1) times
+        out.
+        """
         if attempt > self.model.max_retries:
             return False
         draw = uniform(self._retry_key, address(session, step, attempt))

@@ -16,13 +16,15 @@ from loadgen.workload.chain import FIRST_PAGE, PAGES
 MOST_BYTES = 8 * 2**20
 MOST_ROWS = 200_000
 MOST_STEPS = 1000
-"""The most steps of a load that changes."""
+"""The maximum number of steps in a load that changes."""
 SUFFIXES = (".csv", ".parquet")
 _COLUMNS = ("time_s", "page", "session")
 
 
 class TraceError(ValueError):
-    """A file that is not a trace; the message names file, line, column and allowed values."""
+    """The error for a file that is not a trace; the message names the file, line, column and
+    allowed values.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def read(path: Path) -> Trace:
 
 
 def counted(times_s: list[float]) -> Trace:
-    """Return the trace of sessions that begin at these times, which are in order."""
+    """Return the trace of sessions that begin at these times, which must be sorted."""
     first_s, n = times_s[0], len(times_s)
     duration_s = (times_s[-1] - first_s) * n / (n - 1)
     steps = max(1, min(MOST_STEPS, math.floor(duration_s)))

@@ -1,6 +1,4 @@
-"""The reset of the sentry's state in a forked child, which has its parent's memory but not its
-threads.
-"""
+"""The reset of the sentry's state in a forked child, which has no threads of its parent."""
 
 import os
 from collections.abc import Callable
