@@ -1,4 +1,4 @@
-"""Durations as text, rounded."""
+"""Durations as rounded text."""
 
 
 def duration(real_s: float) -> str:

@@ -2,8 +2,8 @@
 
 
 class ExperimentError(Exception):
-    """A fault in one line, or a few: what is wrong and how to fix it."""
+    """An error with one or a few lines of text: the fault and how to fix it."""
 
 
 class SpecError(ExperimentError):
-    """An invalid spec, option or setting; no work has begun."""
+    """The error for an invalid spec, option or setting, raised before any work begins."""

@@ -1,4 +1,4 @@
-"""Means with 95 % confidence intervals from repetitions, by Student's t."""
+"""Means of repetitions with 95 % confidence intervals, from Student's t distribution."""
 
 import math
 import statistics
@@ -35,7 +35,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return mean and interval of independent repetitions; raises ValueError without any."""
+    """Return the mean and interval of independent repetitions; raises ValueError without any."""
     if not values:
         raise ValueError("no repetitions to average")
     mean = statistics.fmean(values)
@@ -45,15 +45,16 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def half_width(deviation: float, repetitions: int) -> float:
-    """Return the half-width of a mean's interval, from the deviation of two or more repetitions."""
+    """Return the half-width of a mean's interval, calculated from the deviation of two or more
+    repetitions."""
     return t_quantile(0.975, repetitions - 1) * deviation / math.sqrt(repetitions)
 
 
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
-    """Return mean and interval of one of `looks` estimates (Bonferroni).
+    """Return the mean and interval of one of `looks` estimates (Bonferroni).
 
-    With 95 % probability all `looks` intervals contain their true values at the same time. Such
-    intervals answer the question whether any estimate differs.
+    With 95 % probability all `looks` intervals contain their true values at the same time. With
+    these intervals you can decide whether any estimate differs.
     """
     found = estimate(values)
     if found.half_width is None:
@@ -65,7 +66,7 @@ def simultaneous(values: Sequence[float], looks: int) -> Estimate:
 
 @lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: int) -> float:
-    """Return the quantile of Student's t for `probability` (0.5 to 1), by bisection."""
+    """Return the quantile of Student's t for `probability` (0.5 to 1), found by bisection."""
     low, high = 0.0, 1.0
     while _t_below(high, freedom) < probability:
         low, high = high, 2 * high
@@ -76,7 +77,7 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _t_below(t: float, freedom: int) -> float:
-    """Return the share of Student's t below `t`, exact (Abramowitz and Stegun, 26.7.3 and
+    """Return the exact probability that Student's t is below `t` (Abramowitz and Stegun, 26.7.3 and
     26.7.4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     term = math.cos(angle) if freedom % 2 else 1.0
@@ -91,7 +92,7 @@ def _t_below(t: float, freedom: int) -> float:
 
 
 def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
-    """Return `these` minus `those` for each common seed; both sides of a seed had the same
+    """Return `these` minus `those` for each common seed; both values of a seed come from the same
     customers."""
     return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
 
@@ -101,8 +102,9 @@ def paired(
 ) -> Estimate | None:
     """Return the mean paired difference, `these` minus `those`, over corresponding parts (loads).
 
-    Every part maps a seed to a value. Both sides of a seed had the same customers, so chance in the
-    customers cancels out. The function returns None if the two sides share no seed.
+    Every part maps a seed to a value. Both values of a seed come from the same customers, so random
+    differences between customers cancel out. The function returns None if the two sides share no
+    seed.
     """
     parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
     return over_parts(parts) if any(parts) else None
@@ -111,8 +113,8 @@ def paired(
 def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
     """Return the mean over several parts (loads), each with its values by seed.
 
-    A repetition is a seed that every part has. If there is no repetition, the result is the mean of
-    the parts' means, without an interval. Raises ValueError when all parts are empty.
+    A seed that every part has counts as a repetition. If there is no such seed, the result is the
+    mean of the parts' means, without an interval. Raises ValueError if all parts are empty.
     """
     there = [part for part in parts if part]
     if whole := set.intersection(*(set(part) for part in there)) if there else set():

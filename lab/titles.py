@@ -14,13 +14,13 @@ TITLES = {
     "drop-queued": "drop queued",
     "cancel": "cancel",
 }
-"""Titles of names that are not policies; the title of a policy is in its data sheet."""
+"""The titles of names that do not belong to policies; a policy's title is in its data sheet."""
 
 
 def title_of(key: str) -> str:
     """Return the title of a policy or of a combination `queueing+admission+abandonment`.
 
-    Any other label stays as it is.
+    Any other label is returned unchanged.
     """
     parts = key.split("+")
     if any(part not in TITLES for part in parts):

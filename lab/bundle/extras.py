@@ -1,5 +1,7 @@
-"""The files that only bundles have. They are made when a bundle is packed, and no result keeps
-them."""
+"""The files that only bundles have.
+
+They are created when a bundle is packed; result folders do not have them.
+"""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +28,7 @@ _SCHEMAS: Mapping[str, type[BaseModel]] = {
 }
 _BOUND = "bound.json"
 NAMES = frozenset({NOTEBOOK, research_crate.METADATA_FILE, _BOUND, *_SCHEMAS})
-"""The names of these files in the folder of the result."""
+"""The names of these files in the bundle's folder."""
 
 
 def schemas() -> dict[str, bytes]:
@@ -36,7 +38,7 @@ def schemas() -> dict[str, bytes]:
 
 
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
-    """Return the content of the additional files in a bundle of `folder`, by file name.
+    """Return the content of the additional files for a bundle of `folder`, by file name.
 
     `sizes` has the bytes of every other file of the bundle, by path. The description leaves out
     damaged files of the result, because a damaged result can be bundled, too.

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 TEMPLATE = Path(__file__).with_name("analysis.ipynb")
-"""The tags of a cell name the kinds of results that it is for; a cell without tags is for all."""
+"""The kinds of results; the tags of a cell name those for which it is used, and a cell without tags
+is used for all."""
 TITLE = "RESULT_TITLE"
 """The text in the first cell that the title replaces."""
 

@@ -14,7 +14,10 @@ METADATA_FILE = "ro-crate-metadata.json"
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _LICENCE = "https://www.apache.org/licenses/LICENSE-2.0"
 MOST_DESCRIBED = 5_000
-"""The most files with an entry each. In a larger result only the folders of runs have entries."""
+"""The highest number of files that get an entry each.
+
+In a larger result only the folders of runs have entries.
+"""
 
 _FORMATS = {
     ".conf": "text/plain",
@@ -38,50 +41,56 @@ _DESCRIPTIONS = {
     "ended. Times are paper seconds.",
     "bound.json": "The capacity bound as a curve: the most sales any policy could make without "
     "knowing who will buy.",
-    "capacity.json": "The capacity of the shop that the offered loads refer to.",
+    "capacity.json": "The capacity of the shop, to which the offered loads refer.",
     "claims.json": "The claims of the paper, and whether they hold here.",
     "curves.json": "The curves of the result: response times and metrics with 95 % intervals.",
-    "events.jsonl": "The events of the run, one on each line: start, changes in between, end.",
+    "events.jsonl": (
+        "The events of the run, one event on each line: the start, changes during the run, and "
+        "the end."
+    ),
     "exhibits.json": "The figures and tables of the report as numbers.",
     "haproxy.cfg": "The configuration of HAProxy, which ran instead of the gateway.",
-    "leaderboard.json": "The ranks of the policies.",
+    "leaderboard.json": "The leaderboard: the ranks of the policies.",
     "loadgen.log": "The output of the load generator.",
     "machine.json": "The machine that ran the experiment.",
     "nginx.conf": "The configuration of nginx, which ran instead of the gateway.",
-    "notes.json": "Notes that people wrote on the result.",
+    "notes.json": "The notes that people wrote on the result.",
     "plan.json": "The runs of the comparison in their order: policy, offered load, seed.",
     "reference.json": "How this result, which Doorbuster includes, was made.",
     "report.html": "The report as one page.",
     "reproduction.json": "The paper, the options, the versions and the machine of a reproduction.",
     "run-summary.schema.json": "The JSON schema of run.json.",
-    "run.json": "The outcome of the run: counts of client, gateway and shop, and whether they "
-    "agree.",
-    "samples.parquet": "Queues, CPU and counters of gateway and shop, a row for each utilisation "
-    "interval.",
+    "run.json": (
+        "The outcome of the run: the counts of client, gateway and shop, and whether they agree."
+    ),
+    "samples.parquet": (
+        "Queues, CPU and counters of the gateway and the shop, one row for each utilisation "
+        "interval."
+    ),
     "scores.json": "The places of the policies on the scoreboard.",
     "spec.schema.json": "The JSON schema of spec.toml.",
     "spec.toml": "The spec: everything that defines the experiment.",
     "tables.json": "The tables of the result as numbers and text.",
-    "tables.md": "The tables of the result to read.",
+    "tables.md": "The tables of the result as text for readers.",
     "time.json": "The predicted and the actual time of the experiment.",
     "versions.json": "The versions of Doorbuster and of its libraries.",
 }
-"""Descriptions by file name. `_described` has the descriptions that depend on the folder."""
+"""The descriptions by file name. `_described` has the descriptions that depend on the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The facts of a bundle that its description needs."""
+    """The facts about a bundle that its description needs."""
 
     title: str
     date: str
-    """The day on which the experiment began, ISO 8601."""
+    """The day on which the experiment began, in ISO 8601 form."""
     commit: str
     """The version of the code that made the result; empty if it is unknown."""
     release: str
     """The version of Doorbuster that packed the bundle."""
     files: Mapping[str, int]
-    """Size in bytes by path in the result, without the description itself."""
+    """The size in bytes of each file except the description, by its path in the result."""
     runs: Mapping[str, str]
     """The title of each run, by the path of its folder."""
 

@@ -28,7 +28,7 @@ DAMAGED = (
     *(ExperimentError, OSError, LookupError, TypeError, ValueError),
     *(AttributeError, ArithmeticError, RecursionError, MemoryError),
 )
-"""The exceptions that reading an edited result folder raises."""
+"""The exceptions that can occur when an edited result folder is read."""
 
 Say = Callable[[str], None]
 _KEYS = {
@@ -40,7 +40,10 @@ _KEYS = {
 
 
 class ResultsDatabase:
-    """The schema, created if necessary. Every method raises ResultsDatabaseError."""
+    """A writer for the schema, which is created if it is missing.
+
+    Every method raises ResultsDatabaseError.
+    """
 
     def __init__(self, lab: settings.Settings) -> None:
         self._lab = lab
@@ -77,7 +80,7 @@ class ResultsDatabase:
     def experiment(self, folder: ComparisonResult) -> None:
         """Write the row of an experiment, and the rows of runs that are missing or incomplete.
 
-        Also raises ExperimentError when the folder is damaged.
+        Also raises ExperimentError if the folder is damaged.
         """
         row = results_rows.experiment_row(folder)
         spec = folder.spec()
@@ -102,17 +105,18 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the row of a run and its events in their present state. Raises the errors of
-        `experiment`."""
+        """Write the rows of a run and of its events in their present state.
+
+        Raises the errors of `experiment`.
+        """
         row = results_rows.experiment_row(folder)
         with faults(self._lab), self._connection.transaction():
             self._put("experiments", ("experiment",), row)
             self._run(folder, folder.spec(), planned)
 
     def publish(self, results_dir: Path, say: Say) -> int:
-        """Write all results of the results folder, and nothing else; return their number.
-
-        Damaged results are reported and omitted.
+        """Replace the rows by those of all results in the results folder; return the number of
+        results. Damaged results are reported and omitted.
         """
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):
@@ -149,7 +153,7 @@ class ResultsDatabase:
             self._put("events", ("experiment", "number", "place"), row)
 
     def _put(self, table: str, key: Iterable[str], row: Mapping[str, Any]) -> None:
-        """Insert a row, or replace its columns in the row with this key."""
+        """Insert a row, or update the columns of the existing row with the same key."""
         columns = [sql.Identifier(name) for name in row]
         statement = sql.SQL(
             "INSERT INTO results.{table} ({columns}) VALUES ({values}) "

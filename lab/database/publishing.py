@@ -1,7 +1,7 @@
 """The publication of experiments in progress, and of results that are imported or deleted.
 
-A missing database causes only a warning. If only the simulator is installed, there is no PostgreSQL
-driver, and nothing is published. So only functions import the driver.
+A missing database causes only a warning. If only the simulator is installed, the PostgreSQL driver
+is missing and nothing is published. So the driver is imported in functions only.
 """
 
 import importlib.util
@@ -25,7 +25,7 @@ _LOOK_EVERY_S = 1.0
 
 
 class Publishing:
-    """The publication of one experiment; it stops at the first fault of the database."""
+    """The publication of one experiment; it stops at the first error of the database."""
 
     def __init__(self, database: "ResultsDatabase | None", say: "Say") -> None:
         self._database, self._say = database, say
@@ -56,7 +56,7 @@ class Publishing:
 
 @contextmanager
 def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
-    """Publish while an experiment runs; report a missing database in one line."""
+    """Publish an experiment while it runs; report a missing database in one line."""
     if importlib.util.find_spec("psycopg") is None:
         yield Publishing(None, say)
         return
@@ -76,7 +76,7 @@ def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
 def prepare(lab: settings.Settings, say: "Say", wait_s: float = 0.0) -> None:
     """Create the tables and the role before the first query; fill a new database with all results.
 
-    The function waits for the server. Raises ResultsDatabaseError with a fix.
+    The function waits for the server. Raises ResultsDatabaseError, whose text explains the fix.
     """
     with _within(lab, say, wait_s) as database:
         database.prepare()
@@ -109,7 +109,7 @@ def keep_in_step(
     say: "Say",
     rows_of: Callable[[str], Rows] = rows_of,
 ) -> None:
-    """Publish manually imported or deleted results; report a fault in one line.
+    """Publish results that a person has imported or deleted; report an error in one line.
 
     `rows_of` reads the rows of a folder; the console reads them in a process with limits.
     """

@@ -22,7 +22,7 @@ from lab.titles import title_of
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
-"""The rows by table."""
+"""The rows of a result folder, by table."""
 
 
 def rows_of(path: str) -> Rows:
@@ -42,7 +42,7 @@ def rows_of(path: str) -> Rows:
 
 
 def _plain(value: object) -> object:
-    """Return a time or a number of numpy in a JSON form."""
+    """Return a time or a numpy number in a form that JSON allows."""
     if isinstance(value, datetime):
         return value.isoformat()
     assert isinstance(value, np.generic)
@@ -50,7 +50,8 @@ def _plain(value: object) -> object:
 
 
 def experiment_row(folder: ComparisonResult) -> Row:
-    """Return the row of `results.experiments`; raises ExperimentError if the folder is damaged."""
+    """Return the row of the table `results.experiments`; raises ExperimentError if the folder is
+    damaged."""
     spec, plan = folder.spec(), folder.plan()
     whole = [run for planned in plan if (run := folder.run(planned)).is_whole]
     ended = [_at(events[-1]) for run in whole if (events := run.events())]
@@ -76,7 +77,7 @@ def experiment_row(folder: ComparisonResult) -> Row:
 
 
 def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
-    """Return the row of `results.runs`, with metrics if the run is whole; raises
+    """Return the row of the table `results.runs`, with metrics if the run is complete; raises
     ExperimentError."""
     choice = spec.choice(planned.policy)
     run = folder.run(planned)
@@ -102,7 +103,10 @@ def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
 
 
 def event_rows(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> list[Row]:
-    """Return the rows of `results.events`, in the order of the log. Raises ExperimentError."""
+    """Return the rows of the table `results.events`, in the order of the log.
+
+    Raises ExperimentError.
+    """
     run = folder.run(planned)
     events = run.events()
     summary = run.summary() if run.is_whole else RunSummary()
@@ -150,7 +154,7 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
 
 
 ON_CLOCK_OF_SAMPLES = ("switched", "fault", "fault over")
-"""The events that have times on the clock of the samples, which begins with the run."""
+"""The events whose times are on the clock of the samples, which begins with the run."""
 
 
 def _at(event: Mapping[str, Any]) -> datetime:

@@ -17,7 +17,7 @@ from lab.errors import ExperimentError
 from runtime.settings import Settings
 
 READER = "doorbuster_results"
-"""The role that may only read this schema."""
+"""The database role that can only read this schema."""
 
 _TABLES = Path(__file__).with_name("schema.sql")
 _OURS = "doorbuster results"
@@ -51,18 +51,18 @@ _LOCK = 0x5245_5355  # a separate lock, for processes that create the schema at 
 
 
 class ResultsDatabaseError(ExperimentError):
-    """The database cannot be reached or written; one line with a fix."""
+    """The error, in one line with a fix, that the database cannot be reached or written."""
 
 
 class ServerAwayError(ResultsDatabaseError):
-    """The server refuses the connection or does not answer yet."""
+    """The error that the server refuses the connection or does not answer yet."""
 
 
 @contextmanager
 def faults(
     lab: Settings, kind: type[ResultsDatabaseError] = ResultsDatabaseError
 ) -> Iterator[None]:
-    """Convert faults of PostgreSQL.
+    """Convert exceptions of PostgreSQL.
 
     Raises ExperimentError for values that PostgreSQL cannot store, and an error of this `kind` for
     every other fault.
@@ -78,7 +78,7 @@ def faults(
 
 
 def make(connection: psycopg.Connection, lab: Settings) -> bool:
-    """Create the tables unless they exist in this form; return whether they were missing.
+    """Create the tables unless they already have this form; return whether the tables were missing.
 
     Raises ResultsDatabaseError when another program owns the schema.
     """
@@ -108,7 +108,7 @@ def tell(connection: psycopg.Connection, lab: Settings) -> None:
 
 
 def console_url(lab: Settings) -> str:
-    """Return the address of the lab console for a browser of this machine."""
+    """Return the address of the lab console for a browser on this machine."""
     return lab.lab_url
 
 

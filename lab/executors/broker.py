@@ -1,6 +1,6 @@
 """The address of the Redis through which Celery workers receive simulations.
 
-Messages show an address without its password.
+Messages show the address without its password.
 """
 
 import re
@@ -9,7 +9,8 @@ from lab.errors import SpecError
 
 
 def checked(address: str, option: str) -> str:
-    """Return `address` unchanged; raises SpecError, naming `option`, for another kind of broker."""
+    """Return `address` unchanged; raises SpecError, which names `option`, if it is not the address
+    of a Redis."""
     if not address.startswith(("redis://", "rediss://")):
         raise SpecError(
             f"{option}: {shown(address)!r} is no broker; allowed: redis://host:port/database"
@@ -18,5 +19,5 @@ def checked(address: str, option: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return `text`, which is or contains an address, without user and password."""
+    """Return `text` without the user and password of the address that it contains."""
     return re.sub(r"(?<=://).*@", "", text)

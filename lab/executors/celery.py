@@ -1,8 +1,8 @@
-"""The Celery executor: tasks on workers on this machine, or on machines with other disks.
+"""The Celery executor: it runs tasks on workers on this machine or on machines with other disks.
 
 Messages and results are only JSON. A task names a function that simulates, and a worker calls no
-other functions. One Redis is the broker and keeps the results. Any client that can write to this
-Redis can start work, so it belongs on a private network, with a password (docs/experiments.md,
+other functions. One Redis is the broker and stores the results. Every client that can write to this
+Redis can start tasks, so it must be on a private network and have a password (docs/experiments.md,
 *More than one machine*).
 """
 
@@ -39,24 +39,24 @@ CALLABLE = [
     "lab.runner.simulated:make_packed_run",
     "lab.studies.measures:simulate_case",
 ]
-"""Beginnings of the names of functions that a task may call."""
+"""The beginnings of the names of functions that a task is allowed to call."""
 
 POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
 FIRST_REPLY_WITHIN_S = 10.0
-"""Real seconds that the executor waits for the first worker; a busy worker answers late."""
+"""The real seconds that the executor waits for the first worker; a busy worker answers late."""
 LOST_AFTER_S = 30.0
-"""Real seconds after which a task is lost if no worker has it and it does not wait."""
+"""The real seconds after which a task counts as lost if it neither waits nor runs on a worker."""
 NOBODY_FOR_S = 60.0
-"""Real seconds without any worker after which the executor gives up."""
+"""The real seconds without any worker after which the executor gives up."""
 
 CODE = code_digest()
-"""The digest of the loaded code; both sides need the same."""
+"""The digest of the loaded code, which must be the same on both sides."""
 
 
 def application(broker: str) -> Celery:
-    """Return the Celery application whose messages and results are at `broker`.
+    """Return the Celery application that uses the Redis at `broker` for messages and results.
 
     Raises SpecError for an invalid address and ExperimentError if no server answers there.
     """
@@ -71,8 +71,8 @@ def application(broker: str) -> Celery:
         ) from None
     except redis.RedisError as fault:
         raise ExperimentError(
-            f"No Redis answers at {shown(broker)} ({fault}). `make up` starts the appliance's; "
-            "another is named by DOORBUSTER_CELERY_BROKER."
+            f"No Redis answers at {shown(broker)} ({fault}). `make up` starts the Redis of the "
+            "appliance; DOORBUSTER_CELERY_BROKER can name another Redis."
         ) from None
     app = Celery("doorbuster", broker=broker, backend=broker, set_as_current=False)
     app.conf.update(
@@ -97,12 +97,12 @@ def application(broker: str) -> Celery:
 
 
 def serve(broker: str, processes: int | None) -> None:
-    """Carry out the tasks at `broker`, `processes` at a time, until a signal arrives."""
+    """Run the tasks that arrive at `broker`, `processes` at a time, until a signal arrives."""
     app = application(broker)
     count = processes or len(os.sched_getaffinity(0))
     print(
         f"Doorbuster {_version()}, {count} tasks at a time for {shown(broker)}. "
-        "Ctrl-C ends it after the tasks in hand, twice at once.",
+        "Press Ctrl-C to stop it after the current tasks, or twice to stop it at once.",
         flush=True,
     )
     # Celery warns root because of pickle, which no message here uses.
@@ -137,7 +137,8 @@ def _describe(state: Any, **_: object) -> dict[str, Any]:
 
 
 def _work(self: "Task[..., Any]", code: str, worker: str, task: str) -> dict[str, str]:
-    """Carry out one task; return its result or the reason of its failure, never an exception."""
+    """Run one task; return its result, or the reason for its failure instead of raising an
+    exception."""
     if code != CODE:
         return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}
     if not worker.startswith(tuple(CALLABLE)):
@@ -165,7 +166,7 @@ def _version() -> str:
 def run_on_workers(
     tasks: Sequence[str], worker: str, broker: str, on_done: OnDone, on_progress: OnProgress
 ) -> list[Failure]:
-    """Run tasks, given as JSON, as `executor.run_tasks` does; return the failed ones."""
+    """Run tasks, given as JSON, as `executor.run_tasks` does; return the failed tasks."""
     app = application(broker)
     with redis.Redis.from_url(broker) as queue:
         distribution = _Distribution(
@@ -175,8 +176,9 @@ def run_on_workers(
             return distribution.run(on_done, on_progress)
         except redis.OutOfMemoryError:
             raise ExperimentError(
-                f"The Redis at {shown(broker)} is full: it refuses tasks and results. Finished "
-                "work is kept, and the same command resumes. Give it more memory (maxmemory), or "
+                f"The Redis at {shown(broker)} is full: it refuses tasks and results. The "
+                "finished tasks are kept, and the same command resumes. Give it more memory "
+                "(maxmemory), or "
                 "wait until other commands have taken their results."
             ) from None
         finally:
@@ -231,7 +233,8 @@ class _Distribution:
                 if now_s - answered_s > NOBODY_FOR_S:
                     raise ExperimentError(
                         f"No worker has answered at {self._broker} for "
-                        f"{NOBODY_FOR_S:.0f} s. Finished work is kept; the same command resumes."
+                        f"{NOBODY_FOR_S:.0f} s. The finished tasks are kept; the same command "
+                        "resumes."
                     )
                 self._miss(answers)
             time.sleep(POLL_EVERY_S)
@@ -247,8 +250,8 @@ class _Distribution:
     def _find_workers(self) -> None:
         if not wait_until(self._ask, FIRST_REPLY_WITHIN_S):
             raise ExperimentError(
-                f"No worker listens at {self._broker}; start some, here or elsewhere: "
-                f"doorbuster worker --broker {self._broker}"
+                f"No worker is connected to {self._broker}; start workers, here or on other "
+                f"machines: doorbuster worker --broker {self._broker}"
             )
 
     def _send(self, index: int) -> None:
@@ -274,7 +277,7 @@ class _Distribution:
             self._lost(id, sent)
 
     def _miss(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
-        """Find tasks that no worker has, although they do not wait any more."""
+        """Find tasks that neither wait nor run on a worker, and are therefore lost."""
         active = {id for answer in answers.values() for id in answer["active"]}
         queued = self._queued()
         now_s = time.monotonic()
@@ -289,14 +292,17 @@ class _Distribution:
         if self._tries[sent.index] < TRIES:
             self._waiting.appendleft(sent.index)
         else:
-            self._failures.append(Failure(sent.index, "its worker was lost twice"))
+            self._failures.append(
+                Failure(sent.index, "the worker that ran it was lost, for the second time")
+            )
 
     def _end(self, id: str) -> None:
         del self._under_way[id]
         self._app.backend.forget(id)
 
     def _ask(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the replies by worker name; raises ExperimentError if a worker has other code."""
+        """Return the replies by worker name; raises ExperimentError if a worker runs different
+        code."""
         replies = (
             self._app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
         )

@@ -1,4 +1,4 @@
-"""The executor: it runs a pure function for many tasks, on local cores or on Celery workers.
+"""The executor: it runs a pure function on many tasks, on local cores or on Celery workers.
 
 Tasks and results are JSON in both places, so both give the same results. The caller keeps each
 result at once. The next call omits the tasks whose results exist.
@@ -14,14 +14,14 @@ from lab.executors.tasks import Failure, Json, OnCost, OnDone, OnProgress, Worke
 
 
 class TasksError(ExperimentError):
-    """Some tasks failed; all the others are done."""
+    """The error that some tasks failed; all other tasks are done."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
         self.failures = tuple(failures)
         more = f"; {len(failures) - 1} more failed" if len(failures) > 1 else ""
         super().__init__(
             f"Task {failures[0].index + 1} failed: {failures[0].reason}{more}. "
-            "Everything else is kept; the same command makes what is missing."
+            "All other results are kept; the same command runs the missing tasks."
         )
 
 
@@ -35,15 +35,15 @@ def run_tasks(
     on_progress: OnProgress | None = None,
     on_cost: OnCost | None = None,
 ) -> None:
-    """Run `worker(task)` for every task; call `on_done(index, result)` after each.
+    """Run `worker(task)` on every task; call `on_done(index, result)` with each result.
 
     `worker` is a function at the top of its module, or its name as `module:function`. It runs in
     `processes` processes of this machine (as many as CPUs by default), or, with a `celery_broker`,
-    on the workers that `doorbuster worker` starts anywhere. It may call `tell(progress)`, which
-    calls `on_progress(index, progress)` here. `on_cost(index, cpu_s)` gets the CPU seconds of each
-    task on this machine.
+    on the workers that `doorbuster worker` starts anywhere. It can call `tell(progress)`, which
+    calls `on_progress(index, progress)` in this process. `on_cost(index, cpu_s)` gets the CPU
+    seconds of each task on this machine.
 
-    Raises TasksError when tasks failed, after all the others are done; ExperimentError when there
+    Raises TasksError if tasks failed, after all other tasks are done, and ExperimentError if there
     is no worker. Any exception, including Ctrl-C, ends all running tasks.
     """
     name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
@@ -66,8 +66,10 @@ def run_tasks(
 
 
 class _Texts(Sequence[str]):
-    """The tasks as JSON. Each text is made when it is needed, because all texts would fill the
-    memory."""
+    """The tasks as JSON.
+
+    Each text is created when it is needed, because all texts together would fill the memory.
+    """
 
     def __init__(self, tasks: Sequence[Json]) -> None:
         self._tasks = tasks

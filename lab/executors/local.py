@@ -1,4 +1,4 @@
-"""The local executor: tasks in processes on the cores of this machine.
+"""The local executor: it runs tasks in processes on the cores of this machine.
 
 Processes are spawned, not forked. The calling process has threads, for the progress bar and for
 Arrow. A forked copy would keep the locks of these threads but not the threads that release them.
@@ -24,7 +24,7 @@ _END_WITHIN_S = 5.0
 
 
 class _Core:
-    """A child process and the pipe to it; `index` is its task."""
+    """A child process, the pipe to it, and its current task (`index`)."""
 
     def __init__(self, worker: str, temporary: str) -> None:
         context = multiprocessing.get_context("spawn")
@@ -68,7 +68,7 @@ def run_on_cores(
     on_progress: OnProgress,
     on_cost: OnCost,
 ) -> list[Failure]:
-    """Run all tasks in `count` processes; return those that failed."""
+    """Run all tasks in `count` processes; return the failed tasks."""
     waiting = list(reversed(range(len(tasks))))
     tries = [0] * len(tasks)
     failures: list[Failure] = []
@@ -100,7 +100,13 @@ def run_on_cores(
                         waiting.append(index)
                     else:
                         status = core.process.exitcode
-                        failures.append(Failure(index, f"its process died twice (status {status})"))
+                        failures.append(
+                            Failure(
+                                index,
+                                "the process that ran it died, for the second time (status "
+                                f"{status})",
+                            )
+                        )
                     continue
                 if kind == "progress":
                     on_progress(index, content)
@@ -121,8 +127,8 @@ def run_on_cores(
 def _work(pipe: Connection, worker: str, temporary: str) -> None:
     """Receive tasks, and send progress and results (or the reason of a failure).
 
-    Its temporary folders are in `temporary`, which the parent removes. So the process can be killed
-    without cleaning up.
+    The temporary folders of the process are in `temporary`, which the parent removes, so the
+    process can be killed at any time.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     tempfile.tempdir = temporary

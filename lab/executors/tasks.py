@@ -1,4 +1,5 @@
-"""A task of an executor: JSON in, JSON out, by a function with the name `module:function`."""
+"""A task of an executor: its input and output are JSON, and it names its function as
+`module:function`."""
 
 import contextlib
 import importlib
@@ -17,14 +18,14 @@ OnProgress = Callable[[int, Json], None]
 OnCost = Callable[[int, float], None]
 
 TRIES = 2
-"""Tries of a task whose worker was lost; after the last try the task is reported."""
+"""The number of times that a task is tried if its worker is lost; then it is reported as failed."""
 
 _tell: Callable[[Json], None] = lambda progress: None  # noqa: E731 - replaced within a worker
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A task that failed: its index, and the reason in one line."""
+    """A task that failed: the index of the task, and the reason in one line."""
 
     index: int
     reason: str

@@ -1,4 +1,5 @@
-"""The text and JSON files of a result: written completely or not at all, read in a known form."""
+"""The text and JSON files of a result: written completely or not at all, and checked when they are
+read."""
 
 import json
 import os
@@ -29,5 +30,5 @@ def write_json(path: Path, content: object) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content; raises ExperimentError when missing or damaged (`forms`)."""
+    """Return a file's content; raises ExperimentError if it is missing or damaged (`forms`)."""
     return forms.read(path)

@@ -25,9 +25,9 @@ from lab.errors import ExperimentError
 from lab.files.run_summary import Number, RunSummary
 
 MOST_BYTES = 8 * 2**20
-"""The most bytes of one JSON file; an interpreter needs up to thirty times as many."""
+"""The largest size of one JSON file, in bytes; Python needs up to thirty times as much memory."""
 MOST_DEPTH = 30
-"""The most nested lists and objects; repr() and json.dumps() fail at about 1,000."""
+"""The greatest depth of nested lists and objects; repr() and json.dumps() fail at about 1,000."""
 
 Cell = str | int | float | bool | None
 Text = Annotated[str, Field(max_length=100_000)]
@@ -75,7 +75,7 @@ def _is_time(text: str) -> str:
     try:
         datetime.fromisoformat(text).astimezone(UTC)
     except OverflowError:
-        raise ValueError("must be a time of the years 1 to 9999") from None
+        raise ValueError("must be a time in the years 1 to 9999") from None
     return text
 
 
@@ -126,7 +126,7 @@ class _Event(_Form):
 
 
 MOST_NOTES = 1_000
-"""The most notes in a bundle."""
+"""The highest number of notes in a bundle."""
 
 _FORMS: Mapping[str, Any] = {
     "tables.json": list[_Table],
@@ -143,14 +143,14 @@ _FORMS: Mapping[str, Any] = {
     "run.json": RunSummary,
     "events.jsonl": list[_Event],
 }
-"""The form by file name; a file of another name may hold any JSON."""
+"""The form of each file, by file name; a file with another name can contain any JSON."""
 
 FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"))
-"""Files of the result folder itself; the others belong to its runs."""
+"""The files of the result folder; all other files belong to its runs."""
 
 
 def read(path: Path) -> Any:
-    """Return the content in the form for the file's name.
+    """Return the content of a file, checked against the form for the file's name.
 
     Raises ExperimentError when the file is missing, too large, not JSON or of another form.
     """
@@ -158,7 +158,10 @@ def read(path: Path) -> Any:
 
 
 def read_lines(path: Path) -> Any:
-    """Return the content of a file with a JSON value on each line. Raises as `read` does."""
+    """Return the content of a file with a JSON value on each line.
+
+    Raises the same exceptions as `read`.
+    """
     return _read(path, lambda text: [json.loads(line) for line in text.splitlines()])
 
 

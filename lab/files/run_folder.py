@@ -1,4 +1,4 @@
-"""The files of one run, from either engine.
+"""The files of one run of any engine.
 
 <number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
     attempts.parquet  samples.parquet  events.jsonl
@@ -35,7 +35,7 @@ class PlannedRun:
     number: int
     policy: str
     rho: float | None
-    """None in a closed loop."""
+    """The offered load; None in a closed loop."""
     seed: int
 
     @property
@@ -60,11 +60,13 @@ class RunFolder:
         self.events_file = path / "events.jsonl"
         self.summary_file = path / RUN_FILE
         self.load_factor_file = path / "load-factor"
-        """The factor on the rate of arriving sessions, during a live run."""
+        """The file with the factor on the rate of arriving sessions, during a live run."""
         self.live_shop_file = path / "lane.json"
-        """The shop of a run (`shop_file.LiveShop`), while it runs next to others."""
+        """The file about the shop of a run (`shop_file.LiveShop`) while several runs are in
+        progress."""
         self.proxy_file = path / "peer.json"
-        """The state of a run's baseline proxy (`proxies.shown`), while it runs."""
+        """The file with the state of a run's baseline proxy (`proxies.shown`) while the run is in
+        progress."""
 
     def clear(self) -> None:
         """Remove the files of an interrupted attempt at the same run."""
@@ -72,7 +74,7 @@ class RunFolder:
         self.path.mkdir(parents=True)
 
     def pack(self) -> dict[str, str]:
-        """Return its files by name, in Base64, to send them elsewhere."""
+        """Return the run's files by name, in Base64, ready to be sent to another machine."""
         return {
             file.name: base64.b64encode(file.read_bytes()).decode("ascii")
             for file in sorted(self.path.iterdir())
@@ -118,18 +120,20 @@ class RunFolder:
             raise ExperimentError(str(fault)) from None
 
     def samples(self) -> pa.Table:
-        """Return gateway and shop by utilisation interval; raises ExperimentError when damaged."""
+        """Return the samples of gateway and shop, one row per utilisation interval; raises
+        ExperimentError if damaged."""
         try:
             return read_table(self.samples_file)
         except RowsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     def load_factor(self) -> float:
-        """Return the factor on the rate of arriving sessions, during the run."""
+        """Return the factor that applies to the rate of arriving sessions during the run."""
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:
-        """Set the factor from now on, 0 to `HIGHEST_LOAD_FACTOR`; no effect after the run."""
+        """Set this factor, 0 to `HIGHEST_LOAD_FACTOR`, from now on; this has no effect after the
+        run."""
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:
             self.load_factor_file.unlink(missing_ok=True)

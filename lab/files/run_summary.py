@@ -1,4 +1,4 @@
-"""The outcome of a run: the content of run.json, which is written when the run is whole."""
+"""The outcome of a run: the content of run.json, which is written when the run is complete."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""The version of the form. Version 1 has no `version`; it can be read unchanged."""
+"""The version of the form. Version 1 has no `version`; such files can still be read."""
 
 
 def _at_most_1e12(value: float | None) -> float | None:
@@ -25,7 +25,7 @@ class _Part(BaseModel):
 
 
 class Check(_Part):
-    """One statement about two counts: `low` ≤ `value` ≤ `high` makes it true."""
+    """One statement about two counts: it holds if `low` ≤ `value` ≤ `high`."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -48,7 +48,7 @@ class Counts(_Part):
 
 
 class Fates(_Part):
-    """The number of sessions by how they ended."""
+    """The number of sessions for each way in which a session can end."""
 
     arrived: int
     rejected: int
@@ -56,7 +56,7 @@ class Fates(_Part):
 
 
 class Schedule(_Part):
-    """The load generator's adherence to its schedule. Real seconds."""
+    """The load generator's adherence to its schedule, in real seconds."""
 
     late_share: Number = 0.0
     late_tolerance_s: Number = 0.05
@@ -76,13 +76,13 @@ class LoadGenerator(_Part):
     engine: str | None = None
     """`simulated`, or None for Locust."""
     started_at: Number | None = None
-    """Seconds since 1970."""
+    """The time in seconds since 1970 (Unix time)."""
     schedule: Schedule | None = None
     load_changes: list[LoadChange] = []
 
 
 class Fallback(_Part):
-    """The time and reason of a student policy's replacement by FIFO."""
+    """The time at which FIFO replaced a student's policy, and the reason."""
 
     at_s: Number
     reason: str
@@ -96,20 +96,20 @@ class BaselineProxy(_Part):
 
 
 class AtOnce(_Part):
-    """The shops that ran at the same time."""
+    """The shops of several runs at the same time."""
 
     shop: int
     """The number of this run's shop, from 1."""
     of: int
     shops: list[list[int]]
-    """CPUs of each shop."""
+    """The CPUs of each shop."""
     rest: list[int]
-    """CPUs of everything else."""
+    """The CPUs of all other processes."""
     crowded: bool
     apart_s: Number
     """Real seconds between the first customers of the first shop and of the last."""
     shops_rps: list[Number]
-    """Capacity of each shop."""
+    """The capacity of each shop."""
 
 
 class RunSummary(_Part):
@@ -122,7 +122,7 @@ class RunSummary(_Part):
     """None in a closed loop."""
     seed: int | None = None
     completed_ratio: Number = 0.0
-    """Completed requests over those that the sessions planned."""
+    """The completed requests divided by the requests that the sessions planned."""
     confirms: int = 0
     duration_s: Number = 0.0
     reconciles: bool = True
@@ -132,16 +132,16 @@ class RunSummary(_Part):
     sessions: Fates | None = None
     """None in a closed loop."""
     waste: Mapping[str, Any] | None = None
-    """The wasted-work meter (`engines.waste`); None without a meter."""
+    """The values of the wasted-work meter (`engines.waste`); None if the run has no meter."""
     load_generator: LoadGenerator = Field(default_factory=LoadGenerator)
     samples_missed: int = 0
     switched: list[Mapping[str, Any]] = []
-    """Policies that were switched to during the run."""
+    """The policies to which a user switched during the run."""
     outages: list[Mapping[str, Any]] = []
-    """Times in which a service behind the shop was away."""
+    """The periods in which a service that the shop needs was unavailable."""
     fallen_back: Fallback | None = None
     faults: list[Mapping[str, Any]] = []
-    """Faults that a user caused during the run."""
+    """The faults that a user caused during the run."""
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None
     at_once: AtOnce | None = None

@@ -1,6 +1,6 @@
-"""The description of machine and versions that every result keeps, and the lock of live runs.
+"""The description of the machine and the versions in every result, and the lock for live runs.
 
-Every live run takes the one lock of the machine.
+Every live run takes the machine's lock, so only one runs at a time.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
     """Return the facts of a machine that determine the speed of the shop.
 
-    `hosts` names parts on other machines; the other facts are about this machine.
+    `hosts` names parts of the appliance on other machines; all other facts are about this machine.
     """
     elsewhere = {
         part: host
@@ -61,7 +61,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 def describe_versions() -> dict[str, str]:
     """Return the project's commit, its code and its software versions.
 
-    The code distinguishes two edited trees of one commit.
+    The digest of the code distinguishes two edited trees of the same commit.
     """
     ours = {"doorbuster": commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **_libraries()}
@@ -71,14 +71,14 @@ def describe_versions() -> dict[str, str]:
 def code_digest() -> str:
     """Return a digest of all code that affects the result of a simulated run.
 
-    This process computes it once, because the code may be edited meanwhile.
+    Each process computes the digest once, because the files can be edited while it runs.
     """
     return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
 
 
 @cache
 def parts_digest() -> str:
-    """Return a digest of the parts that a live run uses, computed once as in `code_digest`."""
+    """Return a digest of the code that a live run uses, computed once as in `code_digest`."""
     return _digest("gateway", "shop", "hosting")
 
 
@@ -104,7 +104,7 @@ def fingerprint(lab: settings.Settings) -> str:
 
 @cache
 def _measured_software() -> dict[str, str]:
-    """Return the software that affects a measured speed, computed once."""
+    """Return the versions of the software that affects a measured speed, computed once."""
     return {
         "python": platform.python_version(),
         "parts": parts_digest(),
@@ -114,7 +114,8 @@ def _measured_software() -> dict[str, str]:
 
 
 def _libraries() -> dict[str, str]:
-    """Return the versions of the libraries that are installed: the simulator needs only some."""
+    """Return the versions of those libraries that are installed; the simulator needs only some of
+    them."""
     found = {}
     for name in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -123,13 +124,13 @@ def _libraries() -> dict[str, str]:
 
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
-"""The environment variable with which a live run gives way when another run needs the machine."""
+"""The environment variable that makes a live run stop if another run needs the machine."""
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
-"""The environment variable with which a live run waits for the machine."""
+"""The environment variable that makes a live run wait until the machine is free."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
 """The environment variable with the name of the lock, by default `live-run`.
 
-Appliances on separate CPUs may have different locks.
+Appliances on separate CPUs can have different locks.
 """
 _GIVES_WAY_WITHIN_S = 60.0
 _ASK_EVERY_S = 0.1
@@ -137,7 +138,7 @@ _ASK_EVERY_S = 0.1
 
 @contextlib.contextmanager
 def live_run_lock() -> Iterator[None]:
-    """Hold the machine for one live run; raises ExperimentError while another run holds it.
+    """Hold the machine's lock for one live run; raises ExperimentError while another run holds it.
 
     If the holder is a run of the same user that gives way, it is interrupted, and the new run waits
     for its end. A run with WAITS in its environment waits for every other run.
@@ -158,8 +159,8 @@ def _taken(name: str) -> socket.socket:
             other, words = held.holder, str(held)
         except OSError as fault:
             raise ExperimentError(
-                f"{LOCK}={name}: no lock can have this name ({fault.strerror or fault}); allowed "
-                "are up to 90 bytes."
+                f"{LOCK}={name}: a lock cannot have this name ({fault.strerror or fault}); "
+                "allowed are up to 90 bytes."
             ) from None
         asks = (
             other is not None
@@ -207,7 +208,7 @@ def commit() -> str:
 
 
 def _git(*words: str) -> str:
-    """Return the output of git on this folder, whichever user owns it."""
+    """Return the output of git for this folder, regardless of the folder's owner."""
     with tempfile.NamedTemporaryFile("w", suffix=".gitconfig") as trusting:
         trusting.write(f"[safe]\n\tdirectory = {_as_git_value(ROOT)}\n")
         trusting.flush()

@@ -10,8 +10,8 @@ from common import cpus
 class Neighbours:
     """The CPU time of other processes between two samples.
 
-    This process and its children do not count as others. A child that ends between two samples does
-    count, so take samples while children run.
+    This process and its children do not count as others. A child process that ends between two
+    samples counts as another process, so take samples while the children run.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class Neighbours:
         self._before = self._look()
 
     def share(self) -> float:
-        """Return the share, 0 to 1, since this object was created."""
+        """Return the other processes' share of the CPUs, 0 to 1, since this object was created."""
         (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
         others_s = busy_now - busy - (own_now - own)
         return max(0.0, others_s / ((wall_now - wall) * self._cpus))

@@ -1,4 +1,4 @@
-"""The progress of a command for programs: the bar in the terminal as a small JSON file.
+"""The progress of a command, which a small JSON file shows to other programs.
 
 DOORBUSTER_PROGRESS_FILE names the file.
 
@@ -29,8 +29,10 @@ class ProgressFile:
         self._stage = (from_ratio, to_ratio)
 
     def tell(self, *, now: bool = False, **facts: object) -> None:
-        """Add facts to the file. The file is written at most once every EVERY_S, or at once with
-        `now`."""
+        """Add facts to the file.
+
+        The file is written at most once every EVERY_S, or at once with `now`.
+        """
         if isinstance(done := facts.get("done_ratio"), int | float):
             begin, end = self._stage
             facts["done_ratio"] = begin + (end - begin) * done
@@ -44,4 +46,4 @@ class ProgressFile:
 
 
 progress_file = ProgressFile()
-"""The progress file of this process: a command has one experiment in progress."""
+"""The progress file of this process; a command runs one experiment at a time."""

@@ -1,10 +1,10 @@
-"""The CPU seconds that parts of the work cost on this machine.
+"""The CPU seconds that each kind of work costs on this machine.
 
 Costs are CPU seconds, because these are about the same on an idle machine and on a busy one. Each
 cost is for one unit of a kind of work (`run shared-cpus sq`, `draw comparison`). Every command adds
-its measurements to `speeds.json` in the state folder. A kind without a measurement here costs as
-much as on the reference machine, times the slowness of this machine. A calibration of less than a
-second determines that factor (`estimates.calibrated`).
+its measurements to `speeds.json` in the state folder. For a kind that was never measured on this
+machine, the cost is that of the reference machine times the slowness of this machine. A calibration
+of less than a second determines that factor (`estimates.calibrated`).
 """
 
 import contextlib
@@ -28,27 +28,28 @@ SHIPPED = Path(__file__).with_name("speeds.json")
 FILE = "speeds.json"
 """The file in the state folder with the measurements of this machine."""
 KEPT = 5
-"""Kept measurements of a kind; their median counts."""
+"""The number of measurements of a kind that are kept; their median counts."""
 FURTHEST = 4.0
-"""The largest factor between a cost and its expectation from the reference machine.
+"""The largest allowed factor between a cost and the value expected from the reference machine.
 
-So a wrong measurement cannot make a launch look 5 times smaller than it is. The limits of students
-depend on these costs (`lab.console.site.allowances`).
+It prevents a wrong measurement from making a launch look far cheaper than it is, because the limits
+of students depend on these costs (`lab.console.site.allowances`).
 """
 FURTHEST_FACTOR = 10.0
-"""The largest factor for the speed of the whole machine."""
+"""The largest allowed factor between the speed of this machine and that of the reference machine.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """Costs on the reference machine."""
+    """The costs on the reference machine."""
 
     machine: str
     date: str
     calibration_cpu_s: float
     costs: Mapping[str, float]
     work: Mapping[str, Mapping[str, float]]
-    """The size of each kind of work, for commands without a spec."""
+    """The amount of each kind of work, for commands without a spec."""
 
 
 @cache
@@ -64,13 +65,14 @@ class Speeds:
     factor: float = 1.0
     """The slowness of this machine, compared with the reference machine."""
     measured: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """The newest measurements of each kind on this machine, the oldest first."""
+    """The newest measurements of each kind on this machine, from the oldest to the newest."""
     is_calibrated: bool = False
 
     def cost(self, *kinds: str) -> float | None:
-        """Return the CPU seconds of a unit of the first known kind; None if no kind is known.
+        """Return the CPU seconds for one unit of the first kind with a known cost; None if no cost
+        is known.
 
-        `kinds` go from the most exact to the most general.
+        The order of `kinds` is from the most exact to the most general kind.
         """
         known = (self._reference(kind) for kind in kinds)
         reference = next((one for one in known if one is not None), None)
@@ -133,8 +135,8 @@ def _machine(lab: Settings) -> str:
     """Return a text that changes when the machine or Python changes, because costs are then
     invalid.
 
-    A change of the code does not change the text: it changes costs little, and the newest
-    measurements count.
+    A change of the code does not change the text, because its effect on costs is small and the
+    newest measurements count.
     """
     facts = {**describe_machine(lab), "python": platform.python_version()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
@@ -146,7 +148,7 @@ def _is_positive(value: Any) -> bool:
 
 
 def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | None = None) -> None:
-    """Add a measurement of each of these kinds; a file that cannot be written is left alone."""
+    """Add a measurement for each of these kinds; a file that cannot be written stays unchanged."""
     path = lab.state_dir / FILE
     state = State(lab.state_dir)
     if state.is_somebodys:

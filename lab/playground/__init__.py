@@ -1,1 +1,1 @@
-"""The playground: one experiment that runs in a visitor's browser as well as here."""
+"""The playground: an experiment that can run in a visitor's browser."""

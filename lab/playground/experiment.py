@@ -1,7 +1,7 @@
-"""One experiment of the playground: it receives a visitor's choice and returns plain values.
+"""The experiment of the playground: it receives a visitor's choices and returns plain values.
 
-The module runs in a visitor's browser (Pyodide) as well as here. So this module and all its imports
-need only the standard library. Times are paper seconds.
+The module runs in a visitor's browser (Pyodide) and in Python on this machine. So this module and
+all its imports need only the standard library. Times are paper seconds.
 """
 
 import math
@@ -37,19 +37,21 @@ class Slider:
 
 SLIDERS: Final = (
     Slider("rho", "Offered load ρ", 0.5, 4, 0.05, 1.4, "",
-           "The customers' work over what the server can do; 1 is its capacity."),
+           "The work that the customers bring, divided by what the server can do; 1 is its "
+           "capacity."),
     Slider("sessions", "Customers", 100, 3000, 100, 1000, "",
-           "Sessions that arrive; each asks for one to eight pages."),
+           "The number of sessions that arrive; each requests one to eight pages."),
     Slider("timeout_s", "Patience, shortest", 1, 60, 1, 8, "s",
            "Every customer waits at least this long for a page."),
     Slider("think_timeout_mean_s", "Patience, mean extra", 0, 60, 1, 12, "s",
-           "The mean of the exponential extra that each customer waits."),
+           "The mean of the additional time that each customer waits (exponentially distributed)."),
     Slider("retry_probability", "Retries", 0, 1, 0.05, 0.4, "",
-           "The probability that a customer who lost patience tries the page again."),
+           "The probability that a customer who loses patience requests the page again."),
     Slider("think_time_mean_s", "Think time, mean", 0, 30, 1, 0, "s",
            "The mean pause before each page except the first."),
     Slider("seed", "Seed", 1, 100, 1, 1, "",
-           "Another seed draws other customers; both policies always meet the same ones."),
+           "A different seed gives different customers; both policies always have the same "
+           "customers."),
 )  # fmt: skip
 SHAPES: Final = {
     "steady": "The load stays the same",
@@ -65,11 +67,13 @@ _CURVE_POINTS_S: Final = tuple(range(41))
 
 
 class ChoiceError(ValueError):
-    """A choice of the visitor is invalid; the message names the field and its allowed values."""
+    """The error that a choice of the visitor is invalid; its message names the field and the
+    allowed values."""
 
 
 def choices() -> dict[str, Any]:
-    """Return what a visitor can choose, JSON-ready: policies, admissions, shapes, sliders."""
+    """Return the possible choices as JSON-ready values: policies, admissions, load shapes and
+    sliders."""
     return {
         "policies": [_described(registry.sheet(name)) for name in POLICIES],
         "admissions": [_described(registry.admission_sheet(name)) for name in ADMISSIONS],
@@ -84,10 +88,10 @@ def _described(sheet: Any) -> dict[str, str]:
 
 
 def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
-    """Simulate the policy that a visitor chose, or the visitor's `own` policy.
+    """Simulate the policy that a visitor chose, or the `own` policy that the visitor wrote.
 
-    Returns JSON-ready values: `metrics`, `samples` (columns, one value per second), `unanswered`
-    (share of attempts not answered within 0 to 40 s). Raises ChoiceError.
+    Returns JSON-ready values: `metrics`, `samples` (columns with one value per second) and
+    `unanswered` (the shares of attempts not answered within 0 to 40 s). Raises ChoiceError.
     """
     scenario = scenario_of(choice, own)
     attempts: list[Attempt] = []
@@ -102,7 +106,7 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
 def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenario:
     """Return the simulation that a visitor chose. Raises ChoiceError.
 
-    The simulation has the policy `own` if there is one, otherwise the chosen policy and admission.
+    It uses the policy `own` if there is one, otherwise the chosen policy and admission.
     """
     values = {slider.name: _number(choice, slider) for slider in SLIDERS}
     shape = choice.get("shape", "steady")
@@ -203,8 +207,8 @@ def _samples(simulated: Simulated) -> dict[str, list[Any]]:
 
 
 def _unanswered(attempts: list[Attempt]) -> list[float]:
-    """Return the share of attempts not answered within 0, 1, … 40 s; failed attempts always
-    count."""
+    """Return the shares of attempts not answered within 0, 1, … 40 s; failed attempts count as not
+    answered."""
     times_s = sorted(_response_times_s(attempts))
     return [1 - bisect_right(times_s, time_s) / len(times_s) for time_s in _CURVE_POINTS_S]
 

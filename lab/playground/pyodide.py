@@ -38,26 +38,26 @@ _WAIT_S: Final = 60
 
 
 class FetchError(RuntimeError):
-    """Pyodide cannot be fetched; the message says why and how to fix it."""
+    """The error that Pyodide cannot be fetched; its message gives the reason and how to fix it."""
 
 
 def folder() -> Path:
-    """Return where the files are, or will be."""
+    """Return the folder of the files, which may not exist yet."""
     return Path(sys.prefix) / "share" / "doorbuster" / f"pyodide-{VERSION}"
 
 
 def is_there() -> bool:
-    """Return whether all files are there."""
+    """Return whether all files exist."""
     return all(_file(name).is_file() for name in FILES)
 
 
 def first_load_bytes() -> int:
-    """Return how much a browser loads at its first visit."""
+    """Return the number of bytes that a browser loads at its first visit."""
     return sum(_file(name).stat().st_size for name in FILES)
 
 
 def compressed(name: str) -> bytes:
-    """Return one of FILES, compressed with gzip."""
+    """Return one of the FILES, compressed with gzip."""
     return _file(name).read_bytes()
 
 
@@ -68,8 +68,8 @@ def _file(name: str) -> Path:
 def fetch() -> Path:
     """Fetch the package, check it and unpack the files; return their folder.
 
-    Environment variable NPM_CONFIG_REGISTRY names a mirror of the npm registry. Raises FetchError;
-    then nothing is left behind.
+    The environment variable NPM_CONFIG_REGISTRY can name a mirror of the npm registry. Raises
+    FetchError without leaving incomplete files.
     """
     registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
     address = f"{registry}/pyodide/-/pyodide-{VERSION}.tgz"
@@ -96,7 +96,7 @@ def fetch() -> Path:
 
 
 def _unpack(package: tarfile.TarFile) -> None:
-    """Put the files into their folder, all or none."""
+    """Put all files into their folder in one step."""
     folder().parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder().parent) as aside:
         for name in FILES:
@@ -109,10 +109,10 @@ def _unpack(package: tarfile.TarFile) -> None:
 
 
 def main() -> None:
-    """Fetch the files if they are not there, and print where they are."""
+    """Fetch the files if they are missing, and print their folder."""
     argparse.ArgumentParser(
         prog="python -m lab.playground.pyodide",
-        description=f"Fetch Pyodide {VERSION} for the playground, if it is not here.",
+        description=f"Fetch Pyodide {VERSION} for the playground if it is missing.",
     ).parse_args()
     # Ctrl-C ends the process by the signal itself, so that the shell that called it ends, too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -11,9 +11,9 @@ _ROOT = Path(__file__).parents[2]
 _BEGINNING = "lab.playground.experiment"
 """The module that the playground runs."""
 _LOADED_BY_NAME = "gateway.policies"
-"""The registry imports the modules of this package when a policy is made."""
+"""The package whose modules the registry imports when it creates a policy."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The date of every file, so that equal modules make equal archives."""
+"""The date of every file in the archive, so that equal modules give equal archives."""
 
 
 @cache
@@ -59,7 +59,7 @@ def _file_of(name: str) -> Path | None:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    """Yield what a module imports; `from package import name` may name a module."""
+    """Yield the names that a module imports; `from package import name` can name a module."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
