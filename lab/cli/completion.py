@@ -15,7 +15,7 @@ Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Compl
 
 
 def beginning(names: Iterable[str], begun: str) -> list[CompletionItem]:
-    """Return the names that begin with these letters."""
+    """Return those of the names that begin with the typed letters."""
     return [CompletionItem(name) for name in names if name.startswith(begun)]
 
 
@@ -34,7 +34,7 @@ def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> l
 def complete_policies(
     _: click.Context, __: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the policies that continue a list with commas."""
+    """Return the policies that can come next in a list separated by commas."""
     return _continued(_policies(), incomplete)
 
 

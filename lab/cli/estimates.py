@@ -1,4 +1,4 @@
-"""The command `doorbuster estimates`: predicted next to actual times, for everything that ships."""
+"""The command `doorbuster estimates`: predicted and actual times of all included experiments."""
 
 import subprocess
 import sys
@@ -31,21 +31,21 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 """The commands without a spec."""
 QUICK_S = 120.0
-"""Real seconds: `--run quick` runs experiments with a shorter prediction."""
+"""The real seconds up to which `--run quick` runs an experiment, by its prediction."""
 ALLOWED_FACTOR = 1.5
-"""An estimate is good when actual and predicted differ by at most this factor."""
+"""The largest factor between the predicted and the actual time of a good estimate."""
 GROUPS = ("quick", "simulated", "all")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An experiment that ships."""
+    """An included experiment."""
 
     name: str
     arguments: tuple[str, ...]
     spec: Spec | None
     what: str
-    """A text that identifies the experiment, as in `time.json`."""
+    """The text that identifies the experiment, as in `time.json`."""
 
     @property
     def engine(self) -> str:
@@ -66,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A run that has ended: predicted and actual duration."""
+    """The predicted and the actual duration of an experiment that has ended."""
 
     predicted_s: float
     took_s: float
@@ -75,17 +75,17 @@ class Taken:
 
     @property
     def ratio(self) -> float:
-        """The actual duration on an idle machine over the predicted one."""
+        """The actual duration on an idle machine, divided by the predicted duration."""
         return self.idle_s / self.predicted_s
 
     @property
     def is_good(self) -> bool:
-        """Whether the prediction was within the allowed factor."""
+        """Whether the prediction differs by at most the allowed factor."""
         return 1 / ALLOWED_FACTOR <= self.ratio <= ALLOWED_FACTOR
 
 
 def entries() -> list[Entry]:
-    """Return every spec, and every command without a spec whose time is known beforehand."""
+    """Return every included spec, and every command whose duration can be predicted without one."""
     known = speeds.shipped()
     specs = [(path.stem, load_checked(path.stem)) for path in sorted(SPECS.glob("*.toml"))]
     found = [Entry(name, ("run", name), spec, spec.fingerprint) for name, spec in specs]
@@ -97,7 +97,7 @@ def entries() -> list[Entry]:
 
 
 def taken(lab: settings.Settings) -> dict[str, Taken]:
-    """Return the newest whole run of each experiment in the results folder, by `what`."""
+    """Return the newest complete run of each experiment in the results folder, by `what`."""
     found: dict[str, Taken] = {}
     for folder in made_here(lab.results_dir, stopwatch.FILE):
         try:
@@ -116,15 +116,17 @@ def taken(lab: settings.Settings) -> dict[str, Taken]:
 
 
 def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
-    """Return predicted next to actual durations."""
+    """Return the table of predicted and actual durations."""
     known = taken(lab)
     cpus = estimates.cpus_here()
     found = Table(
         "Predicted and actual times",
         ("Experiment", "Engine", "Predicted now", "Predicted then", "Took", "Idle", "Ratio", "Run"),
         note=f"Real time with the drawing, {estimates.IDLE}; simulations on {cpus} processors. "
-        "Took: the last whole run here. Idle: what that run takes when nothing else runs, from "
-        "its CPU time and its time with customers. Ratio: idle / predicted then; good from "
+        "Took: the duration of the last complete run on this machine. Idle: the duration of that "
+        "run when nothing else runs, "
+        "calculated from its CPU time and its time with customers. Ratio: idle / predicted then; "
+        "good from "
         f"{1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
     )
     for one in every:
@@ -150,7 +152,7 @@ def _day(at: str) -> str:
 
 
 def chosen(every: Sequence[Entry], names: Sequence[str], lab: settings.Settings) -> list[Entry]:
-    """Return the entries with these names and in these groups; raises SpecError."""
+    """Return the entries that these names and groups select; raises SpecError."""
     found: list[Entry] = []
     for name in names:
         if name in GROUPS:
@@ -182,11 +184,11 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 def estimates_command(names: tuple[str, ...], markdown: bool) -> None:
-    """Print how long every experiment that ships takes, predicted and actual.
+    """Print the predicted and the actual duration of every included experiment.
 
-    Predictions come from what work has cost on this machine. They are for an idle machine. With
-    --run each experiment leaves its result in the results folder, and the exit status is 1 when a
-    prediction was off by more than a factor of 1.5.
+    Predictions come from the measured cost of work on this machine, and are for an idle machine.
+    With --run each experiment leaves its result in the results folder, and the exit status is 1
+    when a prediction was off by more than a factor of 1.5.
     """
     from lab.report.terminal import console, show
 
@@ -215,7 +217,8 @@ def estimates_command(names: tuple[str, ...], markdown: bool) -> None:
 
 
 def _run(one: Entry) -> str:
-    """Run the entry as the command line does; return the reason if it failed, otherwise nothing."""
+    """Run the entry as the command line does; return the reason if it failed, otherwise an empty
+    text."""
     program = [sys.executable, "-m", "doorbuster", *one.arguments, "--fresh"]
     ended: Any = subprocess.run(program, capture_output=True, text=True, check=False)
     if ended.returncode == 0:

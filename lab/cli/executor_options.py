@@ -9,7 +9,7 @@ from lab.executors import broker
 from runtime import settings
 
 FRESH = click.option(
-    "--fresh", is_flag=True, help="Start again, also if the same experiment was interrupted."
+    "--fresh", is_flag=True, help="Start a new result, even if the same experiment was interrupted."
 )
 
 
@@ -22,11 +22,14 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="[BROKER]",
             is_flag=False,
             flag_value="",
-            help="On the workers that `doorbuster worker` started, here or elsewhere; BROKER: "
-            "redis://…, by default DOORBUSTER_GRID_BROKER or DOORBUSTER_CELERY_BROKER.",
+            help="Run simulations on the workers that `doorbuster worker` has started, on this or "
+            "other machines; BROKER: redis://…, by default DOORBUSTER_GRID_BROKER or "
+            "DOORBUSTER_CELERY_BROKER.",
         ),
         click.option(
-            "--processes", type=click.IntRange(1), help="Number of cores to use; by default all."
+            "--processes",
+            type=click.IntRange(1),
+            help="The number of cores to use; by default all cores.",
         ),
     ):
         command = option(command)

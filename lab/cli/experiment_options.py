@@ -45,7 +45,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--gateway",
         callback=_names,
         shell_complete=completing_lists(["doorbuster", *PROXIES]),
-        help="Live: haproxy or nginx in place of the gateway; doorbuster: the spec's own policies.",
+        help=(
+            "Live: haproxy or nginx, which replaces the gateway; doorbuster adds the spec's "
+            "policies."
+        ),
     ),
     click.option(
         "--admission",
@@ -57,14 +60,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--abandonment",
         callback=_names,
         shell_complete=completing_lists(get_args(Abandonment)),
-        help="With each of them, e.g. ignore,cancel.",
+        help="Run each policy with each abandonment, e.g. ignore,cancel.",
     ),
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
-    click.option("--sessions", type=int, help="Sessions started in each run."),
+    click.option("--sessions", type=int, help="The number of sessions started in each run."),
     click.option(
         "--duration-s",
         type=float,
-        help="Instead of their number: paper seconds in which sessions arrive.",
+        help="The time during which sessions arrive, in paper seconds; it replaces --sessions.",
     ),
     click.option(
         "--at-once/--in-turn",
@@ -74,10 +77,15 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--crowded",
         is_flag=True,
-        help="The same with too few CPUs, only to try it out: its numbers mean nothing.",
+        help=(
+            "Like --at-once, but also with too few CPUs; only for trying it out, because the "
+            "numbers are meaningless."
+        ),
     ),
     click.option(
-        "--repetitions", type=int, help="Runs of every policy and ρ, each with another seed."
+        "--repetitions",
+        type=int,
+        help="The number of runs for every policy and ρ, each with a different seed.",
     ),
     SEED,
     TIME_SCALE,
@@ -93,7 +101,7 @@ def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
-    """Return `spec` with the command line's options over it; raises SpecError."""
+    """Return `spec` with the values that the command line's options override; raises SpecError."""
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
     if given.get("crowded") and given.get("at_once") is False:
@@ -127,8 +135,8 @@ def _standing(
     """Return the chosen policies behind the gateway, and the baseline proxies that replace the
     gateway.
 
-    If no policies are named, only proxies run. A proxy that the spec contains has the parameters of
-    the spec.
+    If no policies are named, only proxies run. A proxy that the spec contains keeps the spec's
+    parameters.
     """
     if gateways is None:
         return _chosen(spec, names)
@@ -147,8 +155,11 @@ def _standing(
 
 
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
-    """Return the choices with these names. A choice that the spec contains has the spec's
-    parameters; any other has its defaults."""
+    """Return the choices with these names.
+
+    A choice that the spec contains keeps the spec's parameters; any other choice has default
+    parameters.
+    """
     if names is None:
         return list(spec.policy)
     chosen: list[PolicyChoice] = []
@@ -216,7 +227,7 @@ def _behind(
 def _when_left(
     choices: Sequence[PolicyChoice], abandonments: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Return each choice with each abandonment; choices that are then equal become one.
+    """Return each choice combined with each abandonment; equal combinations are returned once.
 
     A label stays if the choices would otherwise have the same key: `mine+cancel`.
     """

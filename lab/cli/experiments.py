@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from lab.analysis.cells import Cell
 
 SIMULATED = {"engine": "simulated"}
-"""The option that `simulate` sets."""
+"""The option that selects the spec `simulate`."""
 
 _CONSOLE = of_server(required=False)
 
 
 def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options for what it prints."""
+    """Give a command the options that determine its output."""
     return AS_JSON(QUIET(command))
 
 
@@ -72,7 +72,7 @@ def _name_of(given: str | None, full: bool = False) -> str:
 @_printing
 @overridable
 def run(spec_name: str, processes: int | None, celery: str | None, **given: Any) -> None:
-    """Run the experiment of a spec file (or of an included one, by its name)."""
+    """Run the experiment of a spec file, or of an included spec by its name."""
     spec = with_options(load_checked(spec_name), given)
     if spec.engine == "live" and (processes is not None or celery is not None):
         option = "--processes" if celery is None else "--celery"
@@ -129,7 +129,7 @@ def _carry_out_as_told(
     celery: str | None = None,
     **_: Any,
 ) -> None:
-    """Carry out an experiment here or on a console, and print its result as the options say."""
+    """Run an experiment here or on a console, and print its result as the options determine."""
     from lab.report.terminal import output
 
     with output(as_json=as_json, quiet=quiet):
@@ -160,11 +160,11 @@ def _carry_out_as_told(
 def carry_out(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
 ) -> Mapping[str, Any]:
-    """Carry out an experiment on the engine that it names, and report as `report` does."""
+    """Run an experiment on the engine that its spec names, and report as `report` does."""
     from lab.runner.comparison import compare as make
 
     result = make(spec, fresh=fresh, processes=processes, broker=broker)
-    progress_file.tell(now=True, done_ratio=1.0, words="reading the logs, drawing the results")
+    progress_file.tell(now=True, done_ratio=1.0, words="reading the logs and drawing the results")
     found = report(result)
     stopwatch.end(settings.load())
     return found
@@ -237,7 +237,8 @@ def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
 def _conclude(
     lines: Sequence[str], places: Sequence[str], verdict: Sequence[str], headline: Table
 ) -> None:
-    """Print the warnings and checks of a result, its places, its verdict and its headline table."""
+    """Print the warnings and checks of a result, the paths of its files, its verdict and its
+    headline table."""
     from lab.analysis.warnings import is_warning
     from lab.report.terminal import console, essential, show
 

@@ -1,4 +1,6 @@
-"""The classes of the lab's commands. A command with a fault prints one line, never a traceback.
+"""The base classes of the lab's commands.
+
+If a command fails, it prints one line and never a traceback.
 
 Exit statuses: 0 done, 1 a run failed, 2 the request is invalid, 130 interrupted.
 """
@@ -16,11 +18,12 @@ _CANNOT_BE_WRITTEN = {
     *(errno.EACCES, errno.EPERM, errno.EROFS),
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
 }
-"""A folder without write permission, or a full disk: faults that the user can fix."""
+"""The numbers of system errors that the user can fix: a folder without write permission, or a full
+disk."""
 
 
 class LabCommand(OneLineCommand):
-    """A command of the lab."""
+    """A command of the lab, which reports an error in one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         from runtime.settings import SettingsError
@@ -43,7 +46,7 @@ class LabCommand(OneLineCommand):
 
 
 class TimedCommand(LabCommand):
-    """A command whose duration is measured, for the estimates of later commands."""
+    """A command whose duration is measured; later commands use it for their estimates."""
 
     def invoke(self, ctx: click.Context) -> Any:
         from lab.runner.stopwatch import stopwatch

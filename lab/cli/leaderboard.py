@@ -13,11 +13,11 @@ from lab.leaderboard import PARTS, SIMULATED_PARTS, TUNING_PART
 from lab.spec.experiment import Spec, changed, load_spec
 
 SPECS = {"simulated": "leaderboard", "live": "live-leaderboard"}
-"""The spec of a board by engine."""
+"""The name of the board's spec, by engine."""
 QUICK = {"load__sessions": 600, "repetitions": 5}
-"""A quick board: paired differences between rows need five repetitions."""
+"""The repetitions of a quick board; paired differences between rows need five."""
 QUICK_REPORT = {"load__sessions": 1500, "repetitions": 2}
-"""Quick reports on robustness and hysteresis."""
+"""The repetitions of quick reports on robustness and hysteresis."""
 FAIRNESS = {"load__rho": [1.4]}
 
 
@@ -28,13 +28,13 @@ FAIRNESS = {"load__rho": [1.4]}
     type=click.Choice(list(SPECS)),
     default="simulated",
     show_default=True,
-    help="In virtual time, or on the running appliance.",
+    help="Run in virtual time (simulated) or on the running appliance (live).",
 )
-@click.option("--quick", is_flag=True, help="Fewer customers: wide intervals.")
+@click.option("--quick", is_flag=True, help="Use fewer customers; the intervals become wider.")
 @click.option(
     "--recovery/--no-recovery",
     default=True,
-    help="Measure missing seconds to recover after a rush, too (board, all).",
+    help="Also measure the missing recovery times after a rush (board, all).",
 )
 @FRESH
 @spread
@@ -49,7 +49,7 @@ def leaderboard(
     celery: str | None,
     **given: Any,
 ) -> None:
-    """Rank the policies by how near each comes to the best possible result.
+    """Rank the policies by the share of the possible sales that each reaches.
 
     The command writes a page with pictures and tables for each PART. After an interruption,
     the same command resumes.
@@ -112,7 +112,8 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
 
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
-    """Search settings of the board's policies and of both proxies, or of the named ones."""
+    """Search for the best settings of the board's policies and of both proxies, or of the named
+    policies."""
     from lab.baselines.sheets import PROXIES
     from lab.leaderboard import tuning
     from lab.leaderboard.run_study import carry_out_study
@@ -151,7 +152,7 @@ def _is_recovery_known(spec: Spec) -> bool:
 
 
 def _measure_recovery(spec: Spec, *, fresh: bool, **options: Any) -> None:
-    """Run the rush live where its runs are missing, and print the recovery of each row."""
+    """Run the missing live runs of the rush, and print the recovery of each row."""
     from lab.leaderboard import recovery
     from lab.machine.description import describe_versions
     from lab.report.terminal import show

@@ -20,7 +20,7 @@ from runtime import settings
 
 
 def _parameters(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
-    """Return the parameters of `NAME=VALUE` words; a value is JSON."""
+    """Return the parameters in words of the form `NAME=VALUE`; each value is JSON."""
     found: dict[str, Any] = {}
     for word in given:
         name, equals, text = word.partition("=")
@@ -54,10 +54,10 @@ def _complete_admission(_: click.Context, __: click.Parameter, begun: str) -> li
     callback=_parameters, help="A parameter of the admission policy. May be repeated.",
 )  # fmt: skip
 def policy(name: str, **given: Any) -> None:
-    """Let the gateway use another policy from now on; no waiting request is lost.
+    """Switch the gateway to another policy; no waiting request is lost.
 
-    POLICY is a name of `doorbuster policy list`, or the path of your own. Other parameters get
-    their defaults. The result of a run in progress keeps the change.
+    POLICY is a name from `doorbuster policy list`, or the path of a policy that you wrote. Other
+    parameters get their defaults. The result of a run in progress records the change.
     """
     from lab.engines.live.run import policy_call
 
@@ -74,7 +74,7 @@ def policy(name: str, **given: Any) -> None:
 def load(factor: float) -> None:
     """Multiply the rate of arriving customers by FACTOR until the run in progress ends.
 
-    FACTOR is 0 to 10; 1 is the rate with which the run began. The result of the run keeps the
+    FACTOR is 0 to 10; 1 is the rate with which the run began. The result of the run records the
     change.
     """
     from lab.runner import under_way
@@ -85,9 +85,9 @@ def load(factor: float) -> None:
 @click.command(cls=LabCommand)
 @click.argument("mode", type=click.Choice(get_args(Abandonment)))
 def abandonment(mode: Abandonment) -> None:
-    """Change what happens to a request whose customer leaves, from now on.
+    """Change what happens, from now on, to a request whose customer leaves.
 
-    The result of a run in progress keeps the change.
+    The result of a run in progress records the change.
     """
     _change(lambda appliance: appliance.set_abandonment(mode))
 
@@ -102,7 +102,7 @@ def fault(name: str, for_s: float) -> None:
     """Cause a fault in the running shop for a time; it ends by itself, and with the run.
 
     slow-database lets each query of a page wait one paper second longer. The result of a run in
-    progress keeps the fault, and no leaderboard takes it.
+    progress records the fault, and leaderboards do not use such a result.
     """
     from lab.runner import under_way
 

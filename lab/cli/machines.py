@@ -1,4 +1,4 @@
-"""The commands about this machine: `capacity` and `worker`."""
+"""The commands that use or measure this machine: `capacity` and `worker`."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from runtime import settings
 @PAGE_PROFILE
 @SEED
 def capacity(**given: Any) -> None:
-    """Measure how many requests the shop can serve: closed loop, median of three."""
+    """Measure how many requests the shop can serve: the median of three closed-loop runs."""
     from lab.engines import capacity as capacities
     from lab.machine.description import live_run_lock
     from lab.report.terminal import console
@@ -30,14 +30,18 @@ def capacity(**given: Any) -> None:
         measured = measure_capacity(spec, lab, [appliance])
     each = ", ".join(f"{rps:.3f}" for rps in measured.measurements_rps)
     console.print(f"Capacity {measured.median_rps:.3f} requests per paper second (of {each})")
-    console.print(f"Live runs of the next {capacities.KEPT_FOR.days * 24} hours use it.")
+    console.print(
+        f"Live runs use this capacity for the next {capacities.KEPT_FOR.days * 24} hours."
+    )
     console.print(f"Kept in {capacities.file_of(measured, lab)}")
 
 
 @click.command(cls=LabCommand)
 @click.option("--broker", help="redis://…; by default DOORBUSTER_GRID_BROKER.")
 @click.option(
-    "--processes", type=click.IntRange(1), help="Most tasks at a time; by default one for each CPU."
+    "--processes",
+    type=click.IntRange(1),
+    help="The highest number of tasks at a time; by default one for each CPU.",
 )
 def worker(broker: str | None, processes: int | None) -> None:
     """Run simulations for commands with `--celery`, on this machine or another."""

@@ -1,4 +1,5 @@
-"""The command `doorbuster platform`: a hosting platform in the foreground, with a table."""
+"""The command `doorbuster platform`: it runs a hosting platform in the foreground and shows a
+table."""
 
 import time
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_PORT = 8451
 LOG_EVERY_S = 10.0
-"""Seconds between two tables in a file or a pipe."""
+"""The seconds between two tables if the output is a file or a pipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Figures:
 
     @classmethod
     def of(cls, application: "RunningApplication") -> "Figures":
-        """Return the present counts. Raises HostingError."""
+        """Return the current counts of an application. Raises HostingError."""
         connections = application.snapshot()["connections"]
         return cls(time.monotonic(), connections, application.cpu_s())
 
@@ -53,21 +54,22 @@ class Figures:
     type=click.IntRange(1, 65535),
     default=FIRST_PORT,
     show_default=True,
-    help="HTTPS port of the first application; the others have the next ones.",
+    help="The HTTPS port of the first application; the others use the ports after it.",
 )
 @click.option(
     "--every-s",
     type=Finite(0.2, 3600),
     default=1.0,
     show_default=True,
-    help="The table is drawn this often, real seconds.",
+    help="The real seconds between two updates of the table.",
 )
 def platform(every_s: float, **given: Any) -> None:
     """Host several complete shops on this machine's processors until Ctrl-C.
 
-    Each has an HTTPS front that tells new from resumed connections; the CPU manager assigns
-    processors to them, and each refuses the new connections that its own cannot serve
-    (eDragon). PostgreSQL and Redis are those of the running appliance (`make up`).
+    Each shop has an HTTPS front that distinguishes new from resumed connections. The CPU manager
+    assigns processors to the shops, and each shop refuses new connections that its processors
+    cannot serve (eDragon). The shops use the PostgreSQL and Redis of the running appliance (`make
+    up`).
     """
     from hosting.platform import Platform
 
@@ -92,7 +94,7 @@ def _say(words: str) -> None:
 
 
 def _watch(hosted: "Platform", every_s: float) -> None:
-    """Draw the table repeatedly; ends only by an exception."""
+    """Draw the table repeatedly, until an exception ends the loop."""
     before = [Figures.of(one) for one in hosted.applications]
     with Live(console=console, auto_refresh=False) as live:
         while True:
@@ -123,7 +125,8 @@ def _table(
 
 
 def row(name: str, priority: float, then: Figures, now: Figures) -> list[str]:
-    """Return one application's line: rates per real second since `then`, CPU in processors."""
+    """Return the table row of an application: rates per real second since `then`, and the CPU use
+    in processors."""
     elapsed_s = max(now.at_s - then.at_s, 1e-3)
     admission = now.connections["admission"]["snapshot"]
 

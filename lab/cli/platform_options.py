@@ -35,10 +35,12 @@ def _choice(flag: str, name: str, among: Any, meaning: str) -> Callable[[Any], A
 KEY_OPTION = _option(
     "--key",
     "key",
-    help="Key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; the larger, the more a "
-    "new connection costs.",
+    help=(
+        "The key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; a new connection "
+        "costs more with a larger key."
+    ),
 )
-PROFILE_OPTION = _choice("--page-profile", "profile", Profile, "Page work of the shops.")
+PROFILE_OPTION = _choice("--page-profile", "profile", Profile, "The work of a page in the shops.")
 TIME_SCALE_OPTION = _option(
     "--time-scale",
     "time_scale",
@@ -48,8 +50,10 @@ TIME_SCALE_OPTION = _option(
 THREADS_OPTION = click.option(
     "--shop-threads",
     type=click.IntRange(1, 100),
-    help="Threads of each shop process; by default as many as PostgreSQL has connections for, up "
-    "to 30.",
+    help=(
+        "The number of threads in each shop process; by default up to 30, if PostgreSQL has a "
+        "connection for each."
+    ),
 )
 
 
@@ -68,7 +72,7 @@ CPUS_OPTION = click.option(
     "--cpus",
     type=CpuList(),
     default=(),
-    help="Processors of the platform, e.g. 0-1 or 0,2-3; by default all.",
+    help="The processors of the platform, e.g. 0-1 or 0,2-3; by default all processors.",
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -76,20 +80,24 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--applications",
         "applications",
         type=click.IntRange(1, MOST_APPLICATIONS),
-        help="How many complete shops.",
+        help="The number of complete shops.",
     ),
     CPUS_OPTION,
     click.option(
         "--priorities",
         callback=_priorities,
-        help="Weight of each application, e.g. 2,1 (Gold and Silver); by default equal.",
+        help=(
+            "The weight of each application, e.g. 2,1 (Gold and Silver); by default all weights "
+            "are equal."
+        ),
     ),
     _choice(
         "--provisioning",
         "provisioning",
         Provisioning,
         "ecm: the CPU manager assigns processors; static: a constant equal share for each; "
-        "linux: all applications on all processors, and each admission counts on all of them.",
+        "linux: all applications run on all processors, and each application's admission counts "
+        "on all of them.",
     ),
     _choice(
         "--sharing",
@@ -102,20 +110,22 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--admission",
         "admission",
         Admission,
-        "eac: refuse new connections beyond what the processors can serve.",
+        "eac: refuse new connections that the application's processors cannot serve.",
     ),
     click.option(
         "--cto",
         "cto_s",
         type=Finite(0, min_open=True),
-        help="CPU paper seconds of a resumed connection; by default as "
-        "`doorbuster profile-connections` has measured it.",
+        help=(
+            "The CPU paper seconds of a resumed connection; by default the value that `doorbuster "
+            "profile-connections` has measured."
+        ),
     ),
     click.option(
         "--ctn",
         "ctn_s",
         type=Finite(0, min_open=True),
-        help="The same of a new connection.",
+        help="The CPU paper seconds of a new connection; by default the measured value.",
     ),
     KEY_OPTION,
     TIME_SCALE_OPTION,
@@ -132,9 +142,10 @@ def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the chosen platform, with measured costs if none are given.
+    """Return the platform that the options describe, with measured costs if no costs are given.
 
-    Raises SpecError, and ExperimentError when costs are needed and have not been measured.
+    Raises SpecError for invalid options, and ExperimentError if costs are needed but were not
+    measured.
     """
     chosen = dict(given)
     if chosen["priorities"] is None:
@@ -156,7 +167,7 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
 
 
 def checked(given: dict[str, Any]) -> PlatformOptions:
-    """Return the options; raises SpecError for invalid ones."""
+    """Return the options of the platform; raises SpecError if an option is invalid."""
     try:
         return PlatformOptions(**given)
     except HostingError as fault:

@@ -1,4 +1,4 @@
-"""The commands `doorbuster policy …`: the included policies, and your own."""
+"""The commands `doorbuster policy …`: the included policies, and the policies that you write."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from lab.errors import ExperimentError, SpecError
 
 
 @click.command("list", cls=LabCommand)
-@click.option("--markdown", is_flag=True, help="As docs/policies.md has it.")
+@click.option("--markdown", is_flag=True, help="Print Markdown in the form of docs/policies.md.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def policies(markdown: bool, as_json: bool) -> None:
     """List every policy with its idea, its rule and its parameters."""
@@ -38,16 +38,17 @@ _FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.command(cls=LabCommand)
 @click.argument("name")
 def new(name: str) -> None:
-    """Write a policy of your own: own/NAME.py and its test, small and working.
+    """Write a small working policy, own/NAME.py, and its test.
 
-    Change the one file. `policy check` says what is wrong with it, `policy score` how good it is.
+    To make it your policy, change this one file. `policy check` reports its errors, and `policy
+    score` compares it with other policies.
     """
     from lab.students.template import write_policy
 
     policy, test = write_policy(name, Path(files.FOLDER))
     click.echo(f"{policy}   the policy: change it\n{test}   examples of what it promises")
     click.echo(f"Next: {_called()} policy check {policy}")
-    click.echo("Every event and verdict with an example: docs/policy-api.md")
+    click.echo("All events and verdicts, with examples: docs/policy-api.md")
 
 
 @click.command(
@@ -57,10 +58,11 @@ def new(name: str) -> None:
 @click.argument("arguments", metavar="[PYTEST-ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def test(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Run the tests of your own policies: all in own/, or those that the arguments of pytest name.
+    """Run the tests of your policies: all tests in own/, or those that you name as arguments of
+    pytest.
 
-    They run in a separate process, which reads no other files than its program's and those in
-    own/, writes to a folder that is removed afterwards, and has no network.
+    The tests run in a separate process without network. It can read only its program's files and
+    those in own/, and it writes to a folder that is removed afterwards.
     """
     from lab.students.own_tests import run
 
@@ -71,7 +73,7 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
 @_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def check(path: Path, as_json: bool) -> None:
-    """Check your policy: a line for each rule, and how to fix what fails.
+    """Check your policy: print a line for each rule, and how to fix each error.
 
     The policy runs in a separate process without files and network, as in the gateway.
     """
@@ -105,17 +107,24 @@ def check(path: Path, as_json: bool) -> None:
 @click.option(
     "--processes",
     type=click.IntRange(1),
-    help="Most simulations at a time; by default one for each CPU.",
+    help="The highest number of simulations at a time; by default one for each CPU.",
 )
-@click.option("--by", metavar="NAME", help="The author on the scoreboard, instead of SHEET's.")
-@click.option("--with-known", is_flag=True, help="Run the known policies again, for a race.")
+@click.option(
+    "--by",
+    metavar="NAME",
+    help="The author that the scoreboard shows, instead of the author in SHEET.",
+)
+@click.option(
+    "--with-known", is_flag=True, help="Run the known policies again, so that you can race them."
+)
 def score(
     paths: tuple[Path, ...], fresh: bool, processes: int | None, by: str | None, with_known: bool
 ) -> None:
-    """Simulate your policies next to SQ, 8Q-LIFO-Pri and DOOR-LIFO, and show the scoreboard.
+    """Simulate your policies, SQ, 8Q-LIFO-Pri and DOOR-LIFO with the same customers, and show the
+    scoreboard.
 
-    FILE names policies; the default is all in own/. Invalid ones are reported and left out. The
-    scoreboard is in results/scoreboard; --fresh empties it first.
+    FILE is the path of a policy; the default is all policies in own/. Invalid policies are reported
+    and omitted. The scoreboard is in results/scoreboard; --fresh empties it first.
     """
     from lab.students.scoreboard import play
 
@@ -129,5 +138,5 @@ def score(
 
 
 def _called() -> str:
-    """Return the words that call this program here: its name, or its path in a clone."""
+    """Return the words that start this program here: its name, or its path in a clone."""
     return "doorbuster" if shutil.which("doorbuster") else sys.argv[0]

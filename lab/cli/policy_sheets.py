@@ -11,22 +11,22 @@ from lab.baselines.sheets import PROXIES
 INTRODUCTION = """\
 # Policies
 
-`doorbuster policy list --markdown` writes this page from the code. Times are paper seconds.
-An experiment names one queueing policy and one admission policy before it; any two combine.
-A [baseline proxy](baseline-proxies.md) can take the gateway's place.
-To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
+`doorbuster policy list --markdown` writes this page from the code. Times are paper seconds. An
+experiment names a queueing policy and an admission policy in front of it; you can combine any two.
+A [baseline proxy](baseline-proxies.md) can take the gateway's place. To add a policy, see
+[CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
 
 class Section(NamedTuple):
-    """A list of sheets, in its order."""
+    """A list of data sheets, in the order in which it is printed."""
 
     title: str
     sheets: list[Sheet]
 
 
 def sheets() -> list[Section]:
-    """Return all sheets."""
+    """Return all lists of data sheets."""
     return [
         Section("Queueing policies", [*map(registry.sheet, POLICIES)]),
         Section("Admission policies", [*map(registry.admission_sheet, ADMISSIONS)]),
@@ -37,7 +37,7 @@ def sheets() -> list[Section]:
 
 
 def as_text(known: Iterable[Section]) -> str:
-    """Return the sheets as text for a terminal."""
+    """Return the data sheets as text for a terminal."""
     lines = []
     for section in known:
         lines += [section.title, "=" * len(section.title), ""]
@@ -54,7 +54,7 @@ def as_text(known: Iterable[Section]) -> str:
 
 
 def as_rows(known: Iterable[Section]) -> list[dict[str, Any]]:
-    """Return the sheets for a program; each has the title of its list as `kind`."""
+    """Return the data sheets for a program; each has the title of its list as `kind`."""
     return [
         {"kind": section.title, **sheet.as_dict()} for section in known for sheet in section.sheets
     ]

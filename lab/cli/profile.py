@@ -43,24 +43,25 @@ INTERACTIONS_MEAN = 50.0
     type=Finite(1, 100, max_open=True),
     default=INTERACTIONS_MEAN,
     show_default=True,
-    help="Mean pages of a session, as in the runs that you plan.",
+    help="The mean number of pages in a session, as in the runs that you plan.",
 )
 @click.option(
     "--sessions",
     type=click.IntRange(2, 10_000),
     default=SESSIONS,
     show_default=True,
-    help="How many are measured, about.",
+    help="The approximate number of measured connections.",
 )
 @click.option(
     "--no-key-sizes",
     is_flag=True,
-    help="Leave out the costs of other keys; making the largest key takes a minute, once.",
+    help="Do not measure the costs of other keys; creating the largest key once takes a minute.",
 )
 def profile_connections(
     interactions_mean: float, sessions: int, no_key_sizes: bool, **given: Any
 ) -> None:
-    """Measure what new and resumed TLS connections cost an application (CTO, CTN of eDragon).
+    """Measure the cost of new and of resumed TLS connections for an application (eDragon's CTO and
+    CTN).
 
     Starts one application on all processors, opens connections without requests, then plays a few
     sessions; keeps the figures with date and machine, for `doorbuster platform` and
@@ -96,7 +97,7 @@ def profile_connections(
 def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
     from lab.engines.hosted.key_sizes import signatures_s
 
-    console.print("Signatures of other keys; missing keys are made first")
+    console.print("signatures with other keys (missing keys are created first)")
     kind, _, own_bits = costs.key.partition("-")
     own = int(own_bits) if kind == "rsa" else None
     signatures = signatures_s(lab, sorted({*BITS, *([own] if own else [])}))
@@ -147,8 +148,8 @@ def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
         ),
         note=f"Recommended at time scale {costs.time_scale:g} with pages {costs.profile} and "
         f"{costs.interactions_mean:g} interactions a session: --key rsa-{best.bits}, nearest to "
-        f"the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column but one: with how many "
-        "interactions on average a session has that share.",
+        f"the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column but one shows the mean "
+        "number of interactions with which a session has that share.",
     )  # fmt: skip
     for size in found:
         table.rows.append(

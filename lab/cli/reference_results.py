@@ -1,8 +1,8 @@
-"""The production of the reference results: one command per part, whose result is then kept.
+"""The production of the reference results: one command for each part, whose result is stored.
 
-Each part runs in a separate folder under the state folder. So a part resumes there, independent of
-this lab's `results/`. Only the small race keeps its raw logs. For the other parts curves and tables
-are computed before the logs are deleted.
+Each part runs in a separate folder under the state folder. So an interrupted part resumes there,
+independently of this lab's `results/`. Only the small race keeps its raw logs. For the other parts,
+curves and tables are computed before the logs are deleted.
 """
 
 import json
@@ -37,24 +37,25 @@ from runtime import settings
 RACE_SPEC = "lab/cli/reference_race.toml"
 SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
-"""A port without a database, because dashboards show this lab's results and not the references."""
+"""A port without a database, so that the dashboards show only this lab's results and not the
+references."""
 _END_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One reference result: its command, and a remark for readers."""
+    """One reference result: the command that makes it, and a remark for readers."""
 
     name: str
     title: str
-    """The title of a report; a comparison has the title of its spec."""
+    """The title of a report; empty for a comparison, which has the title of its spec."""
     command: tuple[str, ...]
     quick: tuple[str, ...] = ("--quick",)
     """Options that make the part smaller; empty if the part is small anyway."""
     text: str = ""
     keeps_logs: bool = False
     keeps_pages: bool = False
-    """Whether the curves of the part are also kept by page type, not only for all pages
+    """Whether the curves of the part are stored for each page type, too, and not only for all pages
     together."""
     is_live: bool = False
     """Whether the part is measured live, so that it depends on the shop and the gateway's
@@ -62,7 +63,7 @@ class Part:
 
     @property
     def folder(self) -> Path:
-        """The folder in which the part is kept."""
+        """The folder in which the part's result is stored."""
         return reference.FOLDER / f"reference-{self.name}"
 
     def words(self, *, quick: bool) -> list[str]:
@@ -92,7 +93,10 @@ _SHIPPED = (
         "leaderboard",
         "",
         ("leaderboard",),
-        text="It is simulated. For the live one start the appliance: make leaderboard ENGINE=live.",
+        text=(
+            "It is simulated. For a live leaderboard, start the appliance: make leaderboard "
+            "ENGINE=live."
+        ),
     ),
     Part("robustness", "Leaderboard: robustness", ("leaderboard", "robustness")),
     Part("hysteresis", "Leaderboard: hysteresis", ("leaderboard", "hysteresis")),
@@ -100,7 +104,7 @@ _SHIPPED = (
 
 
 def _reproduction(name: str, about: About) -> Part:
-    """Return the reference result of a paper's reproduction."""
+    """Return the part for the reproduction of a paper."""
     command = ["reproduce", name]
     if about.reference_engine != about.engine:
         command += ["--engine", about.reference_engine]
@@ -122,10 +126,11 @@ Say = Callable[[str], None]
 
 
 def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> None:
-    """Run and keep these parts, by default all; print the duration of each part.
+    """Run these parts, by default all, store their results, and print the duration of each.
 
-    A part that this code has already produced at this scale stays, unless `fresh`. After an
-    interruption the same call resumes. Raises ExperimentError after the last part if a part failed.
+    A part that this code has already produced at this scale is not run again unless `fresh` is set.
+    After an interruption, the same call resumes. If a part failed, raises ExperimentError after the
+    last part.
     """
     wanted = set(names)
     todo = [part for part in PARTS if not wanted or part.name in wanted]
@@ -153,7 +158,7 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
     say(f"{reference.FOLDER}: {all_bytes / 1e6:.2f} MB in {len(reference.folders())} results")
     if failed:
         raise ExperimentError(
-            f"These parts failed: {', '.join(failed)}. The same command makes what is missing."
+            f"These parts failed: {', '.join(failed)}. The same command runs the missing parts."
         )
 
 
@@ -171,9 +176,8 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
 
 
 def _made(part: Part, work: Path, *, quick: bool) -> float:
-    """Run the command of a part in `work`; return its real seconds, including earlier attempts.
-
-    Raises ExperimentError when the command fails.
+    """Run the command of a part in `work`; return the real seconds that it took, including earlier
+    attempts. Raises ExperimentError if the command fails.
     """
     clock = work / "took_s"
     try:
@@ -222,7 +226,7 @@ def _result_in(work: Path, part: Part) -> Path:
 def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: bool) -> None:
     """Replace the reference at `target` by the result `made`, completely or not at all.
 
-    Raises ExperimentError when the result is damaged or the folder cannot be written.
+    Raises ExperimentError if the result is damaged or the folder cannot be written.
     """
     draft = target.with_name(f".{target.name}.new")
     old = target.with_name(f".{target.name}.old")
@@ -283,7 +287,7 @@ def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
 
 
 def _keep_figures(made: Path, draft: Path) -> None:
-    """Keep claims, tables, figures as small SVG, and the numbers behind them."""
+    """Store claims, tables, figures as small SVG files, and the numbers of the figures."""
     for name in ("claims.json", "exhibits.json"):
         _write(draft / name, read_json(made / name))
     keys = {one["key"] for one in read_json(made / "exhibits.json")}
@@ -298,9 +302,11 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves with three digits. Curves without page types also lose their intervals.
+    """Return the curves with numbers of three digits.
 
-    Intervals of figures against the load stay.
+    Curves without page types also lose their intervals.
+
+    The intervals of curves against the load are kept.
     """
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:
@@ -357,7 +363,7 @@ def _facts(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _write(path: Path, content: object) -> None:
-    """Write JSON without blanks, because these files are many and not edited by hand."""
+    """Write JSON without spaces, because there are many such files and people do not edit them."""
     write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 

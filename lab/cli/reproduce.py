@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lab.studies.study import PaperStudy
 
 _SOME_PAPERS_OPTIONS = ("banners",)
-"""Options that a paper has if its study names them."""
+"""The options that only some papers have; the paper's study names them."""
 
 
 @click.command(cls=TimedCommand)
@@ -24,19 +24,24 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option(
     "--engine",
     type=click.Choice(["simulated", "live"]),
-    help="In virtual time, or live on this machine. docs/reproductions.md names the default of "
-    "each paper.",
+    help=(
+        "Run in virtual time (simulated), or live on this machine. docs/reproductions.md names "
+        "the default for each paper."
+    ),
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help="A smaller grid: under two minutes on two cores; live: docs/reproductions.md.",
+    help=(
+        "Use a smaller grid, which takes under two minutes on two cores; for live runs see "
+        "docs/reproductions.md."
+    ),
 )
 @FRESH
 @click.option(
     "--repetitions",
     type=click.IntRange(1, 1000),
-    help="Simulations or runs of each case, each with another seed.",
+    help="The number of simulations or runs of each case, each with a different seed.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
 @spread
@@ -44,7 +49,10 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option(
     "--banners",
     type=click.IntRange(1000, MOST_BANNERS),
-    help="Contracts that an ad server searches; 300,000 by default. Only for its paper.",
+    help=(
+        "The number of contracts that the ad server searches, by default 300,000; only for the ad "
+        "server's paper."
+    ),
 )
 def reproduce(paper: str, engine: str | None, **given: Any) -> None:
     """Reproduce a paper's figures and tables, next to the published ones.
@@ -101,7 +109,7 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
 
 def _carry_out(run: "StudyRun", *, fresh: bool) -> None:
-    """Run the missing parts, and print how many claims hold."""
+    """Run the missing parts of the reproduction, and print how many claims hold."""
     from lab.files.documents import read_json
     from lab.machine.progress_file import progress_file
     from lab.report.terminal import console

@@ -1,4 +1,4 @@
-"""The commands `doorbuster results …`: the results of this machine, and the included results."""
+"""The commands `doorbuster results …`, for the results of this machine and the included results."""
 
 import json
 from pathlib import Path
@@ -21,8 +21,8 @@ _REPRODUCTION = "reproduction.json"
 
 
 def _folders() -> list[Path]:
-    """Return the folders of all results: results of this machine (newest first), then included
-    results."""
+    """Return the folders of all results: first those of this machine, the newest first, then the
+    included results."""
     here = settings.load().results_dir
     found = {
         path.parent for name in ("plan.json", _REPRODUCTION) for path in here.glob(f"*/{name}")
@@ -43,11 +43,11 @@ def _named(name: str) -> Path:
             return path
     if (Path(name) / "plan.json").is_file() or (Path(name) / _REPRODUCTION).is_file():
         return Path(name)
-    raise SpecError(f"NAME: no result {name!r}; allowed: a name of `doorbuster results list`")
+    raise SpecError(f"NAME: no result {name!r}; allowed: a name from `doorbuster results list`")
 
 
 def _described(path: Path) -> dict[str, Any]:
-    """Return the facts of a result in the list."""
+    """Return the facts that the list shows about a result."""
     origin = "included" if is_reference(path) else "imported" if is_imported(path) else "here"
     facts = {"name": path.name, "path": str(path), "origin": origin}
     try:
@@ -68,7 +68,8 @@ def _described(path: Path) -> dict[str, Any]:
 def listed(
     server: str | None, token_file: Path | None, authority: Path | None, as_json: bool
 ) -> None:
-    """List the results of this machine or of a console, newest first, then the included ones."""
+    """List the results of this machine or of a console, the newest first, then the included
+    results."""
     if server is None:
         rows = [_described(path) for path in _folders()]
     else:
@@ -88,8 +89,8 @@ def listed(
 def show(name: str, as_json: bool) -> None:
     """Print the tables of a comparison, or the claims of a reproduction.
 
-    NAME is a name of `doorbuster results list`, or the path of a result folder. JSON has the facts
-    of the list, the spec, and the tables or claims.
+    NAME is a name from `doorbuster results list`, or the path of a result folder. The JSON output
+    has the facts that the list shows, the spec, and the tables or claims.
     """
     path = _named(name)
     facts = _described(path)
@@ -145,14 +146,17 @@ def publish() -> None:
 
 @click.command(cls=LabCommand)
 @click.argument("parts", metavar="[PART]...", nargs=-1)
-@click.option("--quick", is_flag=True, help="Smaller grids: minutes instead of hours.")
-@click.option("--fresh", is_flag=True, help="Make parts again that this code has made.")
+@click.option(
+    "--quick", is_flag=True, help="Use smaller grids, which take minutes instead of hours."
+)
+@click.option("--fresh", is_flag=True, help="Run parts again that this code has already produced.")
 def reference(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
-    """Make the results that are included in Doorbuster, and keep them in lab/reference.
+    """Run the experiments whose results are included in Doorbuster, and store the results in
+    lab/reference.
 
     PART: one or more of race, comparison, scoreboard, leaderboard, robustness, hysteresis, and the
-    names of the papers that `reproduce` knows; all of them by default. Prints how long each takes.
-    Interrupted, the same command resumes.
+    names of the papers that `reproduce` knows; all of them by default. The command prints the
+    duration of each part. After an interruption, the same command resumes.
     """
     from lab.cli import reference_results as reference_making
     from lab.report.terminal import console

@@ -22,10 +22,10 @@ from lab.errors import ExperimentError, SpecError
 from lab.spec.experiment import Spec, load_checked
 
 TOKEN: Final = "DOORBUSTER_TOKEN"
-"""The environment variable with the token."""
+"""The name of the environment variable with the token."""
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 QUIET = click.option(
-    "--quiet", is_flag=True, help="Print warnings, the conclusion and errors, no progress."
+    "--quiet", is_flag=True, help="Print warnings, the conclusion and errors, but no progress."
 )
 _TIMEOUT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 2.0
@@ -36,7 +36,10 @@ _OPTIONS: Final = (
     click.option(
         "--token-file",
         type=_FILE,
-        help=f"A file with your token; without it the variable {TOKEN} has the token.",
+        help=(
+            "A file with your token; without this option the token comes from the variable "
+            f"{TOKEN}."
+        ),
     ),
     click.option(
         "--authority",
@@ -60,8 +63,10 @@ def of_server(*, required: bool) -> Callable[[Callable[..., Any]], Callable[...,
 
 @contextmanager
 def client_of(server: str, token_file: Path | None, authority: Path | None) -> Iterator[JsonClient]:
-    """Yield a client of the console. It raises SpecError if the console refuses, otherwise
-    ExperimentError."""
+    """Yield a client of the console.
+
+    It raises SpecError if the console refuses, otherwise ExperimentError.
+    """
     token = _token(token_file)
     try:
         parts = urlsplit(server)
@@ -72,7 +77,7 @@ def client_of(server: str, token_file: Path | None, authority: Path | None) -> I
         raise SpecError(f"--server: {server!r:.200}; allowed: http://HOST:PORT, https://HOST:PORT")
     if token and parts.scheme == "http" and not hosts.is_loopback(parts.hostname):
         raise SpecError(
-            f"--server: {server}: http shows your token to the network; allowed: https://HOST:PORT"
+            f"--server: {server}: http sends your token unencrypted; allowed: https://HOST:PORT"
         )
     try:
         made = JsonClient.at(server, timeout_s=_TIMEOUT_S, token=token, authority=authority)
@@ -91,7 +96,7 @@ def client_of(server: str, token_file: Path | None, authority: Path | None) -> I
 
 
 def _token(file: Path | None) -> str:
-    """Return the token of this person; empty if there is none."""
+    """Return the token that the options or the environment give; empty if there is none."""
     text = os.environ.get(TOKEN, "") if file is None else _text_of(file)
     token = text.strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
@@ -111,9 +116,11 @@ def _text_of(file: Path) -> str:
 @click.argument("spec_name", metavar="SPEC", shell_complete=complete_spec)
 @of_server(required=True)
 @click.option(
-    "--engine", type=click.Choice(["live", "simulated"]), help="Another engine than the spec's."
+    "--engine",
+    type=click.Choice(["live", "simulated"]),
+    help="The engine to use instead of the spec's engine.",
 )
-@click.option("--detach", is_flag=True, help="End after the launch; do not follow it.")
+@click.option("--detach", is_flag=True, help="End after the launch, without showing its progress.")
 @AS_JSON
 @QUIET
 @overridable
@@ -127,11 +134,11 @@ def launch(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Launch an experiment on a console, and follow it until it ends.
+    """Launch an experiment on a console, and show its progress until it ends.
 
     SPEC is a spec file, or the name of an included one. Ctrl-C ends this command; the launch goes
-    on at the console, and the last line has the address of its page. JSON has the launch as the
-    console's API describes it.
+    on at the console, and the last line has the address of its page. The JSON output is the launch
+    as the console's API describes it.
     """
     from lab.report.terminal import console, essential, output
 
@@ -150,10 +157,10 @@ def launch(
 
 
 def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
-    """Launch a spec on a console, and follow it; return the summary of its result.
+    """Launch a spec on a console, and show its progress; return the summary of its result.
 
-    The summary has the form of the API, and `page`, its address. Raises ExperimentError if the
-    launch fails.
+    The summary has the form of the API, and also `page`, the address of the result. Raises
+    ExperimentError if the launch fails.
     """
     made = _followed(client, server, _launched(client, server, spec))
     _require_done(server, made)
@@ -168,23 +175,25 @@ def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
     from lab.report.terminal import console
 
     queue = f"{server.rstrip('/')}/launches/"
-    with _ending_here(f"If the launch has reached {server}, it goes on; see or cancel it: {queue}"):
+    with _ending_here(
+        f"If {server} has received the launch, the launch goes on; to see or cancel it: {queue}"
+    ):
         made: Mapping[str, Any] = client.call("POST", "/api/launches", {"toml": spec.to_toml()})
     console.print(f"Launched: {_launch_page(server, made)}", soft_wrap=True)
     return made
 
 
 def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the launch when it has ended; show its progress.
+    """Show the progress of a launch until it ends; return the ended launch.
 
-    A terminal has one line that changes. A log gets a line for each step and for each tenth of the
+    In a terminal, one line is updated. A log gets a line for each step and for each tenth of the
     progress.
     """
     from rich.text import Text
 
     from lab.report.terminal import console
 
-    where = f"The launch goes on at {server}; see or cancel it: {_launch_page(server, made)}"
+    where = f"The launch goes on at {server}; to see or cancel it: {_launch_page(server, made)}"
     logged: object = None
     with _ending_here(where), console.status("") as status:
         while made["state"] in _UNFINISHED:
@@ -216,9 +225,10 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
-    """End this program after Ctrl-C with one line: what the console does now, and where you see it.
+    """End this program after Ctrl-C with one line: what the console does now, and at which address
+    you can see it.
 
-    The error says the same if the console does not answer any more.
+    The line is the same if the console no longer answers.
     """
     try:
         yield
@@ -244,17 +254,21 @@ def _progress(launch: Mapping[str, Any]) -> str:
 @click.argument("name")
 @of_server(required=True)
 @click.option(
-    "--to", type=click.Path(path_type=Path), help="The file to write; by default NAME.zip here."
+    "--to",
+    type=click.Path(path_type=Path),
+    help="The file to write; by default NAME.zip in the current folder.",
 )
 def exported(
     name: str, server: str, token_file: Path | None, authority: Path | None, to: Path | None
 ) -> None:
     """Download a result from a console as a bundle.
 
-    NAME is a name of `doorbuster results list --server URL`.
+    NAME is a name from `doorbuster results list --server URL`.
     """
     if name != Path(name).name or name.startswith("."):
-        raise SpecError(f"NAME: {name!r:.80}; allowed: a name of `results list --server {server}`")
+        raise SpecError(
+            f"NAME: {name!r:.80}; allowed: a name from `results list --server {server}`"
+        )
     target = to or Path(f"{name}.zip")
     if target.exists():
         raise SpecError(f"--to: {target} exists; allowed: a new file")

@@ -124,9 +124,9 @@ def _libraries() -> dict[str, str]:
 
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
-"""The environment variable that makes a live run stop if another run needs the machine."""
+"""The environment variable with which a live run stops if another run needs the machine."""
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
-"""The environment variable that makes a live run wait until the machine is free."""
+"""The environment variable with which a live run waits until the machine is free."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
 """The environment variable with the name of the lock, by default `live-run`.
 

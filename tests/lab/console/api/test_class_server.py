@@ -273,7 +273,9 @@ def test_a_launch_goes_on_after_ctrl_c(people: tuple[Person, Person], tmp_path: 
         _, said = program.communicate(timeout=PATIENCE_S)
     server = bert.console.url("")
     assert program.returncode == 130
-    assert said == (f"\nInterrupted. The launch goes on at {server}; see or cancel it: {address}\n")
+    assert said == (
+        f"\nInterrupted. The launch goes on at {server}; to see or cancel it: {address}\n"
+    )
     path = address.replace(f"{server}/launches/", "/api/launches/").removesuffix("/")
     assert bert.send("GET", path).json()["state"] in ("queued", "running")
     assert bert.send("POST", f"{path}/cancel").status_code == 200
