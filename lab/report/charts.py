@@ -1,4 +1,4 @@
-"""A figure of a study as files: its panels as PNG and SVG, its numbers as CSV."""
+"""The files of a study's figure: its panels as PNG and SVG, and its numbers as CSV."""
 
 import csv
 import io
@@ -20,12 +20,12 @@ from lab.results.metrics import Results
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
-"""Space above the curves for the names of stretches of the x axis, as a share of the curves'
-height."""
+"""The space above the curves for names of parts of the x axis, as a share of the curves' height."""
 _LETTERS_PER_INCH = 8.5
-"""Letters per inch of panel height in a label next to a panel; a longer label is wrapped."""
+"""The number of letters per inch of panel height in a label next to a panel; longer labels are
+wrapped."""
 _NAME_LINE = 13
-"""Letters of a bar's name per line."""
+"""The number of letters per line in the name of a bar."""
 
 
 def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
@@ -63,8 +63,8 @@ def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Pa
 
 
 def as_csv(figure: Figure, results: Results) -> str:
-    """Return the numbers of a figure as CSV, a line per point; only the header if it has no
-    points."""
+    """Return the numbers of a figure as CSV, with a line for each point; only the header if there
+    are no points."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))

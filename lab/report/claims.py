@@ -1,4 +1,5 @@
-"""Claims: statements that must hold for a reproduction; the numbers of the reproduction decide."""
+"""Claims: statements that must hold for a reproduction; the numbers of the reproduction decide
+whether they hold."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 Verdict = tuple[str, bool | None]
-"""A finding, and whether the claim holds; None while the results cannot decide."""
+"""The finding as text, and whether the claim holds; None if the results cannot decide it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +24,17 @@ class Claim:
     check: Callable[[Results], Verdict]
 
     def decide(self, results: Results) -> Verdict:
-        """Return the verdict; None while a case that the claim needs has no runs."""
+        """Return the verdict; None if a case that the claim needs has no runs yet."""
         if any(not results.of(case) for case in self.needs):
             return "not simulated", None
         return self.check(results)
 
 
 def held_words(verdicts: Sequence[str]) -> str:
-    """Return `7 of 10 hold, 2 do not, 1 could not be decided` for `yes`, `no` and other words."""
+    """Return the word for a verdict:
+
+    `7 of 10 hold, 2 do not, 1 could not be decided`, `yes` or another word.
+    """
     held, failed = verdicts.count("yes"), verdicts.count("no")
     text = f"{held} of {len(verdicts)} hold"
     if failed:
@@ -41,7 +45,7 @@ def held_words(verdicts: Sequence[str]) -> str:
 
 
 _NAMED = 2
-"""The most claims that a conclusion names."""
+"""The highest number of claims that a conclusion names."""
 
 
 def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
@@ -72,7 +76,7 @@ def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
 def in_range(
     results: Results, case: AnyCase, value: Value, low: float, high: float, digits: int
 ) -> Verdict:
-    """Return whether a metric is from `low` to `high`; an infinite bound does not limit it.
+    """Return whether a metric is between `low` and `high`; an infinite bound does not limit it.
 
     `is_between` decides.
     """
@@ -85,7 +89,7 @@ def in_range(
 def within(
     text: str, case: AnyCase, value: Value, low: float, high: float, required: str, digits: int
 ) -> Claim:
-    """Return the claim that a metric is from `low` to `high`."""
+    """Return the claim that a metric is between `low` and `high`."""
     return Claim(
         text,
         required,
@@ -103,7 +107,7 @@ def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -
     """Return the claim that each metric is larger than the next one.
 
     The differences between consecutive metrics decide, repetition by repetition. The claim does not
-    hold while 0 is in the 95 % interval of a difference. With a single repetition, the difference
+    hold if 0 is in the 95 % interval of a difference. With a single repetition, the difference
     alone decides.
     """
 
@@ -131,17 +135,18 @@ def _is_larger(
 
 
 def is_above_zero(found: Estimate) -> bool | None:
-    """Return whether a difference is positive; None if 0 is in the 95 % interval (chance)."""
+    """Return whether a difference is positive; None if 0 is in the 95 % interval, so that it could
+    be chance."""
     if abs(found.mean) <= (found.half_width or 0.0):
         return None
     return found.mean > 0
 
 
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
-    """Return whether a metric is from `low` to `high`.
+    """Return whether a metric is between `low` and `high`.
 
-    Return None while a bound is within the 95 % interval: by chance the metric could be on either
-    side.
+    Return None if a bound is within the 95 % interval, because the metric could be on either side
+    by chance.
     """
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):

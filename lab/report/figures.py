@@ -18,16 +18,16 @@ from lab.titles import title_of
 from loadgen.workload.sessions import FIRST_PAGE
 
 Styles = Mapping[str, Style]
-"""The style of a policy by its key."""
+"""The style of each policy's line, by the policy's key."""
 
 _CCDF_UNTIL_S = 40.0
-"""The end of LIFO-Pri's Fig. 7."""
+"""The largest response time in LIFO-Pri's Fig. 7, in paper seconds."""
 _INCHES = (7.0, 4.2)
 _PAIR_INCHES = (10.0, 4.2)
 
 
 def draw_figures(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Path]:
-    """Draw all figures of the complete runs; return the PNG files."""
+    """Draw all figures of the complete runs; return the paths of the PNG files."""
     spec = folder.spec()
     if spec.clients:  # a closed loop has no ρ and no session ends: its tables are enough
         return []
@@ -115,7 +115,7 @@ def _throughput(folder: ComparisonResult, cells: Sequence[Cell], style: Styles) 
 
 
 def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
-    """Draw useful work, and the completed share of the sessions that were let in."""
+    """Draw the useful work, and the completed share of the sessions that were let in."""
     figure, (left, right) = new_figure(1, 2, _PAIR_INCHES)
     _over_rho(left, cells, style, lambda run: run.useful_rps)
     _over_rho(right, cells, style, lambda run: run.fates.completed_of_let_in_ratio)
@@ -123,7 +123,7 @@ def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
         ylabel="requests of completed sessions\nper paper second of arrivals",
         title="Useful throughput",
     )
-    right.set(ylabel="completed / let in", title="Sessions completed, of those let in")
+    right.set(ylabel="completed / let in", title="Completed share of the sessions that were let in")
     for axes in (left, right):
         from_zero(axes)
     return figure
@@ -135,7 +135,7 @@ def _over_rho(
     style: Styles,
     figure_of: Callable[[Outcomes], float | None],
 ) -> None:
-    """Draw the runs against their ρ, a line per policy, with intervals."""
+    """Draw a metric of the runs against ρ: one line with intervals for each policy."""
     for policy, look in style.items():
         own = [cell for cell in cells if cell.policy == policy]
         found = [

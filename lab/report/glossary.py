@@ -40,14 +40,16 @@ IN_TEXT = {
     "LIFO": r"LIFO",
     "DOOR": r"DOOR",
 }
-"""The terms that pages explain also in running text, each with its pattern. Pages explain policies
-and page types there, too. Other names of entries are everyday words in a sentence."""
+"""The terms that pages also explain within sentences, each with its pattern.
+
+Pages explain policies and page types within sentences, too. Other terms are everyday words there.
+"""
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One term with its synonyms, its text and its formula, if it has one."""
+    """One term with its synonyms, its explanation, and its formula if there is one."""
 
     title: str
     names: tuple[str, ...]
@@ -108,7 +110,7 @@ def _sheets() -> Iterator[Sheet]:
 def _meaning(parameter: Parameter) -> str:
     if isinstance(parameter.default, int | float):
         return f"{parameter.meaning}; default {parameter.default:g} {parameter.unit}"
-    return f"{parameter.meaning}; a number for each page type"
+    return f"{parameter.meaning}; one number for each page type"
 
 
 @cache
@@ -124,7 +126,8 @@ def key(label: str) -> str:
 
 @cache
 def keys(*, of_parameters: bool) -> dict[str, int]:
-    """Return the position in `entries` by name, either of parameters or of all other terms."""
+    """Return the positions of entries in `entries` by name, either for parameters or for all other
+    terms."""
     found: dict[str, int] = {}
     for place, entry in enumerate(entries()):
         if entry.is_parameter == of_parameters:
@@ -137,7 +140,8 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
 def in_text() -> tuple[tuple[str, int], ...]:
     """Return the pattern and the position of each entry that pages explain in running text.
 
-    Patterns are valid in Python and in JavaScript. A longer name comes before its beginning.
+    Patterns are valid in Python and in JavaScript. A longer name comes before a shorter name with
+    which it begins.
     """
     found = []
     for place, entry in enumerate(entries()):
@@ -153,7 +157,7 @@ def in_text() -> tuple[tuple[str, int], ...]:
 
 
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:
-    """Return the entry of a label; for the labels of a form, look for a parameter first.
+    """Return the entry for a label; for labels of a form, search the parameters first.
 
     A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has the entry of SQ.
     The console's `glossary.js` follows the same rule.

@@ -35,8 +35,8 @@ def write_report(
     """Write figures, their data, tables and the page; return the page.
 
     `made` describes the reproduction (command, seeds, versions, machine). `missing` names the runs
-    that are not finished. `runs` is the text under the figures with the number of runs; if empty,
-    the number comes from `results`.
+    that are not finished. `runs` is the text with the number of runs under the figures; if it is
+    empty, `results` gives the number.
     """
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ def write_report(
 
 
 def claims_table(study: Study, results: Results) -> Table:
-    """Return every claim with its finding; only the results decide the finding."""
+    """Return every claim with its finding, which depends only on the results."""
     rows: list[tuple[str, ...]] = []
     for claim in study.claims:
         found, holds = claim.decide(results)
@@ -97,11 +97,11 @@ def claims_table(study: Study, results: Results) -> Table:
 def claims_summary(claims: Table) -> str:
     """Return how many claims hold, as text."""
     held = held_words([row[-1] for row in claims.rows])
-    return f"{held}. Each is decided by the numbers of this report."
+    return f"{held}. The numbers of this report decide whether each claim holds."
 
 
 def _runs(figure: Figure, study: Study, results: Results) -> str:
-    """Return the number of runs in a figure; if it names no cases, the number in the whole
+    """Return the number of runs in a figure; if the figure names no cases, return the number in the
     study."""
     number = results.number(figure.cases()) or results.number(study.cases())
     return "1 run" if number == 1 else f"{number} runs"
@@ -142,8 +142,8 @@ def _figure(figure: Figure, results: Results, result: Result, signed: str) -> Ma
             text
             for text, wanted in (
                 ("Crosses: published values.", published),
-                ("Lines with a black edge: published for that part of the run.", levels),
-                ("Error bars: 95 % intervals over the repetitions.", bars),
+                ("Lines with a black edge are published values for that part of the run.", levels),
+                ("Error bars are 95 % intervals over the repetitions.", bars),
             )
             if wanted
         )
@@ -155,8 +155,7 @@ def _embedded(svg: Path) -> str:
 
 
 def alternative_text(figure: Figure) -> str:
-    """Return the text for readers who cannot see the figure; the table below the figure has the
-    numbers."""
+    """Return the text for readers who cannot see the figure; the table below has the numbers."""
     panels = [
         f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
         f"for {', '.join(curve.label for curve in panel.curves)}."
@@ -178,8 +177,8 @@ def made_by(
         ("Command", shlex.join(["doorbuster", *map(broker.shown, sys.argv[1:])])),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         *more,
-        ("Repetitions", f"{repetitions}, seeds {seed} to {seed + repetitions - 1}; every policy "
-                        "meets the same customers under the same seed"),
+        ("Repetitions", f"{repetitions}, seeds {seed} to {seed + repetitions - 1}; "
+                        "with the same seed, every policy has the same customers"),
         ("Machine", f"{machine['cpus']} CPUs, {machine['cpu']}, {machine['memory_gib']} GiB, "
                     f"{machine['system']}"),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),

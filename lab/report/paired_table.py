@@ -1,6 +1,6 @@
 """The table of paired differences: policies compared seed by seed.
 
-The table marks each difference that is more than chance.
+The table marks each difference that is larger than chance explains.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,8 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""The most policies for which all pairs are compared; of more, each is compared with the first."""
+"""The highest number of policies for which all pairs are compared; if there are more, each is
+compared with the first."""
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
 _BUYERS: Final[_Metrics] = (
@@ -23,13 +24,13 @@ _BUYERS: Final[_Metrics] = (
     ("Estimated", 3, lambda run: run.estimated_efficiency_ratio),
     ("Requests/s", 2, lambda run: run.throughput_rps),
 )
-"""Column, digits and metric."""
+"""The columns: title, digits and metric."""
 _SESSIONS: Final[_Metrics] = (
     ("Completed %", 1, lambda run: 100 * run.fates.share("completed")),
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )
-"""The same three for sessions of fixed lengths, in which no customer buys."""
+"""The columns for sessions of fixed lengths, in which no customer buys."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
@@ -38,10 +39,12 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
     found = Table(
         "Differences by seed",
         ("ρ", "Policy", "less", *(column for column, _, _ in metrics)),
-        note="Runs of one seed met the same customers, so differences are taken seed by seed. "
-        "Values are means of the differences ± half-width of the 95 % interval. A difference is "
-        "more than chance if its interval excludes 0 (marked *). Overlapping intervals in another "
-        "table do not decide this." + ("" if spec.customers.lengths else " Confirms are per run."),
+        note="Runs with the same seed have the same customers, so differences are calculated seed "
+        "by seed. Values are means of the differences ± half-width of the 95 % interval. A "
+        "difference is larger than chance explains if its interval excludes 0 (marked *). "
+        "Overlapping intervals "
+        "in other tables do not show this."
+        + ("" if spec.customers.lengths else " The confirms are counted per run."),
     )
     for cell, other in _pairs(cells):
         texts = [_difference(cell, other, metric, digits) for _, digits, metric in metrics]
@@ -51,7 +54,7 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
 
 
 def _pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Yield each pair at one load: the later policy of the spec, then the earlier one."""
+    """Yield each pair at one load: first the policy that is later in the spec, then the other."""
     for rho in dict.fromkeys(cell.rho for cell in cells):
         there = [cell for cell in cells if cell.rho == rho]
         if len(there) <= ALL_PAIRS_UP_TO:

@@ -1,7 +1,7 @@
 """Ratios of one case's metric to the same metric of another case, repetition by repetition.
 
-Repetitions of two cases share their seeds, so each repetition gives one ratio. Effects of the seed
-on both cases cancel out.
+Repetitions of two cases have the same seeds, so each repetition gives one ratio. Effects of the
+seed on both cases cancel out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from lab.spec.cases import AnyCase
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """`value` of `over` divided by `value` of `under`."""
+    """The ratio of `value` in `over` to `value` in `under`."""
 
     over: AnyCase
     under: AnyCase
@@ -35,7 +35,7 @@ class Ratio:
         return found
 
     def estimate(self, results: Results) -> Estimate | None:
-        """Return mean and interval of the ratios; None without any."""
+        """Return the mean and interval of the ratios; None if there are no ratios."""
         found = self.each(results)
         return estimate(list(found.values())) if found else None
 
@@ -59,7 +59,7 @@ class RatioEntry:
 
 @dataclass(frozen=True, slots=True)
 class RatioCurve:
-    """A curve of ratios, one at each x."""
+    """A curve of ratios, with one ratio at each x."""
 
     label: str
     points: Sequence[tuple[float, Ratio]]
@@ -80,8 +80,8 @@ class RatioCurve:
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """Return the claim that one ratio is smaller than another.
 
-    The differences of the repetitions decide. The claim does not hold while 0 is in the 95 %
-    interval of the differences. If both cases have a single repetition, its difference decides. One
+    The differences of the repetitions decide. The claim does not hold if 0 is in the 95 % interval
+    of the differences. If both cases have a single repetition, its difference decides. One
     difference from several repetitions is not enough.
     """
 
@@ -99,7 +99,8 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """Return the claim that a ratio is below 1; it fails while 1 is in its 95 % interval."""
+    """Return the claim that a ratio is below 1; the claim fails if 1 is in the 95 % interval of the
+    ratio."""
 
     def check(results: Results) -> Verdict:
         found = ratio.estimate(results)
@@ -113,7 +114,8 @@ def below_one(text: str, required: str, ratio: Ratio) -> Claim:
 def ratio_within(
     text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
 ) -> Claim:
-    """Return the claim that a ratio is from `low` to `high`; `is_between` decides."""
+    """Return the claim that a ratio is between `low` and `high`; `is_between` decides whether it
+    holds."""
 
     def check(results: Results) -> Verdict:
         found = ratio.estimate(results)

@@ -9,7 +9,7 @@ SEAL: Final = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; "
     "base-uri 'none'\">"
 )
-"""The policy that forbids scripts in everything that follows it, including attributes.
+"""The Content-Security-Policy that forbids all scripts in the content after it, also in attributes.
 
 The policy stays in force if the content contains the beginning of a page (doctype, html, head).
 """

@@ -16,12 +16,12 @@ _VERDICTS = (
     ("would have served later, %", "later"),
     ("customer would have left, %", "would_lose"),
 )
-"""Column titles, and the verdict of the gateway's tally."""
+"""The titles of the columns, each with its verdict in the gateway's counts."""
 
 
 def table(cells: Sequence[Cell]) -> Table | None:
-    """Return shares of the requests that a shadow decided, by acting policy; None if there are
-    none."""
+    """Return a shadow's decisions as shares of the requests that it decided, by acting policy; None
+    if there are none."""
     names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
     if not names:
         return None
@@ -29,9 +29,10 @@ def table(cells: Sequence[Cell]) -> Table | None:
         "Decisions of other policies",
         ("", *(cell.heading for cell in cells)),
         note="These policies saw the events of the acting policy's run, and their decisions had no "
-        "effect. Means per run, in % of the requests that they decided. They decided no request of "
-        "a session that they had refused before. A run with such a policy would have other "
-        "customers: make a comparison to see it.",
+        "effect. Values are means per run, in % of the requests that these policies decided. A "
+        "policy decides no requests of a session that it refused before. A run with such a policy "
+        "would have other "
+        "customers: run a comparison to see its effect.",
     )
     for name in names:
         for words, verdict in _VERDICTS:

@@ -16,7 +16,7 @@ from lab.spec.cases import AnyCase
 
 
 class Curve(Protocol):
-    """A curve that takes its numbers from the results."""
+    """A curve whose numbers come from the results."""
 
     @property
     def label(self) -> str:
@@ -24,17 +24,17 @@ class Curve(Protocol):
         ...
 
     def cases(self) -> Iterable[AnyCase]:
-        """Return the cases that it needs."""
+        """Return the cases whose results are needed."""
         ...
 
     def series(self, results: Results) -> Series:
-        """Return its numbers."""
+        """Return the numbers of the curve."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CaseCurve:
-    """A curve of one metric of a case, with a case at each x."""
+    """A curve of one metric, with a different case at each x."""
 
     label: str
     points: Sequence[tuple[float, AnyCase, Value]]
@@ -54,7 +54,8 @@ class CaseCurve:
 
 @dataclass(frozen=True, slots=True)
 class ProfileCurve:
-    """A curve of several metrics of one case, one at each x: a histogram, a distribution, bins."""
+    """A curve of several metrics of one case, with one metric at each x: a histogram, a
+    distribution or bins."""
 
     label: str
     case: AnyCase
@@ -91,7 +92,7 @@ class FormulaCurve:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One set of axes.
+    """The content of one set of axes.
 
     `lines` are curves with a marker and an interval at each x. `plain` are curves of many points.
     `steps` are constant between the values of x. `bars` are groups of bars with `x_names` under
@@ -115,7 +116,7 @@ class Panel:
     x_format: Callable[[float], str] = "{:g}".format
     x_scale: Literal["linear", "log"] = "linear"
     x_ticks: Sequence[float] = ()
-    """If empty, the value is chosen automatically."""
+    """If empty, it is chosen automatically."""
     stretches: Sequence[Stretch] = ()
     levels: Sequence[Level] = ()
 
@@ -158,7 +159,7 @@ class TableCell(Protocol):
     """A cell of a table whose text comes from the results."""
 
     def cases(self) -> Iterable[AnyCase]:
-        """Return the cases that it needs."""
+        """Return the cases whose results are needed."""
         ...
 
     def text(self, results: Results) -> str:
@@ -168,7 +169,7 @@ class TableCell(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cell of a table: the published metric next to the metric of a case."""
+    """A cell of a table: the published value of a metric next to its value in a case."""
 
     case: AnyCase
     value: Value
@@ -204,7 +205,7 @@ class EntryTable:
 
 @dataclass(frozen=True, slots=True)
 class BuiltTable:
-    """A table that a separate function builds from the metrics of some cases."""
+    """A table that a function builds from the metrics of some cases."""
 
     needs: Sequence[AnyCase]
     build: Callable[[Results], Table]
@@ -250,7 +251,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The reproduction of one paper: all its figures, and its claims."""
+    """The reproduction of a paper: all its figures and claims."""
 
     paper: str
     title: str
@@ -269,7 +270,7 @@ class Study:
         return self.folder or f"reproduce-{self.paper}"
 
     def cases(self) -> Iterable[AnyCase]:
-        """Return all cases, some of them more than once."""
+        """Return all cases; a case that several figures use is returned more than once."""
         return chain(
             chain.from_iterable(figure.cases() for figure in self.figures),
             chain.from_iterable(claim.needs for claim in self.claims),

@@ -29,7 +29,7 @@ ROWS = {
 
 
 def headline(cells: Sequence[Cell]) -> Table:
-    """Return the headline table: completed requests, sales, and their share of the bound."""
+    """Return the headline table: completed requests, sales, and sales as a share of the bound."""
     metrics = of_table("Who sells")
     table = Table(
         "Who sells",
@@ -55,15 +55,16 @@ def headline(cells: Sequence[Cell]) -> Table:
 
 
 def sessions(cells: Sequence[Cell]) -> Table:
-    """Return the table of sessions: how many were let in and how many completed (SBAC)."""
+    """Return the table of sessions: how many were let in, and how many of them completed (SBAC)."""
     metrics = of_table("Sessions")
     table = Table(
         "Sessions",
         ("ρ", "Policy", "Arrived", "Completed %", "Lost %", "Never let in %", "Rejected %",
          *(metric.title for metric in metrics)),
-        note=f"Arrived is the mean per run. {FATES_MEANING} The four are in % of all that arrived. "
-        "Admission policies and DOOR-FIFO send rejection pages. The completed and the lost "
-        "sessions were let in. Overload favours short sessions: a large number of completed "
+        note=f"Arrived is the mean per run. {FATES_MEANING} These four columns are in % of all "
+        "sessions that arrived. "
+        "Admission policies and DOOR-FIFO send rejection pages. Completed and lost sessions are "
+        "those that were let in. Overload favours short sessions: a large number of completed "
         "sessions may be little work. Useful requests are the requests of completed sessions: per "
         "paper second while sessions arrived, and in % of all requests that were answered in time.",
     )  # fmt: skip
@@ -90,7 +91,7 @@ def table4(cells: Sequence[Cell]) -> Table:
     table = Table(
         f"Table 4: requests by type, {beside}per 24,000 sessions",
         ("ρ", "Policy", "Requests", *published.GROUPS),
-        note="Generated counts attempts, retries included."
+        note="Generated is the number of attempts, including retries."
         + (
             " SQ has one queue, so the paper prints totals of its generated and dropped requests: "
             "they are in the first column. “–” means not published."
@@ -125,7 +126,7 @@ def requests(cells: Sequence[Cell]) -> Table:
     table = Table(
         "Requests, in % of all that the sessions planned",
         ("", *(cell.heading for cell in cells)),
-        note="Retries count too. Turned away means rejected, dropped, refused or failed.",
+        note="Retries are counted, too. Turned away means rejected, dropped, refused or failed.",
     )
     for metric in of_table("Requests"):
         title = metric.title.removesuffix(" %")
@@ -168,9 +169,9 @@ def clients(cells: Sequence[Cell]) -> Table:
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
         note="Values are means of the repetitions ± half-width of the 95 % interval, in paper "
         "seconds. The control set never leaves, so the paper measures it. Latency is the mean over "
-        "served requests. In the test set only fast requests are served before the client leaves, "
-        "so read the control set. Left counts attempts whose client lost patience; a reload is a "
-        "new attempt.",
+        "served requests. In the test set, only fast requests are served before the client "
+        "leaves, so compare latencies in the control set. Left is the number of attempts whose "
+        "client lost patience; a reload is a new attempt.",
     )
     for cell in cells:
         for part in dict.fromkeys(part for sets in cell.clients for part in sets):
@@ -200,7 +201,7 @@ def clients(cells: Sequence[Cell]) -> Table:
 
 
 def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
-    """Return the tables of these runs, the most important first."""
+    """Return the tables of these runs, the most important table first."""
     found = (wasted_work.table(spec, cells), shadow_table.table(cells))
     last = [table for table in found if table is not None]
     if spec.clients:
@@ -220,7 +221,7 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
 
 
 def of_terminal(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
-    """Return the tables that a terminal prints, the most important last.
+    """Return the tables that a terminal prints, the most important table last.
 
     Tables 4 and 5 are printed only next to published numbers; otherwise they stay in files.
     """
@@ -232,7 +233,7 @@ _NO_CAPACITY = "No capacity was measured, because a closed loop has no ρ"
 
 
 def _beside(cells: Sequence[Cell]) -> str:
-    """Return `published | measured ` if the paper has numbers for any of the cells."""
+    """Return `published | measured ` if the paper has a number for any of the cells."""
     if not any(cell.published for cell in cells):
         return ""
     engines = {s.load_generator.engine for cell in cells for s in cell.summaries}

@@ -20,8 +20,8 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to the error output while JSON has the standard output; with `quiet` print the
-    essential."""
+    """Print to the error output if JSON uses the standard output; with `quiet` print only the
+    essential lines."""
     console.stderr, console.quiet = as_json, quiet
     try:
         yield
@@ -31,7 +31,7 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def essential() -> Iterator[None]:
-    """Print the lines in this block with `quiet`, too, unless the JSON output has them."""
+    """Print the lines of this block even with `quiet`, unless the JSON output contains them."""
     was_quiet = console.quiet
     console.quiet = was_quiet and console.stderr
     try:
@@ -49,7 +49,7 @@ def show(table: Table) -> None:
 
 
 def verdict(summary: RunSummary) -> str:
-    """Return one run in a line."""
+    """Return a line about one run."""
     reconciles = "" if summary.reconciles else "; COUNTS DO NOT RECONCILE"
     if summary.sessions is None:  # clients in a closed loop
         return f"{100 * summary.completed_ratio:.1f} % of requests served{reconciles}"
@@ -64,7 +64,7 @@ def verdict(summary: RunSummary) -> str:
 
 
 class _Bar:
-    """One bar in a terminal; a log gets only the lines of `say`."""
+    """A progress bar in a terminal; a log gets only the lines of `say`."""
 
     def __init__(self, total: float) -> None:
         self._progress = Progress(
@@ -99,7 +99,7 @@ class _Bar:
 
 
 class TasksProgress(_Bar):
-    """One bar over simultaneous runs, in sessions."""
+    """A progress bar for simultaneous runs, measured in sessions."""
 
     def __init__(self, sessions: Sequence[float]) -> None:
         super().__init__(sum(sessions))
@@ -108,7 +108,7 @@ class TasksProgress(_Bar):
         self._done = 0
 
     def ended(self, index: int, sessions: float) -> None:
-        """Record the number of sessions of a run that have ended."""
+        """Record how many sessions of a run have ended."""
         self._ended[index] = min(sessions, self._expected[index])
         self._show(sum(self._ended), f"{self._done} of {len(self._ended)} runs done")
 
@@ -119,7 +119,7 @@ class TasksProgress(_Bar):
 
 
 class RunProgress(_Bar):
-    """One bar over consecutive runs, or groups of simultaneous ones, in real seconds."""
+    """A progress bar for consecutive runs or groups of simultaneous runs, in real seconds."""
 
     def __init__(self, total_real_s: float) -> None:
         super().__init__(total_real_s)
@@ -128,7 +128,8 @@ class RunProgress(_Bar):
     def run(
         self, title: str, real_s: float, clients_until_s: float | None = None
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Begin a run that takes about `real_s`; return the receiver of its progress lines.
+        """Begin a run that takes about `real_s`; return the function that receives its progress
+        lines.
 
         `clients_until_s` (paper seconds) marks a closed loop, in which sessions end only with the
         run.
@@ -138,7 +139,7 @@ class RunProgress(_Bar):
     def at_once(
         self, titles: Sequence[str], real_s: float, clients_until_s: float | None = None
     ) -> list[Callable[[Mapping[str, Any]], None]]:
-        """Begin several simultaneous runs; otherwise do the same as `run`."""
+        """Begin several simultaneous runs, in the same way as `run` begins one."""
         base = self._done_real_s
         self._done_real_s += real_s
         done = [0.0] * len(titles)

@@ -1,7 +1,7 @@
 """Tables and metrics as tidy CSV: one number in each row, with its interval and its unit.
 
-Columns are named as in `lab.analysis.metrics`, and ratios of metrics are 1 at 100 %. A table of a
-result has only the printed digits and units; `summary` and `runs` have all digits.
+The columns have the names that `lab.analysis.metrics` has, and a ratio of 1 means 100 %. A table of
+a result has only the printed digits and units; `summary` and `runs` have all digits.
 """
 
 import csv
@@ -17,7 +17,7 @@ from lab.report.drawing.table import Table
 from lab.titles import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
-"""The first character of every file. Excel recognises UTF-8 by it, and pandas skips it."""
+"""The first character of every file, by which Excel recognises UTF-8; pandas skips it."""
 _N: Final = r"[+-]?(?:\d[\d,]*)?\.?\d+"
 _NUMBER: Final = re.compile(rf"({_N})(?: ± ({_N}))?( %)?(?: \*)?", re.ASCII)
 _PLACE: Final = re.compile(r"ρ = (\S+(?: \(schedule\))?) (.+)")
@@ -45,7 +45,7 @@ def number(cell: str) -> Number | None:
 
 
 def file_name(title: str) -> str:
-    """Return the name of a table's file: `who-sells.csv`, `table-4.csv`."""
+    """Return the file name of a table, for example `who-sells.csv` or `table-4.csv`."""
     short = re.split(r"[:,|]", title)[0]
     return (re.sub(r"[^a-z0-9]+", "-", short.lower()).strip("-")[:60] or "table") + ".csv"
 
@@ -68,7 +68,7 @@ def of_table(table: Table) -> str:
 
 
 def summary(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return mean and 95 % interval of every metric over the repetitions."""
+    """Return the mean and 95 % interval of every metric over the repetitions."""
     cells: dict[tuple[Any, str], list[Mapping[str, Any]]] = {}
     for run in runs:
         cells.setdefault((run["rho"], run["policy"]), []).append(run)
@@ -115,7 +115,7 @@ def _is_value(cell: str) -> bool:
 
 
 def _number(metric: str, cell: str, table: Table) -> tuple[str, ...]:
-    """Return value, low, high, unit and the published number of one cell."""
+    """Return the value, low, high, unit and published number of a cell."""
     published, bar, measured = cell.partition(" | ")
     if not bar:
         published, measured = "", cell

@@ -16,8 +16,9 @@ _WHY_CONFIRMS_FALL = {
     "a customer who comes to a later page is served next. Once they are withdrawn, fewer "
     "requests wait. N × U of the later pages is then lower, so a buyer waits longer for a turn"
 }
-"""The effect of cancelling on the rule of a policy, by policy. A report shows the text where
-confirms fell by more than chance.
+"""The effect of cancelling on a policy's rule, by policy.
+
+A report shows the text where confirms fell by more than chance.
 """
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
@@ -36,11 +37,11 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
     ("… not confirmed", lambda waste: waste["cancels_failed"], 0),
     ("Withdrawn from queues", lambda waste: waste["withdrawn"], 0),
 )
-"""Name, metric of the meter, digits."""
+"""The columns: name, metric of the meter, digits."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return the work for customers who had left; None if no customer left or no run has a
+    """Return the table of work for customers who had left; None if no customer left or no run has a
     meter."""
     if not any(waste.mean for cell in cells if (waste := cell.over_waste(_anybody))):
         return None
@@ -49,13 +50,14 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
         ("", *(cell.heading for cell in cells)),
         note="\n".join([
             "Means per run of seconds and cancels, including the warm-up; paper seconds. "
-            "Wasted: spent after the customer had left, in % of all CPU of the server: what "
-            "cancelling can save. "
-            "Kept: the same on requests that had to be finished. Unanswered: spent before the "
-            "customer left, on requests that were then never answered: no cancelling brings it "
-            "back. Database: seconds a page waits for results; where the interpreter is the "
-            "bottleneck, the wait for it is among them. Left in service: also those who had left "
-            "before their request was. Stopped pages had a query to cancel or were between two.",
+            "Wasted is the time spent after the customer had left, in % of all CPU time of the "
+            "server; cancelling can save it. "
+            "Kept is the part of this time for requests that had to be finished. Unanswered is "
+            "the time spent before the customer left, on requests that were then never answered; "
+            "cancelling cannot save it. Database is the time, in seconds, that a page waits for "
+            "results; if the Python interpreter is the bottleneck, this includes the wait for the "
+            "interpreter. Left in service includes customers who had left before their request "
+            "was in service. Stopped pages were stopped during a query or between two queries.",
             *_remarks(spec, cells),
         ]),
     )  # fmt: skip
@@ -89,14 +91,14 @@ def _anybody(waste: Mapping[str, Any]) -> float:
 
 
 def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """Return the effects of cancelling compared with ignoring, good or bad."""
+    """Return sentences about the effects, good or bad, of cancelling compared with ignoring."""
     found = []
     for cell in cells:
         other = _ignoring(spec, cell, cells)
         if other is None:
             continue
         with_it, without = (one.over(_completed).mean for one in (cell, other))
-        said = f"{cell.place}, against ignoring who leaves: "
+        said = f"{cell.place}, compared with ignoring that customers leave: "
         said += f"{with_it / without:.2f} times" if without else "instead of none, some of"
         said += " the requests completed"
         confirms, before = (one.over(lambda run: run.confirms).mean for one in (cell, other))
@@ -119,7 +121,7 @@ def fell_clearly(before: int, after: int) -> bool:
 
 
 def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """Return the cell that differs from a cancelling cell only by serving orphans."""
+    """Return the cell that differs from a cancelling cell only by serving orphan requests."""
     choice = spec.choice(cell.policy)
     if spec.abandonment_of(choice) != "cancel":
         return None

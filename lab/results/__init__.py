@@ -1,1 +1,1 @@
-"""Results: the folders in which experiments keep all their files."""
+"""Results: the folders in which experiments store all their files."""

@@ -33,15 +33,15 @@ _PLAN = "plan.json"
 
 
 class ComparisonResult(Result):
-    """Policies with the same customers; every run has a folder."""
+    """The result of policies with the same customers; every run has a folder."""
 
     @classmethod
     def create(
         cls, results_dir: Path, spec: Spec, facts: Mapping[str, Any], plan: Iterable[PlannedRun]
     ) -> "ComparisonResult":
-        """Make a folder with the spec, the plan and the facts before the first run.
+        """Create the folder with the spec, the plan and the facts known before the first run.
 
-        Raises ExperimentError when it cannot be written.
+        Raises ExperimentError if it cannot be written.
         """
         return cls._create(
             results_dir,
@@ -66,7 +66,7 @@ class ComparisonResult(Result):
         return cls(path)
 
     def spec(self) -> Spec:
-        """Return the spec of the runs; raises ExperimentError when missing or damaged."""
+        """Return the spec of the runs; raises ExperimentError if it is missing or damaged."""
         path = self.path / "spec.toml"
         text = result_forms.text_of(path, spec_text.MOST_BYTES)
         try:
@@ -76,7 +76,7 @@ class ComparisonResult(Result):
             raise ExperimentError(f"{path} cannot be read: {fault}") from None
 
     def facts(self, name: str) -> dict[str, Any]:
-        """Return machine, versions or capacity."""
+        """Return the facts of this name: machine, versions or capacity."""
         facts: dict[str, Any] = read_json(self.path / f"{name}.json")
         return facts
 
@@ -85,7 +85,7 @@ class ComparisonResult(Result):
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
-        """Return all runs in their order; raises ExperimentError when damaged."""
+        """Return all runs in the plan's order; raises ExperimentError if the plan is damaged."""
         return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
 
     def run(self, planned: PlannedRun) -> RunFolder:
@@ -97,7 +97,8 @@ class ComparisonResult(Result):
         return [planned for planned in self.plan() if not self.run(planned).is_whole]
 
     def run_files(self, plan: Iterable[PlannedRun]) -> Iterator[str]:
-        """Yield the path of each run's run.json, existing or not; fast for thousands of runs."""
+        """Yield the path of each run's run.json, whether it exists or not; this is fast for
+        thousands of runs."""
         runs = os.path.join(self.path, "runs")
         return (os.path.join(runs, planned.folder, RUN_FILE) for planned in plan)
 
@@ -108,7 +109,7 @@ class ComparisonResult(Result):
 
     @classmethod
     def unfinished(cls, results_dir: Path, spec: Spec) -> "ComparisonResult | None":
-        """Return the newest result of the same spec that still lacks runs, to resume it."""
+        """Return the newest incomplete result of the same spec, so that it can be resumed."""
         for path in made_here(results_dir, _PLAN):
             result = cls(path)
             try:
@@ -120,7 +121,7 @@ class ComparisonResult(Result):
 
     @classmethod
     def newest(cls, results_dir: Path) -> "ComparisonResult":
-        """Return the newest result of this machine; raises ExperimentError when there is none."""
+        """Return the newest result of this machine; raises ExperimentError if there is none."""
         for path in made_here(results_dir, _PLAN):
             return cls(path)
         raise ExperimentError(f"No result in {results_dir} yet; `make compare` makes one.")

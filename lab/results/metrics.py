@@ -9,18 +9,21 @@ from lab.spec.cases import AnyCase
 Metrics = Mapping[str, Any]
 
 Value = Callable[[Metrics], float | None]
-"""A function that reads a number from the metrics of one run; None if they lack it."""
+"""A function that reads a number from the metrics of one run; None if the number is missing."""
 
 
 class Results:
-    """Metrics by case. The repetitions are in the order of their seeds, and each has its `seed`."""
+    """The metrics by case.
+
+    The repetitions of a case are in the order of their seeds, and each has its `seed`.
+    """
 
     def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:
         self._found = found
 
     @classmethod
     def of_runs(cls, runs: Iterable[tuple[AnyCase, int, Metrics]]) -> "Results":
-        """Return the results of runs given as (case, seed, metrics), in any order."""
+        """Return the results of runs, which are given as (case, seed, metrics) in any order."""
         found: dict[str, list[Metrics]] = {}
         for case, seed, metrics in sorted(runs, key=lambda run: run[1]):
             found.setdefault(case.id, []).append({"seed": seed, **metrics})
@@ -35,17 +38,17 @@ class Results:
         return self._found.get(case.id, ())
 
     def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
-        """Return the repetition of each case by seed, for the seeds that all of the cases have."""
+        """Return the repetition of each case by seed, for the seeds that all these cases have."""
         by_seed = [{metrics["seed"]: metrics for metrics in self.of(case)} for case in cases]
         shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
         return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}
 
     def beside(self, other: "Results") -> "Results":
-        """Return these results together with the results of `other`, which have other cases."""
+        """Return these results together with the results of `other`, which has other cases."""
         return Results({**self._found, **other._found})
 
     def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
-        """Return mean and 95 % interval of a metric; None if no repetition has it."""
+        """Return the mean and 95 % interval of a metric; None if no repetition has this metric."""
         values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
         return estimate(values) if values else None
 

@@ -1,6 +1,6 @@
 """Reference results: the results that come with Doorbuster, in `lab/reference`.
 
-`lab.cli.reference_results` makes the reference results. Nothing else changes them.
+`lab.cli.reference_results` makes the reference results. No other command changes them.
 
     lab/reference/<name>/
         reference.json   command, version, machine, date: the mark
@@ -17,7 +17,7 @@ from lab.files.documents import read_json, write_json
 FOLDER = Path(__file__).parents[1] / "reference"
 MARK = "reference.json"
 CURVES = "curves.json"
-"""The curves of `curves.curves_of`, for references without raw logs."""
+"""The file with the curves of `curves.curves_of`, for references without raw logs."""
 TITLE = "Reference (released)"
 
 
@@ -27,13 +27,13 @@ class Reference:
 
     command: str
     version: str
-    """The commit."""
+    """The commit of the code."""
     machine: str
     written_at: str
-    """ISO 8601, UTC."""
+    """The time at which it was made, in ISO 8601 form, UTC."""
     took_real_s: float
     is_quick: bool
-    """Whether its grid is smaller than that of the command without --quick."""
+    """Whether the result has the smaller grid of the option --quick."""
     text: str
     """A remark for readers of this reference."""
 
@@ -57,7 +57,7 @@ class Reference:
 
     @property
     def at(self) -> datetime | None:
-        """The date; None if the mark is damaged."""
+        """The date on which the result was made; None if the mark is damaged."""
         try:
             found = datetime.fromisoformat(self.written_at)
         except ValueError:
@@ -76,7 +76,7 @@ class Reference:
 
 
 def is_reference(folder: Path) -> bool:
-    """Return whether a result folder comes with Doorbuster; such folders never change."""
+    """Return whether a result folder comes with Doorbuster; such a folder never changes."""
     return folder.resolve().parent == FOLDER
 
 

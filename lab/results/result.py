@@ -1,8 +1,8 @@
 """A result: the folder in which an experiment keeps all its files.
 
 There are two kinds of results: comparisons (`lab.results.comparison`) and studies
-(`lab.results.study`). The name of a result contains the time at which it began. Both kinds can be
-resumed after an interruption, and may come from another machine.
+(`lab.results.study`). The name of a result contains the time at which its experiment began. Both
+kinds can be resumed after an interruption, and both can come from another machine.
 """
 
 import contextlib
@@ -25,16 +25,17 @@ IMPORTED = "imported.json"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The import of a result from another machine: its user, time and bundle."""
+    """The import of a result from another machine: the user who imported it, the time, and the
+    bundle."""
 
     by: str
-    """Empty if the console has no accounts."""
+    """The user who imported it; empty if the console has no accounts."""
     at: str
     """ISO 8601, UTC."""
     sha256: str
-    """SHA-256 of the bundle as it was sent."""
+    """The SHA-256 of the bundle as it was sent."""
     size_bytes: int
-    """Size of all files of the result."""
+    """The total size of the result's files in bytes."""
 
     @classmethod
     def read(cls, folder: Path) -> "Imported | None":
@@ -57,15 +58,15 @@ class Imported:
 
     @property
     def words(self) -> str:
-        """Return user and time of the import as text."""
+        """Return the user and the time of the import as text."""
         by = f" by {self.by}" if self.by else ""
         when = f" on {self.at[:10]} at {self.at[11:16]} UTC" if self.at else ""
         return f"imported{by}{when}"
 
 
 def is_imported(folder: Path) -> bool:
-    """Return whether a result is from another machine; such a result is never resumed or the
-    newest."""
+    """Return whether a result is from another machine; such a result is never resumed and never
+    counts as the newest."""
     return (folder / IMPORTED).exists()
 
 
@@ -109,8 +110,8 @@ class Result:
     ) -> Self:
         """Make a folder called `<when>-<name>` with a subfolder for runs and with `files`.
 
-        A file's content is its text, or a value that is written as JSON. `policies` are the texts
-        of students' policies by file name. Raises ExperimentError when the folder cannot be
+        The content of a file is a text, or a value that is written as JSON. `policies` are the
+        texts of students' policies by file name. Raises ExperimentError if the folder cannot be
         written.
         """
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -143,19 +144,19 @@ class Result:
                 held.enter_context(locks.locked(self.path / ".lock", waits=False))
             except BlockingIOError:
                 raise ExperimentError(
-                    f"{self.path} is being made by another process right now; wait for it, or "
-                    "begin one of your own with --fresh."
+                    f"Another process is writing {self.path} at the moment; wait until it has "
+                    "ended, or begin a new result with --fresh."
                 ) from None
             except OSError as fault:
                 raise ExperimentError(
-                    f"{self.path} cannot be added to ({fault.strerror or fault}); begin a new "
+                    f"{self.path} cannot be continued ({fault.strerror or fault}); begin a new "
                     "result with --fresh."
                 ) from None
             yield
 
 
 def made_here(results_dir: Path, file: str) -> Iterator[Path]:
-    """Yield the folders of this machine's results that have this file, the newest first."""
+    """Yield the folders of this machine's results that contain this file, the newest first."""
     for path in sorted(results_dir.glob(f"*/{file}"), reverse=True):
         if not path.parent.name.startswith(".") and not is_imported(path.parent):
             yield path.parent

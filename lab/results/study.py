@@ -1,4 +1,4 @@
-"""The result of a study: the metrics of its cases, one file per simulation or run.
+"""The result of a study: the metrics of its cases, with one file for each simulation or run.
 
 results/<when>-reproduce-<paper>[-quick]/
     reproduction.json                 paper, options, plan, versions, machine
@@ -31,12 +31,12 @@ class Simulation:
 
     @property
     def name(self) -> str:
-        """The stem of its file names."""
+        """The name of its files, without suffix."""
         return f"{self.case.id}-seed{self.seed}"
 
 
 class StudyResult(Result):
-    """The cases of a study; the metrics of every simulation are a file."""
+    """The result of a study; each simulation has a file with its metrics."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -51,7 +51,7 @@ class StudyResult(Result):
         facts: Mapping[str, Any],
         policies: Mapping[str, str] | None = None,
     ) -> "StudyResult":
-        """Make a folder with the facts before the first simulation.
+        """Create the folder with the facts known before the first simulation.
 
         `policies` are the texts of students' policies by file name. Raises ExperimentError when the
         folder cannot be written.
@@ -62,7 +62,7 @@ class StudyResult(Result):
 
     @classmethod
     def unfinished(cls, results_dir: Path, facts: Mapping[str, Any]) -> "StudyResult | None":
-        """Return the newest folder of this machine with the same facts and without a report."""
+        """Return this machine's newest result with the same facts that has no report yet."""
         for path in made_here(results_dir, _FACTS):
             result = cls(path)
             try:
@@ -97,7 +97,7 @@ class StudyResult(Result):
         write_json(self._file(simulation), content)
 
     def results(self, simulations: Iterable[Simulation]) -> Results:
-        """Return the metrics of those simulations that are finished."""
+        """Return the metrics of those simulations that are complete."""
         return Results.of_runs(
             (one.case, one.seed, read_json(self._file(one))["metrics"])
             for one in simulations
@@ -120,9 +120,9 @@ class StudyResult(Result):
 
 
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
-    """Return every case in every repetition; a case that several figures name is included once.
+    """Return every case in every repetition; a case that several figures use is included once.
 
-    A repetition is finished before the next begins, so an interrupted plan has complete
+    Each repetition is complete before the next begins, so an interrupted plan has complete
     repetitions. Within a repetition the longest simulations come first, so that no core works alone
     at the end.
     """

@@ -36,16 +36,17 @@ __all__ = [
 ]
 
 GALLERY_INCHES = (6.4, 3.6)
-"""Width and height of a picture of the gallery."""
+"""The width and height of a picture in the gallery."""
 _NOTE_INCHES = 0.24
-"""Height of the line that shows the origin of a figure."""
+"""The height of the line that shows the origin of a figure."""
 _NOTE_SIZE = 7.5
 _LETTER_INCHES = 0.075
-"""Approximate width of a letter in a legend."""
+"""The approximate width of a letter in a legend."""
 _ONLY_IN_SOME = 3
-"""The most lines of single panels (a published value, a bound) in the common legend."""
+"""The highest number of lines in the common legend that only some panels have (a published value, a
+bound)."""
 _LABEL_LETTERS = 28
-"""Letters per line in a legend next to the axes."""
+"""The number of letters per line in a legend next to the axes."""
 
 
 def new_figure(
@@ -71,25 +72,25 @@ def new_figure(
 
 @contextmanager
 def reproducible(key: str) -> Iterator[None]:
-    """Make the ids inside an SVG the same every time, so that the file is the same."""
+    """Give the elements of an SVG the same ids every time, so that the file is reproducible."""
     with rc_context({"svg.hashsalt": key}):
         yield
 
 
 @contextmanager
 def gallery_picture(name: str) -> Iterator[None]:
-    """Draw in the gallery's style, with large letters that stay text in the SVG."""
+    """Use the gallery's style in this block: large letters, which stay text in the SVG."""
     with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
         yield
 
 
 def note(experiment: str, number: str, when: datetime) -> str:
-    """Return the line under a figure; `number` says how many runs or sessions."""
+    """Return the line under a figure; `number` is the number of runs or sessions as text."""
     return f"{experiment} · {number} · {when:%Y-%m-%d}"
 
 
 def from_zero(axes: Axes) -> None:
-    """Begin an axis at 0, or below the lowest interval, and end it above all drawn values."""
+    """Let an axis begin at 0 or below the lowest interval, and end above all drawn values."""
     if axes.dataLim.y0 >= 0:
         axes.set_ylim(bottom=0)
 
@@ -155,7 +156,7 @@ def _colour(handle: Artist) -> str:
 
 
 def save(figure: Figure, stem: Path, note: str) -> Path:
-    """Write `stem`.svg and .png with `note` under the figure and close it; return the PNG."""
+    """Write a figure with `note` under it as `stem`.svg and .png, close it, and return the PNG."""
     place_legends(figure)
     sign(figure, note)
     # Not with_suffix(): ".4" in "rho1.4" would count as a suffix.
@@ -169,7 +170,7 @@ def save(figure: Figure, stem: Path, note: str) -> Path:
 
 
 def save_gallery_picture(figure: Figure, path: Path) -> Path:
-    """Write the SVG of a picture of the gallery, close it, and return its path."""
+    """Write a picture for the gallery as SVG, close it, and return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
@@ -177,7 +178,7 @@ def save_gallery_picture(figure: Figure, path: Path) -> Path:
 
 
 def sign(figure: Figure, note: str) -> None:
-    """Write the origin of a figure into its lower right corner, below everything drawn."""
+    """Write the origin of a figure into its lower right corner, below all drawn parts."""
     width, height = figure.get_size_inches()
     lines = fill(note, int(15 * width)).count("\n") + 1
     bottom = (_NOTE_INCHES + 0.13 * (lines - 1)) / height

@@ -1,6 +1,6 @@
 """The colours of policies: one for each policy in figures, charts and races.
 
-Every colour has a contrast of at least 3 to 1 against the light and the dark page.
+Every colour has a contrast of at least 3 to 1 with the background of both light and dark pages.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,14 +11,14 @@ from lab.titles import TITLES
 
 COLOURS = ("#D55E00", "#2A86C4", "#009E73", "#C2649B", "#B97F00", "#7A68D8", "#8A6D3B", "#0097A7",
            "#D43D51", "#7C8B1E")  # fmt: skip
-"""Vermilion, blue, green, pink, amber, violet, brown, teal, red, olive."""
+"""The colours: vermilion, blue, green, pink, amber, violet, brown, teal, red, olive."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""The first colour for policies without a fixed colour; papers' policies and DOOR do not use
-these."""
+"""The index of the first colour for other policies; the papers' policies and DOOR use only colours
+before it."""
 _PLACES = {
     "sq": _VERMILION,
     "8q-af": _BLUE,
@@ -49,7 +49,8 @@ _PLACES = {
     "sbac-predictive": _AMBER,
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
-"""The steps from the policy's colour by abandonment, so that one figure can show both."""
+"""For each abandonment, the distance from the policy's colour, so that one figure can show several
+abandonments."""
 _ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}
 
@@ -63,8 +64,7 @@ class Style(NamedTuple):
 
 
 def colour_of(policy: str) -> str:
-    """Return the colour of a policy by its key or title; combinations and labels are also
-    allowed."""
+    """Return the colour of a policy by its key or title, or by a combination or a label."""
     return COLOURS[_place(policy)]
 
 
@@ -86,14 +86,15 @@ def styles_of(policies: Iterable[str]) -> dict[str, Style]:
 
 
 def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
-    """Return the styles of curves: by policy if the labels name one, otherwise in turn."""
+    """Return the styles of curves: the policy's style if a label names a policy, otherwise the next
+    free style."""
     if any(map(is_policy, labels)):
         return styles_of(labels)
     return {label: numbered(number) for number, label in enumerate(dict.fromkeys(labels))}
 
 
 def numbered(number: int) -> Style:
-    """Return the style of a line without a policy; 40 such lines differ in colour or dash."""
+    """Return the style of a line without a policy; up to 40 such lines differ in colour or dash."""
     return _style(number % len(COLOURS), number // len(COLOURS))
 
 

@@ -1,5 +1,7 @@
-"""The numbers behind a figure: curves, a heat table, courses over time. This module draws
-nothing."""
+"""The numbers behind a figure: curves, a heat table, courses over time.
+
+This module draws nothing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve with its numbers; `half_width` is half the width of the 95 % interval, or None."""
+    """A curve with its numbers; `half_width` is the half-width of the 95 % interval, or None."""
 
     label: str
     x: Sequence[float]
@@ -22,10 +24,10 @@ class Series:
 
 
 PanelKind = Literal["lines", "plain", "steps", "bars"]
-"""The kinds of panel.
+"""The kinds of panel: `lines` have a marker and an interval at each x.
 
-`lines` have a marker and an interval at each x. `plain` lines are many points. `steps` are constant
-between the values of x. `bars` are in groups.
+`plain` lines have many points. `steps` are constant between the values of x. `bars` are bars in
+groups.
 """
 
 
@@ -52,7 +54,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Numbers by row and column; None is an empty cell. Colours go from `low` to `high`."""
+    """A table of numbers by row and column, drawn in colours; None is an empty cell.
+
+    The colours range from `low` to `high`.
+    """
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -61,30 +66,31 @@ class Heat:
     high: float
     digits: int
     scale: str
-    """The meaning of the colours."""
+    """The label of the colour scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One policy before, during and after the rush; times are paper seconds since the rush's
-    end."""
+    """One policy before, during and after the rush; times are paper seconds since the end of the
+    rush."""
 
     title: str
     time_s: Sequence[float]
     response_s: Sequence[float | None]
-    """The 95th percentile; inf while too many customers leave, None while no request ends."""
+    """The 95th percentile of response times; inf while too many customers leave, None while no
+    request ends."""
     waiting: Sequence[float]
     recovered_s: float | None
-    """None if the policy did not recover within the observed time."""
+    """The time of recovery; None if the policy did not recover within the observed time."""
     ending: str
-    """The ending for the title: the time of recovery, or words for no recovery."""
+    """The last part of the title: the time of recovery, or a text for no recovery."""
 
 
 @dataclass(frozen=True, slots=True)
 class Courses:
-    """Courses drawn side by side with common axes.
+    """The courses of several policies, drawn side by side with common axes.
 
-    Response times above `ceiling_s`, and those of customers who leave, are drawn at the top.
+    Response times above `ceiling_s`, and those of customers who leave, are drawn at the top edge.
     """
 
     courses: Sequence[Course]

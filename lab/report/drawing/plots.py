@@ -22,9 +22,9 @@ from lab.report.drawing.pictures import (
 
 _HATCHES = ("", "//", "..", "xx", "--", "\\\\")
 _GROUP = 0.8
-"""Width of a group of bars; the next group is 1 away."""
+"""The width of a group of bars; groups have a distance of 1."""
 _MAP = "cividis"
-"""A colour map that colour-blind readers and grey prints can distinguish."""
+"""A colour map whose colours differ for colour-blind readers and in grey prints, too."""
 _CELL_INCHES = (0.82, 0.3)
 _NAMES_INCHES = 2.4
 
@@ -56,7 +56,7 @@ def curve(axes: Axes, series: Series, style: Style) -> None:
 
 
 def staircase(axes: Axes, x: Sequence[float], y: Sequence[float], style: Style, label: str) -> None:
-    """Draw a distribution that falls at each x."""
+    """Draw a distribution as a curve that falls in steps."""
     axes.step(x, y, where="post", color=style.colour, linestyle=style.dash, linewidth=2,
               label=label)  # fmt: skip
 
@@ -84,7 +84,7 @@ def draw_published(
     drawn: Sequence[Series],
     published: Mapping[tuple[str, float], float],
 ) -> None:
-    """Draw a cross for each published value, by label of the curve and x."""
+    """Draw a cross for each of the `published` values, by label of the curve and x."""
     labelled = False
     for number, series in enumerate(drawn):
         bars = _places(len(series.x), number, len(drawn))
@@ -99,7 +99,7 @@ def draw_published(
 
 
 def draw_levels(axes: Axes, drawn: Sequence[Series], levels: Sequence[Level]) -> None:
-    """Draw the published values of parts of the x axis."""
+    """Draw the published values that hold for parts of the x axis."""
     styles = curve_styles([series.label for series in drawn])
     for i, level in enumerate(levels):
         width = level.until_x - level.from_x
@@ -139,8 +139,7 @@ def draw_stretches(axes: Axes, stretches: Sequence[Stretch]) -> None:
 def named_bars(
     axes: Axes, names: Iterable[str], heights: Sequence[float], text: Callable[[float], str]
 ) -> None:
-    """Draw a bar for each name in the colours of policies, with the height of the bar as text above
-    it."""
+    """Draw a bar for each name in the colours of policies, with the height as text above it."""
     titles = list(names)
     axes.bar(titles, heights, color=[style.colour for style in curve_styles(titles).values()])
     for place, height in enumerate(heights):
@@ -205,7 +204,7 @@ def draw_picture(picture: Picture) -> Figure:
 
 
 def heat_table(heat: Heat) -> Figure:
-    """Draw a table whose cells show numbers and have colours for these numbers."""
+    """Draw a table whose cells show numbers in colours that depend on the numbers."""
     width = _NAMES_INCHES + _CELL_INCHES[0] * len(heat.columns)
     height = 1.2 + _CELL_INCHES[1] * len(heat.rows)
     figure, (axes,) = new_figure(1, 1, (width, height))
@@ -228,7 +227,8 @@ def heat_table(heat: Heat) -> Figure:
 
 
 def small_multiples(shown: Courses) -> Figure:
-    """Draw a small picture per policy: response time over time, the queue shaded behind it."""
+    """Draw a small picture for each policy: the response time over time, with the queue length
+    shaded behind it."""
     number = len(shown.courses)
     columns = min(4, max(1, number))
     rows = -(-number // columns)
@@ -239,7 +239,7 @@ def small_multiples(shown: Courses) -> Figure:
     for axes in places[number:]:
         axes.set_visible(False)
     for axes in places[max(0, number - columns) : number]:
-        axes.set_xlabel("paper s since the rush ended", fontsize=8)
+        axes.set_xlabel("paper seconds since the rush ended", fontsize=8)
         axes.tick_params(labelbottom=True)
     figure.supylabel("response time p95, paper s", fontsize=10)
     return figure

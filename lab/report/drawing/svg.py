@@ -16,13 +16,12 @@ _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
 """The number of points after each path command that matplotlib writes."""
 _SHORT = 40
-"""Characters of a path that is too short to change."""
+"""The length, in characters, of a path that is too short to change."""
 
 
 def compact_svg(text: str) -> str:
-    """Return a matplotlib SVG with relative paths to a tenth of a point and without metadata.
-
-    A path with commands that matplotlib does not write stays as it is.
+    """Return a matplotlib SVG without metadata, and with relative paths that are exact to a tenth
+    of a point. A path with commands that matplotlib does not write stays unchanged.
     """
     text = _GLYPH.sub(_placed, text)
     text = _LETTERS.sub(lambda found: "g" + (found[1] or "-")[1:2].lower(), text)
@@ -38,7 +37,7 @@ def _placed(found: re.Match[str]) -> str:
 
 
 def _shortened(value: float) -> str:
-    """Round to a hundredth; a factor below 1 scales letters and keeps five digits."""
+    """Round a number to hundredths; a factor below 1, which scales letters, keeps five digits."""
     return f"{value:.5g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 

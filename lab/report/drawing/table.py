@@ -54,18 +54,19 @@ class Table:
         return text.getvalue()
 
     def html(self, *, of_words: bool = False) -> Markup:
-        """Return an HTML table with its note; a table `of_words` never scrolls sideways.
+        """Return an HTML table with its note; a table that is `of_words` never scrolls sideways.
 
-        A cell of `published | measured` has a name for each number, for screen readers. The page's
-        style sheet has the classes `unseen`, `theirs`, `ours`, `yes`, `no` and `soft`.
+        A cell of `published | measured` has a name for each number, for screen readers. The style
+        sheet of the page must define the classes `unseen`, `theirs`, `ours`, `yes`, `no` and
+        `soft`.
         """
         return Markup(_as_html()(table=self, of_words=of_words))
 
     def in_terminal(self, console: Console) -> RichTable:
-        """Return the table for a terminal, with a rule wherever the policy changes.
+        """Return the table for a terminal, with a line between the rows of different policies.
 
-        If the terminal is too narrow, a cell of `published | measured` becomes two lines. If the
-        terminal is still too narrow, rows become columns.
+        If the terminal is too narrow, a cell of `published | measured` is split into two lines. If
+        it is still too narrow, rows become columns.
         """
         drawn = self._rich(stacked=False)
         if _width(drawn, console).maximum > console.width:

@@ -181,7 +181,10 @@ def test_wasted_work_stands_beside_what_cancelling_does(tmp_path):
     assert rows["Completed requests"] == ("8 ± 0", "8 ± 0")
     assert rows["Confirms"] == ("1 ± 0", "1 ± 0")
     note = found["Wasted work"].note
-    assert "8Q-LIFO-Pri + cancel at ρ = 1.4, against ignoring who leaves: 1.00 times" in note
+    assert (
+        "8Q-LIFO-Pri + cancel at ρ = 1.4, compared with ignoring that customers leave: 1.00 times"
+        in note
+    )
     assert "N × U" not in note  # nothing was lost that would need explaining
 
 
