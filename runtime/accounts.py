@@ -15,16 +15,16 @@ if sys.platform != "win32":
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
 _HUMAN_UIDS = range(1000, 60_000)
-"""The numbers that useradd gives to people.
+"""The user ids that useradd gives to people.
 
-Services have lower numbers. Containers and the user `nobody` have higher numbers.
+Services have lower ids. Containers and the user `nobody` have higher ids.
 """
 _NO_LOGIN = ("nologin", "false", "sync")
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Another user of this machine that root may become."""
+    """Another account of this machine, to which root can switch."""
 
     name: str
     uid: int
@@ -36,10 +36,9 @@ class Account:
 
 
 def for_database(cluster: Path | None = None) -> Account | None:
-    """Return the account for PostgreSQL when this process is root; None for an ordinary user.
-
-    An ordinary user runs PostgreSQL directly. If `cluster` exists, the account is its owner,
-    because a user `postgres` may have been added since.
+    """Return the account for PostgreSQL if this process is root; None for an ordinary user, who
+    runs PostgreSQL directly. If `cluster` exists, the account is its owner, because a user
+    `postgres` may have been added later.
     """
     if os.geteuid() != 0:
         return None
@@ -78,9 +77,9 @@ def can_start(program: Path, account: Account | None) -> bool:
 def run(
     command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command under `account` in a plain environment; output and errors are in `stdout`.
+    """Run a command under `account` in a minimal environment; output and errors are in `stdout`.
 
-    Raises `OSError` when that account cannot reach or start the program.
+    Raises `OSError` if that account cannot reach or start the program.
     """
     # A plain environment: the caller's locale and PG* variables must not reach a server.
     environment = {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)}
@@ -104,8 +103,8 @@ def run(
 def others() -> tuple[str, ...]:
     """Return the names of people who may log in here, except the user of this process.
 
-    These people reach every service on the loopback address. If a directory service does not list
-    its users, their accounts are missing from the result.
+    These people can reach every service on the loopback address. The users of a directory service
+    that does not list its users are missing from the result.
     """
     return tuple(
         entry.pw_name

@@ -1,7 +1,7 @@
 """The files of an appliance's certificates, and the kinds of key that they can have.
 
-runtime/certificates.py creates their content. It takes a while to import, and most commands do not
-need it.
+runtime/certificates.py creates their content; it is a separate module because it takes a while to
+import, and most commands do not need it.
 """
 
 import re
@@ -19,12 +19,12 @@ KEYS: Final = (
 
 
 class CertificateError(ValueError):
-    """The error when a certificate cannot be made or used; the message is one line."""
+    """The error for a certificate that cannot be made or used; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """The certificate files in one folder. They need not exist yet."""
+    """The paths of the certificate files in one folder, which need not exist yet."""
 
     folder: Path
 
@@ -52,8 +52,8 @@ def of(state_dir: Path) -> CertificateFiles:
 def rsa_bits(kind: str) -> int | None:
     """Return the size of an RSA key of this kind; None for `ec-p256`. Raises CertificateError.
 
-    OpenSSL at security level 2, which Python's TLS and distributions use, accepts no RSA key below
-    2048 bits. The paper's 1024 bits are therefore impossible for server and customers.
+    OpenSSL at security level 2, which Python's TLS and Linux distributions use, accepts no RSA key
+    below 2048 bits. Server and customers therefore cannot use the paper's 1024 bits.
     """
     if kind == CHEAP_KEY:
         return None

@@ -1,7 +1,7 @@
 """The appliance's certificates: a separate authority, and a server certificate signed by it.
 
-The authority's key is deleted after it has signed. So a client that trusts the authority trusts
-only this certificate. A new server certificate therefore means a new authority.
+The authority's key is deleted after it has signed the certificate, so a client that trusts the
+authority trusts only this certificate. A new server certificate therefore needs a new authority.
 """
 
 import contextlib
@@ -36,9 +36,9 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def own_names(*hosts: str) -> tuple[str, ...]:
-    """Return names and addresses of this machine, with `hosts` of the settings.
+    """Return names and addresses of this machine, with `hosts` from the settings.
 
-    If a host stands for every address of the machine, the machine's names in the network are added.
+    If one of them stands for every address of the machine, its names in the network are added.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -58,7 +58,9 @@ def _outward_addresses() -> Iterator[str]:
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
-    """Return why the files cannot be used for these names, today and in the next days, or None."""
+    """Return why the files cannot be used for these names today and in the next days; None if they
+    can.
+    """
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
         server = x509.load_pem_x509_certificate(files.server.read_bytes())
@@ -79,7 +81,9 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
 
 
 def out_of_date(server: Path) -> str | None:
-    """Return why the certificate in this file is not valid today and in the next days, or None."""
+    """Return why the certificate in this file is not valid today and in the next days; None if it
+    is.
+    """
     try:
         return _out_of_date(x509.load_pem_x509_certificate(server.read_bytes()))
     except OSError as error:
@@ -124,7 +128,7 @@ def valid_until(files: CertificateFiles) -> datetime.date:
 
 
 def key_name(files: CertificateFiles) -> str:
-    """Return kind and size of the server's key, as `make` takes it."""
+    """Return the kind and size of the server's key, in the form that `make` accepts."""
     key = x509.load_pem_x509_certificate(files.server.read_bytes()).public_key()
     return f"rsa-{key.key_size}" if isinstance(key, rsa.RSAPublicKey) else CHEAP_KEY
 
@@ -132,9 +136,10 @@ def key_name(files: CertificateFiles) -> str:
 def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
-    """Make certificates unless valid ones for these names exist. Return them, and the reason or "".
+    """Make certificates unless valid certificates for these names exist.
 
-    Raises CertificateError, also for an unknown kind of key when none has to be made.
+    Return the files, and why they were made ("" if they were not). Raises CertificateError; an
+    unknown kind of key always raises it.
     """
     rsa_bits(key)
     there = CertificateFiles(folder)
@@ -144,7 +149,7 @@ def keep(
 
 
 def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> CertificateFiles:
-    """Make a new authority and a server certificate with a key of this kind; replace the old ones.
+    """Make a new authority and a server certificate with a key of this kind; replace the old files.
 
     `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, by default this
     machine's. Raises CertificateError and leaves the folder as it was.
@@ -232,7 +237,7 @@ def _name(common: str) -> x509.Name:
 
 
 def _plain(name: str) -> str:
-    """Return the name as a certificate lists it: the short form of an address, small letters."""
+    """Return the name as a certificate lists it: addresses in their short form, in lower case."""
     try:
         return str(ipaddress.ip_address(name.partition("%")[0]))  # without its zone
     except ValueError:

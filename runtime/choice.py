@@ -24,8 +24,8 @@ class Choice(NamedTuple):
 
 
 class RuntimeChoiceError(RuntimeError):
-    """The error for a RUNTIME= that is invalid or differs from the running appliance; the message
-    has the fix.
+    """The error for a value of RUNTIME that is invalid or differs from the running appliance; the
+    message has the fix.
     """
 
 
@@ -42,7 +42,7 @@ def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
 
 
 def running(settings: Settings) -> Runtime | None:
-    """Return the runtime of the running appliance; None if it does not run."""
+    """Return the runtime of the running appliance; None if the appliance does not run."""
     state = State(settings.state_dir)
     if Supervisor(state).is_running():
         return "native"
@@ -54,16 +54,16 @@ def running(settings: Settings) -> Runtime | None:
 
 
 def to_start(settings: Settings) -> Runtime:
-    """Return the runtime that `make up` starts. Raises as `choose`."""
+    """Return the runtime that `make up` starts. Raises the errors of `choose`."""
     return choose(settings).runtime
 
 
 def choose(settings: Settings) -> Choice:
     """Return the runtime that `make up` starts, and why.
 
-    The first of these decides: RUNTIME=, the runtime of the running appliance, containers if an
-    engine answers. Raises RuntimeChoiceError if the appliance already runs in another runtime than
-    RUNTIME= names.
+    The first of these that applies decides: the value of RUNTIME, the runtime of the running
+    appliance, containers if an engine answers. Raises RuntimeChoiceError if the appliance already
+    runs in another runtime than RUNTIME= names.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
@@ -80,9 +80,8 @@ def choose(settings: Settings) -> Choice:
 
 
 def why_native() -> str | None:
-    """Return why `to_start` does not use an installed Docker.
-
-    Return None if it does, or if RUNTIME= is set.
+    """Return why `to_start` does not use the installed Docker; None if it uses it, or if RUNTIME is
+    set.
     """
     return engine.problem() if asked() is None and shutil.which("docker") else None
 

@@ -1,6 +1,6 @@
 """The commands that start, stop and show the appliance.
 
-An error reaches a person as one line with the fix, without a traceback.
+An error is printed as one line with the fix, without a traceback.
 """
 
 import os
@@ -90,7 +90,7 @@ def _stop(settings: Settings, progress: Progress) -> None:
 
 @click.command()
 def reset() -> None:
-    """Stop everything and empty the state folder; results stay."""
+    """Stop everything and empty the state folder, but keep the results."""
     _explained(reset_appliance)
 
 
@@ -123,7 +123,9 @@ def doctor() -> None:
 @click.option(
     "--key", help="Kind of the server's key: ec-p256 (cheap, the default) or rsa-N with N bits."
 )
-@click.option("--replace", is_flag=True, help="Make new certificates even if there are valid ones.")
+@click.option(
+    "--replace", is_flag=True, help="Make new certificates even if valid certificates exist."
+)
 def certs(key: str | None, replace: bool) -> None:
     """Make an authority and a certificate for gateway and console, or show the existing ones."""
     _explained(lambda settings, progress: _certs(settings, key, replace))
@@ -184,7 +186,7 @@ def _token(settings: Settings, progress: Progress) -> None:
 @click.command()
 @click.argument("services", nargs=-1)
 def logs(services: tuple[str, ...]) -> None:
-    """Follow the logs of the named SERVICES, or of all."""
+    """Follow the logs of the named SERVICES, or of all services."""
     _explained(lambda settings, progress: _logs(settings, services), _load_or_warn)
 
 
@@ -213,7 +215,7 @@ def _refuse_unknown(services: Iterable[str], there: Iterable[str]) -> None:
 def execute(command: tuple[str, ...]) -> None:
     """Run COMMAND with the appliance's settings, on the CPUs that are not the shop's.
 
-    In containers the command runs in the container of the console's workers.
+    If the appliance runs in containers, the command runs in the container of the console's workers.
     """
     _explained(lambda settings, progress: _become(settings, command))
 
@@ -232,8 +234,8 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
 def run_inside(command: Sequence[str]) -> int | None:
     """Run `command` in the container of the console's workers; return its exit status.
 
-    Returns None if the appliance does not run in containers. Prints a fault and ends the process as
-    the commands do.
+    Returns None if the appliance does not run in containers. Prints an error and ends the process
+    in the same way as the commands.
     """
     status: int | None = None
 

@@ -1,4 +1,4 @@
-"""The secrets of one appliance: made once at first start, kept in its state folder, mode 600."""
+"""The secrets of one appliance, generated at the first start and kept in the state folder."""
 
 import json
 import secrets
@@ -24,11 +24,11 @@ class Credentials:
 
 
 VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credentials))
-"""The variable of each secret; the settings read it first."""
+"""The environment variable of each secret, which overrides the stored secret."""
 
 
 def read(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder; empty ones if it has none or is another user's.
+    """Return the secrets of this state folder; they are empty if it has none or is another user's.
 
     Raises `ValueError` with the fix if the file is damaged.
     """

@@ -1,7 +1,7 @@
 """The documentation site: Sphinx builds it from `docs/` (`make docs`, `make up`).
 
-`build/docs` has the site, which the console serves. Every build starts from scratch, and every
-warning counts as a fault. So a finished site has no broken links.
+The console serves the site from `build/docs`. Every build starts from scratch, and every warning
+counts as an error, so a finished site has no broken links.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def can_build() -> bool:
 
 
 def build() -> None:
-    """Build the site and put it in the place of the last one. Raises BuildError."""
+    """Build the site and replace the previous site. Raises BuildError."""
     if not can_build():
         raise BuildError("Sphinx is not installed here; fix: make environment")
     version = _version()

@@ -1,4 +1,4 @@
-"""`make doctor`: a line for every condition of the appliance, with the fix."""
+"""`make doctor`: one line for every condition of the appliance, with the fix."""
 
 import os
 import platform
@@ -51,7 +51,7 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line: the subject of the check, its result, and perhaps how to fix it."""
+    """One line of the report: the subject of the check, its result, and perhaps how to fix it."""
 
     verdict: Verdict
     subject: str
@@ -241,7 +241,9 @@ def _postgres(settings: Settings, state: State) -> Finding:
 
 
 def _copying(run_as: Account | None, state: State) -> Account | None:
-    """Return the account to copy programs for, if the state folder exists; None otherwise."""
+    """Return the account for which programs would be copied, if the state folder exists; otherwise
+    None.
+    """
     return run_as if state.is_ours else None
 
 
@@ -346,8 +348,9 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
 
 
 def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
-    """Return the runtime that `make up` would start, or None if it would refuse, and
-    the findings."""
+    """Return the runtime that `make up` would start (None if it would refuse to start), and the
+    findings.
+    """
     try:
         chosen = choice.choose(settings)
     except choice.RuntimeChoiceError as error:
@@ -393,7 +396,7 @@ def containers(settings: Settings) -> Iterator[Finding]:
 
 
 def _ports(settings: Settings, wanted: dict[str, int]) -> Iterator[Finding]:
-    """Yield findings about these ports, by their variables: whether they are free."""
+    """Yield findings on whether these ports are free; the ports are given by their variables."""
     taken = up.taken_ports(settings, wanted)
     for line in taken:
         yield Finding.of(Verdict.BAD, "Ports", line)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 
 def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str]:
-    """Return the texts of all usable lines by variable. Add a line to `errors` for each other line.
-
-    `known` are the appliance's variables. Other variables belong to a single part. They are
-    included, too, unless they look like a misspelt known variable.
+    """Return the values of all valid lines by variable; for each invalid line, add a message to
+    `errors`. `known` are the appliance's variables. Other variables, which belong to a single part,
+    are also returned, unless they look like a misspelt known variable.
     """
     if not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Prometheus and its targets: configuration, targets, and the programs installed here."""
+"""Prometheus: its configuration, its targets, and the programs that are installed here."""
 
 import contextlib
 import json
@@ -17,11 +17,11 @@ SOURCE = REPOSITORY / "dashboards" / "prometheus"
 RETENTION = ("15d", "2GB")
 PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
-"""Programs that measure other programs, by the job that scrapes each."""
+"""The programs that export metrics of other programs, by the job that scrapes each."""
 
 _OWNER = ".owner"
 Group = dict[str, Any]
-"""A group of file_sd: `targets`, a list of host:port, and `labels`."""
+"""A target group of file_sd, with `targets`, a list of host:port, and `labels`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,14 @@ class Program:
 
 
 def package(job: str) -> str:
-    """Return the name of Debian's package, and its program, of Prometheus or of an exporter."""
+    """Return the name that Debian gives to the package and the program of Prometheus or an
+    exporter.
+    """
     return job if job == PROMETHEUS else f"prometheus-{job}-exporter"
 
 
 def find(job: str) -> Program | None:
-    """Return Prometheus or an exporter; None where it is not installed."""
+    """Return Prometheus or an exporter; None if it is not installed."""
     path = shutil.which(package(job))
     if path is None:
         return None
@@ -70,7 +72,7 @@ class Places:
     ads: str
     lab: str
     exporters: Mapping[str, str]
-    """Host by job, for the exporters that run: node, postgres, redis, prometheus."""
+    """The host of each job whose exporter runs: node, postgres, redis, prometheus."""
 
 
 COMPOSE = Places(
@@ -142,22 +144,22 @@ def trust(settings: Settings) -> Trust | None:
 
 
 def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
-    """Return one group of targets: (host, port) each."""
+    """Return one group of targets, each given as (host, port)."""
     found = [hosts.authority(host, port) for host, port in addresses]
     return {"targets": found, "labels": {"job": job, **labels}}
 
 
 def write_targets(path: Path, groups: Sequence[Group]) -> None:
-    """Write the file as a whole; Prometheus reads it within seconds."""
+    """Write the file in one piece; Prometheus reads it within seconds."""
     private_file.write(path, (json.dumps(groups, indent=2) + "\n").encode(), 0o644)
 
 
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write configuration and rules to `folder`, and these targets alone to `targets/<name>.json`.
+    """Write configuration and rules to `folder`, and only these targets to `targets/<name>.json`.
 
-    With `console` Prometheus scrapes the console by TLS.
+    With `console`, Prometheus scrapes the console over TLS.
 
     Every user may read the files, whatever the umask: in containers Prometheus runs as the user
     `nobody`. The files contain no secret.
@@ -192,7 +194,7 @@ def folder_of(state_dir: Path) -> Path:
 def scrapes_loopback(settings: Settings) -> bool:
     """Return whether Prometheus can scrape targets on this machine's loopback address.
 
-    It cannot do that in a container, which has a separate loopback address, or on another machine.
+    Prometheus in a container or on another machine has a different loopback address.
     """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE
@@ -202,7 +204,7 @@ def scrapes_loopback(settings: Settings) -> bool:
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
     """Let a running Prometheus also scrape these targets on loopback during the block.
 
-    `name` is the name of the file; a file next to it holds the owner, for `forget_dead`.
+    `name` is the name of the targets file; a file next to it names the owner, for `forget_dead`.
     """
     if not scrapes_loopback(settings):
         yield
@@ -229,7 +231,9 @@ def forget_dead(state_dir: Path) -> None:
 
 
 def application_targets(name: str, admin_port: int, controller_ports: Sequence[int]) -> list[Group]:
-    """Return the targets of another application with a shop, on this machine's loopback."""
+    """Return the targets of another application that has a shop, on this machine's loopback
+    address.
+    """
     shops = [(hosts.LOOPBACK, port) for port in controller_ports]
     return [
         group("gateway", (hosts.LOOPBACK, admin_port), application=name),
@@ -280,8 +284,9 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return the command with the variable `setting` as `name`: a command line is visible to
-    others."""
+    """Return the command with the password in the variable `setting` as `name`, because other users
+    can see a command line.
+    """
     return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 
 

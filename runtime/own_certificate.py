@@ -14,7 +14,7 @@ def names(settings: Settings, *more: str) -> tuple[str, ...]:
 
 
 def is_meant(settings: Settings, *files: Path) -> bool:
-    """Return whether these files, a certificate and its key, are those that the appliance makes."""
+    """Return whether this certificate and key are the files that the appliance makes."""
     own = certificate_files.of(settings.state_dir)
     return files == (own.server, own.key)
 

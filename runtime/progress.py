@@ -21,14 +21,14 @@ class Step:
 
 @dataclass(slots=True)
 class Progress:
-    """Steps to a terminal, or as plain lines to a log."""
+    """The printer of steps, for a terminal or as plain lines for a log."""
 
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show that a step runs, and then its end: ✓ with the seconds it took, or ✗ if it raised
-        an error.
+        """Show that a step runs, and then how it ended: ✓ with the seconds it took, or ✗ after an
+        error.
         """
         step = Step(title)
         began_s = time.monotonic()
@@ -41,7 +41,7 @@ class Progress:
         self._line("[green]✓[/]", step, began_s)
 
     def say(self, text: str) -> None:
-        """Print a separate line."""
+        """Print a line that does not belong to a step."""
         self.console.print(text, markup=False)
 
     def failure(self, text: str) -> None:

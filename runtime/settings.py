@@ -1,4 +1,4 @@
-"""The settings of the appliance: each declared once, read from three places.
+"""The settings of the appliance, each declared once and read from three places.
 
 The environment overrides the file `.env` in the repository, which overrides the defaults; the
 generated secrets (`runtime.credentials`) fill the values that are missing.
@@ -29,15 +29,16 @@ from runtime import accounts, certificate_files, credentials, env_file
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
-"""Whether the code runs from a clone of the repository, not from an installed package."""
+"""Whether the code runs from a clone of the repository, and not from an installed package."""
 FOLDER = REPOSITORY if IS_CLONE else Path.cwd()
-"""The folder of `.env` and `results`: the clone; for an installed program the current folder."""
+"""The folder of `.env` and `results`: the clone or, for an installed program, the current folder.
+"""
 
 __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
 
 def _limits(text: str) -> str:
-    """Return names and values; `lab.console.site.allowances` knows the names."""
+    """Return the text if it is a list of limits; `lab.console.site.allowances` checks the names."""
     if not all(re.fullmatch(r"[a-z_]+=[0-9]+", word) for word in text.replace(",", " ").split()):
         raise ValueError(
             "not a list of limits; allowed is name=number with spaces between, "
@@ -105,7 +106,7 @@ class Settings(SettingsModel):
     broker_port: Port = setting(
         "BROKER_PORT",
         8094,
-        "a second Redis, of the queues: messages of the console, tasks and results of grids",
+        "a second Redis for the queues: messages of the console, tasks and results of grids",
         page="decisions/0022-two-redis-servers.md",
     )
     ads_host: shared_settings.AdsHost
@@ -164,7 +165,7 @@ class Settings(SettingsModel):
     monitoring: Switch = setting(
         "MONITORING",
         True,
-        "0: the native runtime starts no Prometheus and no exporters, though they are installed",
+        "0: the native runtime starts no Prometheus and no exporters, even if they are installed",
     )
     first_look: Switch = setting(
         "FIRST_LOOK",
@@ -182,7 +183,7 @@ class Settings(SettingsModel):
     lab_classroom: Switch = setting(
         "LAB_CLASSROOM",
         False,
-        "1, with accounts: students run simulations only, the teacher runs live",
+        "1, with accounts: students can run simulations only, and the teacher runs live",
     )
     lab_student_limits: Limits = setting(
         "LAB_STUDENT_LIMITS",
@@ -194,7 +195,7 @@ class Settings(SettingsModel):
     lab_oidc_issuer: str = setting(
         "LAB_OIDC_ISSUER",
         "",
-        "address of the OpenID Connect provider where people sign in; needs the next two",
+        "address of the OpenID Connect provider where people sign in; needs the next two settings",
         example="https://login.example.edu",
         page=_SIGN_IN,
     )
@@ -214,7 +215,7 @@ class Settings(SettingsModel):
     lab_oidc_teachers: str = setting(
         "LAB_OIDC_TEACHERS",
         "",
-        "verified e-mail addresses of teachers, with spaces between",
+        "verified e-mail addresses of teachers, separated by spaces",
         example='"anna@example.edu ben@example.edu"',
     )
     secret_key: shared_settings.SecretKey
@@ -279,7 +280,7 @@ class Settings(SettingsModel):
 
     @property
     def of_parts(self) -> Mapping[str, str]:
-        """Variables that belong to a single part; they are passed on unchanged."""
+        """The variables that belong to a single part, which are passed on unchanged."""
         return self._of_parts
 
     @property
@@ -292,13 +293,15 @@ class Settings(SettingsModel):
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether others reach the shop but not the console, because it has no accounts."""
+        """Whether other machines can reach the shop, but not the console, because it has no
+        accounts.
+        """
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
         return not (shown or hosts.is_loopback(self.host))
 
     @property
     def gateway_pages_host(self) -> str:
-        """The host where the lab and its customers reach the gateway's pages, plain and by TLS."""
+        """The host where the lab and its customers reach the gateway's pages, plain or with TLS."""
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
@@ -315,7 +318,7 @@ class Settings(SettingsModel):
 
     @property
     def lab_trust(self) -> Path | None:
-        """The file with the certificate that the console must present; None by plain HTTP."""
+        """The file with the certificate that the console must present; None with plain HTTP."""
         return self.lab_tls_certificate if self.lab_accounts else None
 
     @property
@@ -332,16 +335,15 @@ class Settings(SettingsModel):
 
     @property
     def simulations_broker(self) -> str:
-        """The address where `doorbuster simulate --celery` and its workers meet."""
+        """The address of the broker between `doorbuster simulate --celery` and its workers."""
         return self.grid_broker or self.celery_broker
 
     def reached_hosts(self) -> dict[str, str]:
-        """Return the hosts of parts that are set, by their variables."""
+        """Return the configured hosts of the parts, by their variables."""
         return {name: host for name in _REACHED if (host := self.variables().get(name))}
 
     def environment(self) -> dict[str, str]:
-        """Return the environment for a child process: this process's, with every
-        setting spelt out."""
+        """Return the environment for a child process: that of this process, plus every setting."""
         return {**os.environ, **self.variables()}
 
     def variables(self) -> dict[str, str]:
@@ -350,16 +352,16 @@ class Settings(SettingsModel):
         return {**self.of_parts, **{name: text for name, text in texts.items() if text}}
 
     def ports(self) -> dict[str, int]:
-        """Return every port by its variable, those of OPTIONAL_PORTS included."""
+        """Return every port by its variable, including the ports in OPTIONAL_PORTS."""
         return {name: getattr(self, field) for name, field in VARIABLES.items() if "_PORT" in name}
 
 
 VARIABLES = {Settings.variable(field): field for field in Settings.model_fields}
-"""The field of each setting, by its variable."""
+"""The name of the field for each setting's variable."""
 
 
 def load(environ: Mapping[str, str] | None = None, repository: Path = FOLDER) -> Settings:
-    """Read the settings; `environ` is by default the environment of this process.
+    """Read the settings from `environ`, by default the environment of this process.
 
     Raises `SettingsError` with every invalid variable and the allowed values.
     """
@@ -375,8 +377,8 @@ def load_leniently(
     """Read the settings as `load` does, with defaults for invalid variables; also return the
     faults.
 
-    Each fault is one line. Commands that must work whatever `.env` contains use this: stopping the
-    appliance and showing it.
+    Each fault is one line. It is for the commands that stop and show the appliance, which must work
+    whatever `.env` contains.
     """
     environ = os.environ if environ is None else environ
     faults: list[str] = []
@@ -417,7 +419,7 @@ def load_leniently(
 def _defaults(
     first: Settings, repository: Path, secrets: credentials.Credentials
 ) -> dict[str, object]:
-    """Return the defaults that follow from other settings, this machine or the state folder."""
+    """Return the defaults that depend on other settings, on this machine or on the state folder."""
     here = hosts.from_here(first.inner_host)
     certificate = certificate_files.of(first.state_dir)
     password = first.redis_password or secrets.redis_password
@@ -456,7 +458,7 @@ def redis_address(host: str, port: int, password: str) -> str:
 def default_state_dir(repository: Path = FOLDER) -> Path:
     """Return `state/` in the repository; for root a folder that PostgreSQL's user can reach.
 
-    An installed program has no appliance. It keeps its measurements in the user's home folder.
+    An installed program has no appliance, and keeps its measurements in the user's home folder.
     """
     if not IS_CLONE:
         return Path.home() / ".doorbuster"
@@ -479,7 +481,7 @@ OPTIONAL_PORTS = frozenset(
         "REDIS_EXPORTER",
     )
 )
-"""Ports of services that run only where their programs are installed.
+"""The ports of services that run only if their programs are installed.
 
 The code that starts such a service checks its port.
 """
@@ -490,7 +492,7 @@ _REACHED = tuple(
 
 
 def used_twice(ports: Mapping[str, int]) -> list[str]:
-    """Return a line for each port that several variables of `ports` name."""
+    """Return a line for each port that is the value of several variables in `ports`."""
     by_port: dict[int, list[str]] = {}
     for name, port in ports.items():
         by_port.setdefault(port, []).append(name)

@@ -1,4 +1,4 @@
-"""The state folder: the data of one appliance between two commands.
+"""The state folder, which keeps the data of one appliance between two commands.
 
 The module defines the folder's layout, and creates and empties the folder. Its lock lets only one
 command at a time change the folder.
@@ -17,21 +17,20 @@ from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""Files that identify a state folder without a marker.
+"""The files that identify a state folder without a marker.
 
-Some commands write them without an appliance.
+Some commands write them even without an appliance.
 """
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
-"""The folders of root's PostgreSQL and Redis.
+"""The folders of PostgreSQL and Redis if root starts them.
 
-These run under other accounts, which own the folders.
+Both run under other accounts, which own the folders.
 """
 _SHARED = ("certificates", "prometheus", "postgresql")
-"""Folders with files for other accounts.
-
-Browsers need the authority. Containers of other accounts need Prometheus' configuration. The
-account of root's PostgreSQL needs its programs. Secrets in these folders have mode 600.
+"""The folders with files for other accounts. Browsers need the authority. Containers of other
+accounts need Prometheus' configuration. The account of root's PostgreSQL needs its programs.
+Secrets in these folders have mode 600.
 """
 
 
@@ -53,7 +52,7 @@ def said(error: OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The folder and the places in it."""
+    """The state folder and the paths in it."""
 
     folder: Path
 
@@ -81,12 +80,12 @@ class State:
         return self.folder / "stamps" / name
 
     def stamped(self, name: str, version: str) -> bool:
-        """Return whether `version` was stamped last."""
+        """Return whether `version` is the version that was recorded last."""
         path = self.stamp(name)
         return path.exists() and path.read_text() == version
 
     def write_stamp(self, name: str, version: str) -> None:
-        """Keep the version of the service that was started."""
+        """Record the version of the service that was started."""
         private_file.write(self.stamp(name), version.encode())
 
     @property
@@ -102,7 +101,7 @@ class State:
         return not self.is_ours and any(self.folder.iterdir())
 
     def make(self) -> None:
-        """Make the folder, closed to other users.
+        """Make the folder, and close it to other users.
 
         Raises `StateError` if it cannot be written, the disk is full, or it has other files.
         """
@@ -155,7 +154,7 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return the paths that other users can reach, but must not: the folder itself, or its
+        """Return the paths that other users can reach, but should not: the folder itself, or its
         entries.
 
         The folder of the results is left out, and so are paths of another user. Raises OSError.
@@ -220,7 +219,7 @@ class State:
 
     @property
     def has_locks(self) -> bool:
-        """Whether the disk of the folder has the locks that the appliance needs."""
+        """Whether the folder's disk supports the locks that the appliance needs."""
         here = next(one for one in (self.folder, *self.folder.parents) if one.exists())
         try:
             folder = os.open(here, os.O_RDONLY)

@@ -1,9 +1,9 @@
 """A customer's connection to the shop: TCP, with TLS if the shop's URL is https.
 
-The shop's host is resolved once. The TLS session outlives the connection: the next connection resumes it. A connection
-counts as resumed only if the handshake really resumed a session (`session_reused`). Sending a
-ticket is not enough. In TLS 1.3, the ticket arrives with the first data, so the session is saved
-when the connection is closed. Durations are real seconds.
+The shop's host is resolved once. The TLS session outlives the connection: the next connection
+resumes it. A connection counts as resumed only if the handshake really resumed a session
+(`session_reused`). Sending a ticket is not enough. In TLS 1.3, the ticket arrives with the first
+data, so the session is saved when the connection is closed. Durations are real seconds.
 """
 
 import errno

@@ -1,7 +1,7 @@
 """An attempt of a customer to get a page: its values and its outcomes.
 
-The load generator and the simulator record attempts, and the lab reads them. All times are paper seconds since the run's
-start. Pure: standard library only.
+The load generator and the simulator record attempts, and the lab reads them. All times are paper
+seconds since the run's start. Pure: standard library only.
 """
 
 from enum import StrEnum

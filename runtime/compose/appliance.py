@@ -49,7 +49,7 @@ def start(settings: Settings, progress: Progress) -> None:
 
 
 def down(settings: Settings, progress: Progress) -> None:
-    """Remove containers and networks; their volumes stay."""
+    """Remove containers and networks, but keep their volumes."""
     engine.check()
     project = Project(settings, State(settings.state_dir))
     with project.state.locked(), progress.step("Doorbuster") as step:
@@ -58,9 +58,7 @@ def down(settings: Settings, progress: Progress) -> None:
 
 def unseen(settings: Settings) -> str | None:
     """Return, in one line, why containers of this appliance may exist although the engine shows
-    none.
-
-    Return None if the engine would show them, and if all that were started have been removed.
+    none. Return None if the engine would show them, or if all started containers have been removed.
     """
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None
@@ -72,7 +70,8 @@ def unseen(settings: Settings) -> str | None:
 def forget(settings: Settings, progress: Progress) -> None:
     """Remove the containers' volumes, if containers were ever started.
 
-    Raises EngineError if no engine can do that. With FORCE=1 and without Docker, the volumes stay.
+    Raises EngineError if no engine can remove them. With FORCE=1 and without Docker, the volumes
+    stay.
     """
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
@@ -134,17 +133,18 @@ def stop(project: Project, *, volumes: bool = False) -> bool:
 
 @dataclass(slots=True)
 class _Start:
-    """One `make up`."""
+    """One call of `make up`."""
 
     project: Project
     progress: Progress
     images: dict[str, str] = field(default_factory=dict)
-    """Names for the base images that this machine has without their digests."""
+    """The names of the base images that this machine has without their digests."""
 
     def run(self) -> bool:
         """Carry out all steps; return whether Grafana is among the running services.
 
-        After an interrupted or failed first start, its containers are removed again. Volumes stay.
+        If the first start fails or is interrupted, its containers are removed again, but not their
+        volumes.
         """
         there = engine.containers(self.project.name)
         if not any(one.runs for one in there):
@@ -318,7 +318,7 @@ def last_words(project: Project, service: str) -> str:
 
 
 def _is_lost(one: Container, part: Part) -> bool:
-    """Return whether waiting for the container makes no sense."""
+    """Return whether it is useless to wait for the container."""
     if part.ends:
         return one.state == "exited" and one.exit_code != 0
     return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5
@@ -333,13 +333,13 @@ def _words(one: Container) -> str:
 
 
 def in_the_image() -> list[str]:
-    """Return the files and folders that the image is made of, as .dockerignore lists them."""
+    """Return the files and folders that .dockerignore lets into the image."""
     lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
     return [line[1:] for line in lines if line.startswith("!")]
 
 
 def kept_image(project: Project, version: str) -> str:
-    """Return the name of the appliance's image in an archive; files in it have a fixed owner."""
+    """Return the name of the appliance's image in an archive, whose files have a fixed owner."""
     return f"doorbuster:{version[:12]}-{project.user[0]}"
 
 
@@ -355,7 +355,7 @@ def code_version() -> str:
 
 
 def _compose(project: Project, *arguments: str) -> None:
-    """Run `docker compose …` quietly. Raises EngineError with the last words of its output."""
+    """Run `docker compose …` quietly. Raises EngineError with the end of its output."""
     log = project.state.log("compose")
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:

@@ -17,10 +17,10 @@ _UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds what is missi
 
 
 def tags(project: Project) -> dict[str, str]:
-    """Return the images to keep and the name of each in the archive.
+    """Return the images to save, with the name of each in the archive.
 
-    An archive keeps no digests, so each image has its tag. Grafana's image may be missing. If
-    another image is missing, it raises EngineError.
+    An archive keeps no digests, so each image is named by its tag. Raises EngineError if any image
+    except Grafana's is missing.
     """
     found = {}
     for variable, pinned in compose_settings.images().items():

@@ -1,7 +1,7 @@
 """The certificates of gateway and console, at the paths where containers read them.
 
-If root starts the appliance, the containers get copies of the given files. The containers' user is
-not root and cannot read root's keys.
+If root starts the appliance, the containers get copies of the given files, because the containers'
+user cannot read root's keys.
 """
 
 import os
@@ -16,7 +16,7 @@ from runtime.settings import Settings, SettingsError
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A certificate and its key for one part, as the settings name them."""
+    """The certificate and the key of one part, as the settings name them."""
 
     setting: str  # the beginning of both variables
     certificate: Path
@@ -27,7 +27,7 @@ class Pair:
 
     @property
     def mounted(self) -> tuple[Path, Path]:
-        """Certificate and key, as paths on this machine."""
+        """The paths of the certificate and the key on this machine."""
         if os.geteuid() or self.is_own:
             return self.certificate, self.key
         return self.copies / "server.pem", self.copies / "server-key.pem"
@@ -54,7 +54,9 @@ class Pair:
 
 
 def pairs(settings: Settings) -> list[Pair]:
-    """Return the pairs that containers read: the gateway's and, with accounts, the console's."""
+    """Return the pairs of files that containers read: the gateway's and, with accounts, the
+    console's.
+    """
     found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
     if settings.lab_accounts:
         found.append(("LAB", settings.lab_tls_certificate, settings.lab_tls_key))

@@ -1,4 +1,4 @@
-"""The Docker engine of this machine, by its command line."""
+"""The Docker engine of this machine, used through its command line."""
 
 import json
 import re
@@ -61,7 +61,7 @@ class Container:
 
 
 def problem() -> str | None:
-    """Return why no containers can be started here, one line with the fix; None if they can."""
+    """Return, in one line with the fix, why no containers can be started here; None if they can."""
     if shutil.which("docker") is None:
         return f"there is no program docker; fix: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")
@@ -85,7 +85,7 @@ def problem() -> str | None:
 
 
 def check() -> None:
-    """Raise EngineError when no containers can be started here."""
+    """Raise EngineError if no containers can be started here."""
     if why := problem():
         raise EngineError(why)
 
@@ -129,9 +129,9 @@ def save(images: Iterable[str], file: Path) -> str | None:
 
 
 def containers(project: str) -> list[Container]:
-    """Return every container of a Compose project, also those that do not run.
+    """Return every container of a Compose project, including stopped containers.
 
-    Raises EngineError when the engine does not answer, which must not count as "no containers".
+    Raises EngineError if the engine does not answer, which must not count as "no containers".
     """
     found = _docker("ps", "-aq", "--no-trunc", "--filter", f"label={_PROJECT}={project}")
     if found.returncode != 0:

@@ -1,7 +1,7 @@
 """Commands such as `doorbuster` in the container of the console's workers.
 
-There they share the machine's lock, the process namespace and the network with what they measure. A
-signal that ends the caller is passed on to the command.
+There they share the machine's lock, the process namespace and the network with the parts that they
+measure. Signals that would end the caller are passed on to the command.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml in the order they start, with titles and time limits."""
+"""The services of docker-compose.yml in their starting order, with titles and time limits."""
 
 from dataclasses import dataclass
 
@@ -6,14 +6,14 @@ from runtime.native.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW
 from runtime.settings import Settings
 
 WORKER = "lab-worker"
-"""The service in which commands run that measure the appliance."""
+"""The service whose container runs the commands that measure the appliance."""
 OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
 GRAFANA = "grafana"
 KEPT = "lab-processes"
 """Services whose containers stay when the image changes.
 
-The console and its workers are processes in such a container. If Compose replaced the container,
-they would end, and Compose would treat that as a fault.
+Processes of the console and its workers are in such a container. If Compose replaced it, they would
+end, and Compose would treat that as a fault.
 """
 
 
@@ -21,7 +21,7 @@ they would end, and Compose would treat that as a fault.
 class Part:
     """Services that start together and have one line on the screen.
 
-    A step (`ends`) must end without an error; when `wanted` changes, it runs again.
+    A step (`ends`) must end without an error, and runs again when `wanted` changes.
     """
 
     title: str
@@ -32,8 +32,9 @@ class Part:
 
 
 def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
-    """Return the parts in the order they start; without DOORBUSTER_MONITORING it has no
-    observers."""
+    """Return the parts in their starting order; without DOORBUSTER_MONITORING, the observers are
+    left out.
+    """
     books, banners = settings.catalogue_books, settings.ads_banners
     parts = [
         Part("PostgreSQL", ("postgres",), 300),

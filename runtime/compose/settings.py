@@ -26,7 +26,9 @@ from runtime.state import State
 STATE_INSIDE = Path("/var/lib/doorbuster")
 TLS_INSIDE = Path("/etc/doorbuster")
 UNPRIVILEGED = 10001
-"""The user of root's containers while no results exist; this machine has no such user."""
+"""The id of the user in root's containers as long as no results exist; this machine has no such
+user.
+"""
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
 SHARED = (
@@ -35,7 +37,7 @@ SHARED = (
 )
 """Folders of the repository that containers of other users read."""
 OWN_POLICIES = REPOSITORY / "own"
-"""The folder of a person's own policies, which the console and its workers read."""
+"""The folder of the user's own policies, which the console and its workers read."""
 PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
 
 # The name of its service, by which other parts reach a part.
@@ -49,8 +51,9 @@ _REACHED = {
 BROKER = "DOORBUSTER_CELERY_BROKER"
 GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
-"""The secrets that docker-compose.yml gives to the services that need them; a broker's address may
-have a password."""
+"""The secrets that docker-compose.yml passes to the services that need them; a broker's address may
+contain a password.
+"""
 # Variables that docker-compose.yml gives to the console's containers alone: one is a secret.
 _SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
 # Variables that are valid on this machine alone.
@@ -130,9 +133,8 @@ class Project:
 
     @property
     def user(self) -> tuple[int, int]:
-        """User and group of the project's processes in containers: this user's, never root's.
-
-        For root, they are the user and the group that own the existing results, for example of
+        """The user and group of the project's processes in containers: those of this user, but
+        never root's. For root, they are the owner and group of the existing results, for example of
         native runs.
         """
         if os.geteuid():
@@ -154,8 +156,8 @@ class Project:
     def environment(self) -> dict[str, str]:
         """Return the environment for `docker compose`, without the appliance's variables.
 
-        Otherwise the environment would override the files. Required variables always have a value,
-        so that Compose can always remove containers.
+        Otherwise the environment would override the files. Required variables always have a value
+        here, so that Compose can always remove containers.
         """
         kept = {
             name: text
@@ -271,7 +273,7 @@ class Project:
             let_read(OWN_POLICIES)
 
     def _own_results(self) -> None:
-        """Give results that root has made natively to the containers' user, who adds to them."""
+        """Give the results of root's native runs to the containers' user, who adds new results."""
         if os.geteuid() != 0:
             return
         # By each folder's descriptor: a process in a container may put a link in a folder's place.
@@ -293,14 +295,14 @@ class Project:
 
 
 def images() -> dict[str, str]:
-    """Return the variable of each base image and its name."""
+    """Return the variable and the name of each base image."""
     lines = IMAGES_FILE.read_text(encoding="utf-8").splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name: text for name, _, text in pairs}
 
 
 def without_digest(image: str) -> str:
-    """Return the name that a stand-in or an image of an archive has on this machine."""
+    """Return the name on this machine of a substitute image, or of an image from an archive."""
     return image.partition("@")[0]
 
 
@@ -367,7 +369,10 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def let_read(folder: Path) -> None:
-    """Let containers read the folder, whatever umask it was created with. Raises SettingsError."""
+    """Let containers read the folder, whatever the umask when it was created.
+
+    Raises SettingsError.
+    """
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)

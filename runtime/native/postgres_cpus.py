@@ -1,7 +1,7 @@
 """Moving the appliance's PostgreSQL to the shop's CPUs and back, while it runs.
 
-In the Connection Sentry paper, the database is the bottleneck. On the shop's CPUs, PostgreSQL is a
-bottleneck here, too. After a restart PostgreSQL is on the other CPUs again.
+In the Connection Sentry paper, the database is the bottleneck. If PostgreSQL runs on the shop's
+CPUs, it becomes a bottleneck here, too. After a restart, PostgreSQL is on the other CPUs again.
 """
 
 import logging
@@ -22,12 +22,11 @@ _logger = logging.getLogger(__name__)
 
 
 def move(settings: Settings, where: Where) -> bool:
-    """Let PostgreSQL run on the shop's CPUs, or on the CPUs of all other processes.
-
-    Return whether it does now. A PostgreSQL that does not run, or belongs to another appliance or
-    user, cannot be moved: the function then logs a line and returns False. If the shop and the
-    others have the same CPUs, as on a machine with one CPU, the function does not move PostgreSQL,
-    and logs that. Raises ValueError for another `where`.
+    """Move PostgreSQL to the shop's CPUs, or to the CPUs of all other processes. Return whether it
+    runs there now. A PostgreSQL that does not run, or belongs to another appliance or user, cannot
+    be moved: the function then logs a line and returns False. If the shop and the others have the
+    same CPUs, as on a machine with one CPU, the function does not move PostgreSQL, and logs that.
+    Raises ValueError for another `where`.
     """
     if where not in WHERE:
         raise ValueError(f"where: must be {' or '.join(map(repr, WHERE))}, not {where!r}")
@@ -56,7 +55,9 @@ def move(settings: Settings, where: Where) -> bool:
 
 
 def _postmaster(data_dir: Path) -> psutil.Process | None:
-    """Return the server of this cluster; None if there is none, or this user may not see it."""
+    """Return the server process of this cluster; None if it does not run, or if this user may not
+    see it.
+    """
     try:
         pid = int((data_dir / "postmaster.pid").read_text().split(maxsplit=1)[0])
         process = psutil.Process(pid)

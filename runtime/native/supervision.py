@@ -26,14 +26,14 @@ from runtime.state import State
 LOG_BYTES = 10_000_000
 START_WITHIN_S = 10.0
 START_RETRIES = 20
-"""Starts are repeated after one second, then two, then three.
+"""The number of times that a start is repeated, after one second, then two, then three.
 
 Left-over processes of a dead service, for example PostgreSQL's backends, may delay the next start.
 """
 
 
 _BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
-"""Exceptions of a connection that was accepted and closed without an answer."""
+"""The exceptions for a connection that was accepted, and then closed without an answer."""
 
 
 class SupervisorError(RuntimeError):
@@ -67,7 +67,7 @@ class Supervisor:
 
     @property
     def socket(self) -> Path:
-        """The socket where the supervisor listens: in the state folder if possible."""
+        """The socket on which the supervisor listens, in the state folder if possible."""
         return private_file.socket_path(self._wanted_socket)
 
     @property
@@ -85,7 +85,7 @@ class Supervisor:
         return self.state.folder / "supervisord.conf"
 
     def is_stopping(self) -> bool:
-        """Return whether it answers that it is about to end."""
+        """Return whether the supervisor answers that it is about to end."""
         try:
             with self.calls() as calls:
                 calls.getState()
@@ -96,27 +96,28 @@ class Supervisor:
         return False
 
     def is_running(self) -> bool:
-        """Return whether it answers."""
+        """Return whether the supervisor answers."""
         with contextlib.suppress(SupervisorError), self.calls() as calls:
             return bool(calls.getState()["statename"] == "RUNNING")
         return False
 
     def has_died(self) -> bool:
-        """Return whether it was killed, or the machine went down, instead of ending on command.
-
-        Its services end with it. A supervisor that ends on command removes its pid file.
+        """Return whether the supervisor was killed, or the machine went down, without a command to
+        stop. Its services then end, too. A supervisor that stops on command removes its pid file.
         """
         return self.pid_file.exists() and self.recorded_pid() is None
 
     def why_down(self) -> str:
-        """Return what to do while it does not run, and whether it has died."""
+        """Return the text that explains how to start the supervisor again, and whether it was
+        killed.
+        """
         if not self.has_died():
             return "`make up` starts it."
         why = "The supervisor was killed, or the machine went down."
         return f"{why} `make up` starts everything again."
 
     def start(self, services: Sequence[Service], settings: Settings) -> None:
-        """Start the supervisor with no service running yet.
+        """Start the supervisor without starting any service.
 
         Raises `SupervisorError` with its output.
         """
@@ -211,7 +212,7 @@ class Supervisor:
             calls.startProcess(name, False)
 
     def stop_service(self, name: str) -> None:
-        """Stop a service and wait until it has ended; harmless when it is not running."""
+        """Stop a service and wait until it has ended; do nothing if it does not run."""
         with self.calls() as calls:
             try:
                 calls.stopProcess(name, True)
@@ -220,7 +221,7 @@ class Supervisor:
                     raise
 
     def shut_down(self, within_s: float = 120.0) -> None:
-        """Stop every service, last started first, and end the supervisor."""
+        """Stop every service in the reverse starting order, and end the supervisor."""
         pid = self.recorded_pid()
         try:
             with self.calls() as calls:
@@ -235,8 +236,9 @@ class Supervisor:
                 psutil.Process(pid).wait(within_s)
 
     def recorded_pid(self) -> int | None:
-        """Return the process id in its pid file, if that process is this supervisor; None
-        otherwise."""
+        """Return the process id from the pid file if that process is this supervisor; otherwise
+        None.
+        """
         try:
             pid = int(self.pid_file.read_text())
             command = psutil.Process(pid).cmdline()
@@ -271,8 +273,8 @@ def _being_stopped() -> StoppingError:
 def left_over(state: State) -> list[psutil.Process]:
     """Return the processes of this appliance that still run, whatever started them.
 
-    A process belongs to the appliance in two cases. Its environment has the appliance's mark, or
-    its command line names a file in the state folder in the way that the appliance's programs do.
+    A process belongs to the appliance if its environment has the appliance's mark, or if its
+    command line names a file in the state folder in the same way as the appliance's programs.
     """
     mark = f"{APPLIANCE_VARIABLE}={state.folder}"
     found = []

@@ -19,7 +19,7 @@ from runtime.state import State
 SUPERVISED = "supervised"
 LOG_LINES = 20
 RETRY_PATIENCE_S = 15.0
-"""If a service ends at once, its start is repeated for this many real seconds."""
+"""The real seconds for which the start of a service is repeated if it ends at once."""
 FIRST_SPARE_PORT = 8095  # the defaults end before it
 LOOPBACK_PORTS = tuple(  # with `make up`
     f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
@@ -51,8 +51,8 @@ def up(settings: Settings, progress: Progress) -> None:
 
 
 def _build_documentation(progress: Progress) -> None:
-    """Build the documentation site while the appliance already runs; the appliance does not need
-    it.
+    """Build the documentation site after the appliance has started, because it does not need the
+    site.
     """
     if docs_site.is_current() or not docs_site.can_build():
         return
@@ -92,10 +92,9 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Return the authority that a browser must import; empty without TLS, or if browsers trust it
-    already.
-
-    The path has a separate row, because root's state folders have long names.
+    """Return the row with the certificate authority that a browser must import; empty without TLS,
+    or if browsers trust it already. The path has a separate row, because root's state folders have
+    long names.
     """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
@@ -108,15 +107,17 @@ def trusted_by_browsers(settings: Settings) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Start:
-    """One `make up`."""
+    """One call of `make up`."""
 
     settings: Settings
     state: State
     progress: Progress
 
     def run(self) -> None:
-        """Carry out all steps. After an interrupted or failed start, its services are stopped
-        again."""
+        """Carry out all steps.
+
+        If the start fails or is interrupted, its services are stopped again.
+        """
         supervisor = Supervisor(self.state)
         with self.progress.step("Programs") as step:
             table = services.table(self.settings, self.state)
@@ -269,7 +270,7 @@ def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
 
 
 def unknown_hosts(settings: Settings) -> list[str]:
-    """Return a line for each configured host of a part that this machine cannot resolve."""
+    """Return a line for each configured host name that this machine cannot resolve."""
     return [
         f"{variable}={host}: no such host ({why}); fix: the name or the address of one"
         for variable, host in settings.reached_hosts().items()
@@ -307,7 +308,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
 
 
 def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
-    """Return the host on which this port is opened, and the variable of that host."""
+    """Return the host on which this port is opened, and the variable that sets the host."""
     if variable in LOOPBACK_PORTS:
         return variable, hosts.LOOPBACK
     public = variable in PUBLIC_PORTS
@@ -317,13 +318,14 @@ def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
 
 
 def busy_machine() -> str:
-    """Return a warning if more processes want to run than there are CPUs; otherwise an
-    empty text."""
+    """Return a warning if more processes want to run than the machine has CPUs; otherwise an empty
+    text.
+    """
     load, count = os.getloadavg()[0], len(cpus.usable())
     return f"the machine is busy: {load:.1f} processes for {count} CPUs" if load > count else ""
 
 
 def last_words(state: State, service: str) -> str:
-    """Return the end of a service's log, and where the rest is."""
+    """Return the end of a service's log, and the command that shows more."""
     end = log_tail.of(state.log(service), LOG_LINES)
     return f"  {end}\n  fix: `make doctor` looks at the machine"
