@@ -1,1 +1,1 @@
-"""Analysis: the numbers that follow from the logs of runs."""
+"""Analysis: the numbers that are calculated from the logs of runs."""

@@ -19,14 +19,13 @@ KINDS = {
     "timed_out": "left by their customers",
     "dropped": "dropped: a queue was full",
     "rejected": "turned away with a page: by admission, or by DOOR-FIFO",
-    "all": "all, in the order of their sessions",
+    "all": "all attempts, in the order of their sessions",
 }
 
 
 def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
-    """Return the attempts of a kind, page and session, in the order of the kind.
-
-    Raises ExperimentError, which names the wrong field.
+    """Return the attempts of a kind, page and session, in the order that the kind defines. Raises
+    ExperimentError, which names the field with the invalid value.
     """
     if kind not in KINDS:
         raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")
@@ -57,18 +56,19 @@ def _where(table: pa.Table, wanted: Mapping[str, object]) -> pa.Table:
 
 
 def attempt_at(table: pa.Table, key: Mapping[str, object]) -> dict[str, Any] | None:
-    """Return the attempt of this `session`, `step` and `attempt`; None when there is none."""
+    """Return the attempt of this `session`, `step` and `attempt`, or None if there is no such
+    attempt."""
     found = _where(table, key).slice(0, 1).to_pylist()
     return found[0] if found else None
 
 
 def of_session(table: pa.Table, session: int) -> list[dict[str, Any]]:
-    """Return the attempts of a session in their order, at most MOST_OF_SESSION."""
+    """Return the attempts of a session in order, at most MOST_OF_SESSION of them."""
     found: list[dict[str, Any]] = _where(table, {"session": session}).to_pylist()
     return found[:MOST_OF_SESSION]
 
 
 def response_s(row: Mapping[str, Any]) -> float | None:
-    """Return the paper seconds that an attempt took; None if the attempt was not sent or has no
+    """Return the paper seconds that an attempt took, or None if the attempt was not sent or has no
     end."""
     return row["finished_s"] - row["started_s"] if row["finished_s"] is not None else None

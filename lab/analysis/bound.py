@@ -1,6 +1,6 @@
-"""The capacity bound: the most confirms that a policy can reach without knowing who will buy.
-
-It follows from the customers and the server of a run. docs/bound.md has the proof for readers.
+"""The capacity bound: the maximum number of confirms for a policy that does not know which
+customers will buy. It follows from the customers and the server of a run. docs/bound.md explains
+the proof.
 
 The program has these variables and constants. x_p is the number of sessions served at page p, per
 session that arrives. w_p is the server time for page p, and r is the server time available. Both
@@ -11,17 +11,17 @@ are multiples of the server time for serving all planned requests of all session
 
 Without the constraint on r the program is a Markov decision problem. Each corner of this problem is
 a set of pages: a page in the set serves all sessions that come to it, and any other page serves
-none. The constraint on r mixes at most two such corners. So the optimum, as a function of the
-server time, is the upper concave hull of the points (time, confirms) of all sets of pages. The
+none. The constraint on r mixes at most two such corners. Therefore the optimum, as a function of
+the server time, is the upper concave hull of the points (time, confirms) of all sets of pages. The
 eight pages of a shop have 2⁷ such sets. `Chain.visits` solves the linear system of each set in
-fractions, which is exact and needs no solver. The tests compare it with the program's dual, which
-proves that a value is the best.
+fractions, which is exact and needs no solver. The tests compare its result with the program's dual,
+which proves that the result is optimal.
 
 The r of a run is the work that the server can do from the first arrival to the last answer, divided
 by the work that its customers would have caused.
 
-Floats are added by `math.fsum`: `sum` rounds them in another way from Python 3.12 on, and a browser
-has a newer Python than most machines.
+Floats are added with `math.fsum`, because `sum` rounds them differently from Python 3.12 on, and a
+browser has a newer Python than most machines.
 """
 
 import math
@@ -43,28 +43,28 @@ from loadgen.workload.sessions import (
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The best use of the server time."""
+    """The optimal use of the server time."""
 
     confirm_ratio: float
-    """Confirms over those that the sessions planned, 0 to 1."""
+    """The share of the planned confirms that is reached, 0 to 1."""
     flow: Mapping[str, float]
-    """Sessions served at each page, per session that arrives."""
+    """The number of sessions served at each page, per session that arrives."""
     turned_away_ratio: Mapping[str, float]
-    """The share of its sessions that each page rejects; pages to which no session comes are left
-    out.
+    """For each page, the share of its sessions that it rejects; pages to which no session comes are
+    omitted.
     """
     worth_per_time: float
-    """The confirms (share of the planned) that a little more server time would bring.
-
-    It is the price of capacity, the dual of its constraint; 0 where capacity is sufficient.
+    """The additional confirms (as a share of the planned confirms) per additional server time. This
+    is the price of capacity, the dual of its constraint; it is 0 if capacity is sufficient.
     """
 
 
 class _Corner(NamedTuple):
-    """A set of pages; each of them serves all its sessions. Numbers are per arriving session."""
+    """A set of pages that serve all their sessions, while other pages serve none. Numbers are per
+    arriving session."""
 
     time: float
-    """Server time, in multiples of the server time for the whole chain."""
+    """The server time, in multiples of the server time for the whole chain."""
     confirms: float
     flow: tuple[float, ...]
     arriving: tuple[float, ...]
@@ -77,18 +77,20 @@ class CapacityBound:
 
     model: SessionModel
     capacity_rps: float
-    """Requests of the customers' mix that the server can serve in a paper second, at most."""
+    """The maximum number of requests of the customers' mix that the server can serve per paper
+    second."""
     cost_s: Mapping[str, float]
-    """Expected server time of each page, in any unit; `capacity_rps` depends on it."""
+    """The expected server time of each page, in any unit; `capacity_rps` is calculated from it."""
     slower_ratio: float = 1.0
-    """Actual server time of pages divided by the expected time."""
+    """The actual server time of pages divided by the expected server time."""
 
     def reachable_ratio(self, planned: Mapping[str, int], working_s: float) -> float:
         """Return the share of the planned confirms that can be reached, 0 to 1.
 
-        `planned`: requests by page, if every session were served to its end. `working_s`: the paper
-        seconds in which the server could work on these requests. If sessions have only a length, no
-        customer buys, and the function returns the share of the work.
+        `planned`: the number of requests by page if every session were served to its end.
+        `working_s`: the paper seconds in which the server could work on these requests. If the
+        session model has only lengths, no customer buys, and the function returns the share of the
+        work that can be done.
         """
         cost_s = math.fsum(planned[page] * self.cost_s[page] for page in PAGES)
         asked = cost_s * self.slower_ratio
@@ -100,12 +102,10 @@ class CapacityBound:
         return optimum(self.model.chain, able / asked, self.cost_s).confirm_ratio
 
     def as_json(self) -> dict[str, Any]:
-        """Return the bound as numbers, for programs without this module.
-
-        Each `room` with its `confirm_ratio` is a corner of `reachable_ratio`. Straight lines
-        connect the corners, and the ratio is 1 for a room of 1 or more. The room is `work_per_s`
-        times the working time, over the sum of `cost_s` of all planned requests times
-        `slower_ratio`.
+        """Return the bound as numbers, for programs without this module. Each pair of a `room` and
+        a `confirm_ratio` is a corner of `reachable_ratio`. Straight lines connect the corners, and
+        the ratio is 1 for a room of 1 or more. The room is `work_per_s` times the working time,
+        divided by `slower_ratio` times the sum of `cost_s` of all planned requests.
         """
         corners = [(0.0, 0.0), (1.0, 1.0)]
         if self.model.lengths is None:
@@ -126,7 +126,7 @@ def optimum(
     """Return the solution of the linear program, exact except for rounding.
 
     `room`: the server time available, divided by the time for serving all planned requests. `room`
-    is 1 / ρ in an overload that lasts. `execution_s`: server time of each page, in any unit.
+    is 1 / ρ in an overload that lasts. `execution_s`: the server time of each page, in any unit.
     """
     hull = _hull_of(chain, execution_s)
     last = hull[-1]
@@ -137,11 +137,11 @@ def optimum(
             share = (room - lower.time) / (upper.time - lower.time)
             worth = (upper.confirms - lower.confirms) / (upper.time - lower.time)
             return _mixed(lower, upper, share, worth / last.confirms if last.confirms else 0.0)
-    raise AssertionError("the hull ends with the whole chain")  # pragma: no cover
+    raise AssertionError("the last corner of the hull must be the whole chain")  # pragma: no cover
 
 
 def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimum:
-    """Mix two corners: `share` of the upper one, the rest of the lower one."""
+    """Mix two corners: a share `share` of the upper corner, and the rest of the lower corner."""
 
     def mix(low: float, high: float) -> float:
         return low + share * (high - low)
@@ -173,9 +173,9 @@ def _hull(
 ) -> tuple[_Corner, ...]:
     """Return the corners on the upper concave hull, by increasing server time.
 
-    The first corner serves no session. The last corner is the cheapest of those with the most
-    confirms. Times are multiples of the server time for the whole chain, and confirms are multiples
-    of its confirms.
+    The first corner serves no session. The last corner needs the least server time among the
+    corners with the most confirms. Times are multiples of the server time for the whole chain, and
+    confirms are multiples of its confirms.
     """
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)
@@ -201,7 +201,7 @@ def _hull(
 
 
 _NOTHING = 1e-12
-"""Tolerance for rounding of numbers near 1."""
+"""The tolerance for rounding errors in numbers near 1."""
 
 
 def _is_below(middle: _Corner, left: _Corner, right: _Corner) -> bool:

@@ -1,6 +1,6 @@
 """The repetitions of one policy at one load, read from a result folder.
 
-A cell also states whether LIFO-Pri published metrics that are comparable with its own.
+A cell also states whether LIFO-Pri published metrics that are comparable with the cell's metrics.
 """
 
 import math
@@ -31,7 +31,7 @@ from lab.titles import title_of
 from loadgen.workload.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
-"""The limit for answers to Br-1 in LIFO-Pri's text on Fig. 7, paper seconds."""
+"""The limit for the response times of Br-1 in LIFO-Pri's text about Fig. 7, paper seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +39,25 @@ class Cell:
     """All repetitions of one policy at one ρ."""
 
     policy: str
-    """The key of the choice."""
+    """The key of the policy in the spec."""
     rho: float | None
-    """None in a closed loop."""
+    """The offered load; None in a closed loop."""
     runs: tuple[Outcomes, ...]
     summaries: tuple[RunSummary, ...]
     quick_share: tuple[float, ...]
-    """Share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
+    """The share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
     clients: tuple[Mapping[Part, Got], ...]
-    """Results of each set by class, per repetition of a closed loop; otherwise empty mappings."""
+    """The results of each client set by class, per repetition of a closed loop; empty mappings if
+    the load is open."""
     published: str | None
-    """The policy whose published metrics are comparable with these; None if there is none."""
+    """The policy whose published metrics are comparable with these, or None if there is no such
+    policy."""
     load: str
-    """The offered load as text: the mean of a schedule, empty for a closed loop."""
+    """The offered load as text: for a schedule, its mean; empty for a closed loop."""
 
     @property
     def title(self) -> str:
-        """The policy's name as people read it."""
+        """The policy's name as pages and tables print it."""
         return title_of(self.policy)
 
     @property
@@ -65,38 +67,41 @@ class Cell:
 
     @property
     def place(self) -> str:
-        """The policy and the load as people read them."""
+        """The policy and the load as pages and tables print them."""
         return f"{self.title} at ρ = {self.load}" if self.load else self.title
 
     @property
     def confirms(self) -> int:
-        """The confirms of all repetitions together."""
+        """The number of confirms in all repetitions together."""
         return sum(run.confirms for run in self.runs)
 
     @property
     def bound(self) -> float:
-        """The confirms that the bound allows all repetitions together; 0 without a capacity."""
+        """The number of confirms that the bound allows in all repetitions together; 0 if no
+        capacity is known."""
         return math.fsum(run.confirm_bound or 0.0 for run in self.runs)
 
     def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
-        """Return mean and interval of a metric over the repetitions."""
+        """Return the mean and the interval of a metric over the repetitions."""
         return estimate([figure(run) for run in self.runs])
 
     def over_waste(self, figure: Callable[[Mapping[str, Any]], float | None]) -> Estimate | None:
-        """Return mean and interval of a metric of the wasted-work meter; None if no run has it."""
+        """Return the mean and the interval of a metric of the wasted-work meter, or None if no run
+        has it."""
         metered = [summary.waste for summary in self.summaries if summary.waste is not None]
         known = [value for waste in metered if (value := figure(waste)) is not None]
         return estimate(known) if known else None
 
     def over_clients(self, part: Part, figure: Callable[[Got], float | None]) -> Estimate | None:
-        """Return mean and interval of a metric of one set and class; None if no run has it."""
+        """Return the mean and the interval of a metric of one client set and class, or None if no
+        run has it."""
         got = [sets[part] for sets in self.clients if part in sets]
         known = [value for one in got if (value := figure(one)) is not None]
         return estimate(known) if known else None
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
-        """Return mean and interval over the repetitions with the metric; None if no repetition has
-        it."""
+        """Return the mean and the interval over the repetitions that have the metric, or None if no
+        repetition has it."""
         known = [value for run in self.runs if (value := figure(run)) is not None]
         return estimate(known) if known else None
 
@@ -110,7 +115,7 @@ class Cell:
 
 
 class _Repetition(NamedTuple):
-    """The part of one run that a cell keeps."""
+    """The data that a cell keeps of one run."""
 
     outcomes: Outcomes
     summary: RunSummary
@@ -121,7 +126,7 @@ class _Repetition(NamedTuple):
 def read_cells(folder: ComparisonResult) -> list[Cell]:
     """Return the complete runs of an experiment, by ρ and policy in the order of the spec.
 
-    Raises ExperimentError if the warm-up leaves nothing of a run.
+    Raises ExperimentError if all sessions of a run began in the warm-up.
     """
     spec = folder.spec()
     bound = bound_of(folder, spec)
@@ -155,7 +160,8 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
 
 
 def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
-    """Return the bound of a folder's runs; None in a closed loop. Raises ExperimentError."""
+    """Return the bound of a folder's runs, or None in a closed loop. Raises ExperimentError if the
+    capacity is unknown or invalid."""
     capacity = folder.capacity()
     return bound_of_spec(spec, capacity.best_rps) if capacity else None
 
@@ -176,7 +182,7 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
     """Return the attempts that a run's metrics count: all attempts except those in the warm-up.
 
-    Raises ExperimentError if the warm-up leaves nothing.
+    Raises ExperimentError if no attempts remain.
     """
     left_out = started_after if spec.clients else after_warm_up
     attempts = left_out(run.attempts(), spec.warm_up_s)
@@ -196,7 +202,8 @@ def load_words(load: Load, rho: float | None) -> str:
 
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
-    """Return whether customers, server and policy are the same as in LIFO-Pri's Tables 4 and 5."""
+    """Return whether LIFO-Pri's Tables 4 and 5 have this policy with the same customers and
+    server."""
     return (
         policy.is_pure_queueing
         and policy.gateway is None

@@ -1,6 +1,5 @@
-"""The requests of clients in a closed loop, by set and class (Connection Sentry).
-
-Tables 1 to 4 of the paper consist of these numbers, which follow from attempts alone.
+"""The requests of closed-loop clients, by set and class (Connection Sentry). Tables 1 to 4 of the
+paper consist of these numbers, which are calculated from the attempts alone.
 """
 
 from collections.abc import Mapping
@@ -26,16 +25,16 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """The results of a part's requests."""
+    """The results of the requests of one class from one set of clients."""
 
     served: int
     latency_s: float | None
-    """Mean latency of the served attempts, paper seconds; None when there are none."""
+    """The mean latency of the served attempts, paper seconds; None if no attempts were served."""
     p95_s: float | None
     left: int
-    """Attempts whose client left."""
+    """The number of attempts whose client left."""
     turned_away: int
-    """Attempts that were dropped, rejected, refused or failed."""
+    """The number of attempts that were dropped, rejected, refused or failed."""
 
 
 def by_class(attempts: pa.Table, control_clients: int) -> Mapping[Part, Got]:

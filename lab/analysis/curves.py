@@ -1,4 +1,4 @@
-"""The curves of a comparison as numbers: response times, metrics against ρ, fates of sessions.
+"""The curves of a comparison as numbers: response times, metrics over ρ, fates of sessions.
 
 All times are paper seconds.
 """
@@ -17,26 +17,27 @@ from lab.intervals import estimate
 from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
-"""The times at which response times are compared; LIFO-Pri's Figs. 4 to 7 end earlier."""
+"""The times t, paper seconds, at which the distributions of response times are compared; LIFO-Pri's
+Figs. 4 to 7 end earlier."""
 BIN_S = 1.0
-"""Width of a bar of the histogram."""
+"""The width of a bar of the histogram, paper seconds."""
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]
-"""`mean`, `low` and `high` of a curve at each x; low and high are null without repetitions."""
+"""The values `mean`, `low` and `high` of a curve at each x; low and high are null without
+repetitions."""
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
-    """Return `times_s`, `lines` (one per policy and ρ) and `against_rho`, ready for JSON.
-
-    A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
+    """Return a mapping with `times_s`, `lines` (one per policy and ρ) and `against_rho`, ready for
+    JSON. A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
 
     - `attempts`: the number by page,
     - `above`: a Band by page, the share of attempts not answered within each of `times_s`,
     - `histogram`: by page, the share of attempts answered within each second,
     - `fates`: by fate, mean, low and high of the share of all arrived sessions with this fate.
 
-    Raises ExperimentError when a log is damaged.
+    Raises ExperimentError if a log is damaged.
     """
     cells = read_cells(folder)
     capacity = folder.capacity()
@@ -112,7 +113,7 @@ def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
-    """Return mean and 95 % interval of the curves of repetitions, at each x."""
+    """Return the mean and the 95 % interval of the repetitions' curves at each x."""
     stacked = np.stack(curves)
     mean = stacked.mean(axis=0)
     if len(curves) == 1:
@@ -127,7 +128,7 @@ def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
 
 
 def _interval(values: Sequence[float], most: float = np.inf) -> dict[str, float | None]:
-    """Return mean, low and high of a metric between 0 and `most`."""
+    """Return the mean of a metric, and its interval cut to the range from 0 to `most`."""
     known = estimate(values)
     half = known.half_width
     return {

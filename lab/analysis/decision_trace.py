@@ -2,8 +2,8 @@
 
 `explain` runs the simulation again, with an observer of the policy.
 
-The same spec and seed give the same run to the last digit. So the observer records in the second
-run what happened in the first. `explain` checks this: the attempts must be the same.
+The same spec and seed give exactly the same run, so the observer records in the second run what
+happened in the first. `explain` checks that both runs have the same attempts.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The number of decisions for other requests that are kept in detail; the rest is counted."""
+"""The number of decisions for other requests that are kept in detail; further decisions are only
+counted."""
 
 Knew = Mapping[str, Any]
-"""A policy's snapshot.
-
-At the dispatch the snapshot also has `place` in the queue (`oldest`, `newest`, `only` or
-`between`), `of` (the length of the queue) and `before_it` (the number of older requests).
+"""A policy's snapshot. When the request is dispatched, the snapshot also has `place` in the queue
+(`oldest`, `newest`, `only` or `between`), `of` (the length of the queue) and `before_it` (the
+number of older requests).
 """
 
 
@@ -52,27 +52,27 @@ class Wanted:
 
 @dataclass(slots=True)
 class DecisionTrace:
-    """The path of one attempt through the policy; times in paper seconds."""
+    """The path of one attempt through the policy; times are in paper seconds."""
 
     found: bool = False
     arrived_s: float | None = None
     knew_at_arrival: Knew = field(default_factory=dict)
     load: dict[str, float] | None = None
-    """The newest load sample that the policy had received at its first decision."""
+    """The newest load sample that the policy had received when it made its first decision."""
     refused: str = ""
     """`drop` or `reject`; empty if the policy accepted the request."""
     refused_s: float | None = None
-    """The time of the refusal: at arrival or after waiting."""
+    """The time of the refusal, which comes at arrival or after a wait."""
     reason: str = ""
     dispatched_s: float | None = None
     knew_at_dispatch: Knew = field(default_factory=dict)
     served_before: dict[str, int] = field(default_factory=dict)
-    """By page type, the older requests that were dispatched while this one waited."""
+    """The number of older requests that were dispatched while this request waited, by page type."""
     overtook: dict[str, int] = field(default_factory=dict)
-    """By page type, the newer requests that were dispatched while this one waited."""
+    """The number of newer requests that were dispatched while this request waited, by page type."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
-    """The last decisions for another request: `time_s`, `page`, `came_s` and the snapshot
-    `knew`."""
+    """The last decisions in favour of another request, each with `time_s`, `page`, `came_s` and the
+    snapshot `knew`."""
     disciplines: list[tuple[float, str]] = field(default_factory=list)
     """The discipline in force at arrival, and each change while the request waited."""
     left_s: float | None = None
@@ -82,11 +82,12 @@ class DecisionTrace:
     outcome: str = ""
     """The outcome of the request on the server; empty if the request was not dispatched."""
     same_run: bool = True
-    """Whether the attempts of both runs are the same."""
+    """Whether both runs have the same attempts."""
 
 
 class Watched(Recorded):
-    """A wrapper that behaves as its policy does and records the decision trace of one attempt."""
+    """A wrapper that behaves like the policy inside it and records the decision trace of one
+    attempt."""
 
     def __init__(self, policy: Policy, wanted: Wanted) -> None:
         super().__init__(policy)
@@ -95,7 +96,7 @@ class Watched(Recorded):
         self._id: int | None = None
         self._waits = False
         self._beside: dict[int, Request] = {}
-        """The requests that wait at the same time, including this one."""
+        """The requests that wait now, including the wanted attempt."""
         self._knew: dict[str, Any] = {}
         self._load: LoadSample | None = None
 
@@ -125,7 +126,7 @@ class Watched(Recorded):
         )
 
     def _place(self) -> dict[str, Any]:
-        """Return the place of the request in its queue, by age."""
+        """Return the position of the request, ordered by age, in its queue."""
         one_for_all = self._wanted.page not in self._knew.get("queues", {})
         line = [
             one.id for one in self._beside.values() if one_for_all or one.page == self._wanted.page
@@ -138,7 +139,8 @@ class Watched(Recorded):
     def _keep(
         self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
     ) -> Verdicts:
-        """Record an event if it concerns the wanted attempt; called after every event."""
+        """Record an event if it concerns the wanted attempt. The wrapper calls this after every
+        event."""
         trace = self.trace
         if name == "load_sample":
             self._load = told[0]
@@ -195,13 +197,12 @@ class Watched(Recorded):
 
 
 def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> DecisionTrace:
-    """Run the simulation again and follow `wanted`; this takes as long as the run took.
-
-    Raises ExperimentError when the run was not simulated or its logs are damaged.
+    """Run the simulation again and follow the attempt `wanted`; this takes as long as the first
+    run. Raises ExperimentError if the run was not simulated or its logs are damaged.
     """
     spec = folder.spec()
     if spec.engine != "simulated":
-        raise ExperimentError("Only a simulated run can be made again to the last digit.")
+        raise ExperimentError("Only a simulated run can be repeated exactly.")
     capacity = folder.capacity()
     capacity_rps = capacity.median_rps if capacity else None
     run = ShopRun.of_spec(spec, planned.policy, planned.rho, capacity_rps)

@@ -10,7 +10,7 @@ FAULT_ENDS = {"slow-database": "the database is as usual"}
 
 
 def load_words(rho: float | None) -> str:
-    """Return the load of a run as text; None stands for a closed loop, which offers no load."""
+    """Return a run's offered load as text; the load is None in a closed loop."""
     return "closed loop" if rho is None else f"ρ = {rho:g}"
 
 
@@ -20,7 +20,7 @@ def factor_words(factor: float) -> str:
 
 
 def leaving_words(abandonment: str) -> str:
-    """Return the text for how a run treats the request of a customer who leaves."""
+    """Return the text that says how a run treats the requests of customers who leave."""
     return f"who leaves: {title_of(abandonment)}"
 
 

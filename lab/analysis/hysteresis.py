@@ -1,4 +1,4 @@
-"""Hysteresis: the time that the shop stays slow after a rush is over.
+"""Hysteresis: the time for which the shop stays slow after a rush.
 
 Times are paper seconds.
 
@@ -8,9 +8,9 @@ an infinite response time. Rejected customers do not count, because they get the
 and do not wait.
 
 The percentile is *normal* while it is at most twice the percentile of the calm before the rush. If
-that calm is unknown or infinite, no percentile is normal. The shop has recovered at the first time
-after the rush from which the percentile stays normal for ten seconds. At least half of these ten
-values must be known.
+the percentile of the calm is unknown or infinite, no percentile is normal. The shop has recovered
+at the first time after the rush from which the percentile stays normal for ten seconds; at least
+half of the ten values must be known.
 """
 
 import math
@@ -32,22 +32,23 @@ RUSH_RHO = 3.0
 RUSH_S = 60.0
 WARM_UP_S = 60.0
 BEFORE_S = 360.0
-"""The length of the calm before the rush, including the warm-up."""
+"""The duration of the calm before the rush, including the warm-up, paper seconds."""
 AFTER_S = 900.0
-"""The time after the rush in which a policy can recover; a later recovery does not count."""
+"""The time after the rush for which a run is observed, paper seconds; a later recovery does not
+count."""
 QUICK_AFTER_S = 300.0
 
 WINDOW_S = 10.0
 STAYS_S = 10
 FEWEST = 5
-"""The fewest attempts from which a window's percentile is calculated."""
+"""The minimum number of attempts in a window for which a percentile is calculated."""
 PERCENT = 95.0
 NORMAL_FACTOR = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """The behaviour of customers who get no answer."""
+    """The behaviour of customers whose requests get no answer."""
 
     key: str
     title: str
@@ -60,23 +61,24 @@ CONDUCTS = (
     Conduct(
         "published",
         "LIFO-Pri's customers",
-        "Four in ten who have waited in vain ask again, at most five times; each session offers "
-        "less work to a shop that answers no requests than to one that works.",
+        "Four in ten customers who have waited in vain try again, at most five times. A session "
+        "causes less work at a shop that does not answer than at a shop that answers.",
         {},
     ),
     Conduct(
         "stubborn",
         "Stubborn customers",
-        "Nine in ten ask again, up to ten times. A session whose first page never comes asks for "
-        "it nearly seven times. That is more work than all pages it planned, so ρ = 0.9 is an "
-        "overload as long as no request is answered.",
+        "Nine in ten customers who have waited in vain try again, up to ten times. A session "
+        "whose first page never comes requests it nearly seven times on average. This is more "
+        "work than all its planned pages, so ρ = 0.9 is an overload as long as the shop does not "
+        "answer.",
         {"retry_probability": 0.9, "max_retries": 10},
     ),
 )
 
 
 def schedule(*, quick: bool) -> list[dict[str, float]]:
-    """Return the steps of `load.schedule`: calm, rush, calm."""
+    """Return the steps of `load.schedule` for calm, rush and calm."""
     after_s = QUICK_AFTER_S if quick else AFTER_S
     return [
         {"duration_s": BEFORE_S, "rho": CALM_RHO},
@@ -122,7 +124,7 @@ def rolling(
 ) -> npt.NDArray[np.float64]:
     """Return the 95th percentile of the response times in the WINDOW_S before each grid point.
 
-    The value is nan where fewer than FEWEST attempts ended.
+    The value is nan if fewer than FEWEST attempts ended in the window.
     """
     order = np.argsort(ended_s, kind="stable")
     ended_s, times_s = ended_s[order], times_s[order]
@@ -140,9 +142,9 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
     """Return the seconds from the end of the rush until the percentile stays normal; None if it
     never stays normal.
 
-    `p95_s` has one value per second: the first at 1 s, the last while customers still arrive. None
-    marks an unknown value and is skipped, but at least half of the values in STAYS_S must be known.
-    Without a normal percentile the function returns None.
+    `p95_s` has one value per second: the first at 1 s, the last while customers still arrive.
+    Unknown values are None and are skipped, but at least half of the values in STAYS_S must be
+    known. Without a normal percentile the function returns None.
     """
     if normal_p95_s is None:
         return None
@@ -168,7 +170,7 @@ def normal_p95_s(calms: Sequence[float | None]) -> float | None:
 
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:
-    """Return the numbers of a JSON list that `course_of` wrote."""
+    """Return as an array the numbers of a JSON list that `course_of` wrote."""
     return [math.inf if isinstance(value, str) else value for value in values]
 
 
@@ -179,7 +181,8 @@ def _plain(value: float) -> float | str | None:
 
 
 def _percentile(times_s: npt.NDArray[np.float64]) -> float:
-    """Return the PERCENT-th value by rank; infinite times would spoil an interpolation."""
+    """Return the PERCENT-th percentile by rank, without interpolation, because times can be
+    infinite."""
     if not len(times_s):
         return math.nan
     rank = math.ceil(PERCENT / 100 * len(times_s)) - 1

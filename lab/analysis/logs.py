@@ -1,8 +1,6 @@
-"""Queries on the raw logs of a result, with answers in plain JSON values.
-
-Every query takes one dictionary and can be answered in a process with limits (`common.bounded`).
-Files may be damaged. A query then raises ExperimentError, or any other exception that the damage
-causes.
+"""Queries on the raw logs of a result, with answers in plain JSON values. Every query takes one
+dictionary, so it can be answered in a process with limits (`common.bounded`). If a file is damaged,
+a query raises ExperimentError, or any other exception that the damage causes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +25,12 @@ from loadgen.records.attempt_log import require_attempts
 from loadgen.records.rows import RowsFileError, Size, check_rows, pieces, size_of
 
 MOST_FRAMES = 1200
-"""The approximate number of samples of a run in a race."""
+"""The approximate number of samples that a race shows of a run."""
 _COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "waiting")
 _TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total", "orphaned_total",
            "confirms_total")  # fmt: skip
 _AROUND_S = 2.0
-"""Paper seconds before and after an attempt for which samples are returned."""
+"""The paper seconds before and after an attempt for which samples are returned."""
 
 Asked = Mapping[str, Any]
 
@@ -40,7 +38,7 @@ Asked = Mapping[str, Any]
 def size(folder: ComparisonResult, run: str | None = None) -> tuple[int, int]:
     """Return (rows, bytes) of the tables of one run, or of all runs, from the files' footers.
 
-    Raises ExperimentError when one of them is damaged.
+    Raises ExperimentError if a file is damaged.
     """
     rows = size_bytes = 0
     for planned, one in folder.whole_runs():
@@ -61,17 +59,17 @@ def _size_of(path: Path) -> Size:
 
 
 class TooManyRowsError(ExperimentError):
-    """The tables have more rows than allowed."""
+    """An error: the tables have more rows than allowed."""
 
     def __init__(self, rows: int) -> None:
-        super().__init__(f"tables have {rows:,} rows or more")
+        super().__init__(f"the tables have at least {rows:,} rows")
         self.rows = rows
 
 
 def check(folder: Path, most_rows: int) -> None:
-    """Read every table in a folder piece by piece, so that none needs more memory than its rows.
-
-    Raises TooManyRowsError for more rows than `most_rows`, ExperimentError for a damaged table.
+    """Read every table in a folder piece by piece, so that reading needs little memory. Raises
+    TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a table
+    is damaged.
     """
     rows = 0
     for path in sorted(folder.rglob("*.parquet")):
@@ -87,7 +85,8 @@ def check(folder: Path, most_rows: int) -> None:
 
 
 def run_metrics(asked: Asked) -> list[dict[str, Any]]:
-    """Return policy, ρ, seed and every metric (`lab.analysis.metrics`) of each complete run."""
+    """Return the policy, ρ, the seed and every metric (`lab.analysis.metrics`) of each complete
+    run."""
     folder = ComparisonResult(Path(asked["path"]))
     is_closed_loop = folder.spec().clients is not None
     return [
@@ -107,9 +106,8 @@ def curves(asked: Asked) -> dict[str, Any]:
 
 
 def attempts(asked: Asked) -> dict[str, Any]:
-    """Return attempts of a `run` by `kind`, `page` type and `session`: `number`, and `rows`.
-
-    `rows` has at most `most` of them, beginning with number `first`.
+    """Return the attempts of a `run` with this `kind`, `page` type and `session`: their number as
+    `number`, and `rows`. `rows` has at most `most` of them, beginning with number `first`.
     """
     _, _, run = _run(asked)
     found = attempt_choice.chosen(run.attempts(), asked["kind"], asked["page"], asked["session"])
@@ -175,8 +173,8 @@ def around(asked: Asked) -> dict[str, Any]:
 def frames(asked: Asked) -> dict[str, Any]:
     """Return about MOST_FRAMES samples of a `run` as columns.
 
-    Times are paper seconds since the first customer. Totals count from the run's start. `marks`
-    are the changes during the run.
+    Times are paper seconds since the first customer. Totals count from the start of the run.
+    `marks` are the changes during the run.
     """
     folder, _, run = _run(asked)
     samples = run.samples()
@@ -211,9 +209,8 @@ def frames(asked: Asked) -> dict[str, Any]:
 def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
-    """Return the start of the load generator on the samples' clock; 0 for a simulation.
-
-    The runs of a race are aligned by their customers, because a load generator may start late.
+    """Return the time at which the load generator started, on the samples' clock; 0 for a
+    simulation. A race aligns its runs by their customers, because a load generator can start late.
     """
     spec = folder.spec()
     if spec.engine != "live":
@@ -248,4 +245,4 @@ def _run(asked: Asked) -> tuple[ComparisonResult, PlannedRun, RunFolder]:
     for planned, run in folder.whole_runs():
         if planned.folder == asked["run"]:
             return folder, planned, run
-    raise ExperimentError(f"run: {asked['run']!r:.80} is not a whole run of {folder.path.name}")
+    raise ExperimentError(f"run: {asked['run']!r:.80} is not a complete run of {folder.path.name}")

@@ -19,14 +19,14 @@ TableName = Literal["Who sells", "Sessions", "Requests"]
 
 
 class Curve(NamedTuple):
-    """A metric drawn against the offered load."""
+    """The curve of a metric over the offered load."""
 
     key: str
-    """The curve's name in addresses of the console."""
+    """The curve's name in the addresses of the console's pages."""
     words: str
-    """The text of the curve's axis."""
+    """The label of the curve's axis."""
     place: int
-    """The position on a page; a page offers the curves in this order and shows the first one."""
+    """The curve's position on a page, which lists the curves in this order and shows the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,20 @@ class Metric:
     """One number of a run: its name, unit, meaning and calculation."""
 
     name: str
-    """The column in the database. A `_ratio` is 1 at 100 %, and an `_s` is in paper seconds."""
+    """The name of the column in the database. A `_ratio` is 1 at 100 %, and an `_s` is in paper
+    seconds."""
     title: str
     """The title of the metric's column in tables."""
     unit: Unit
-    """The unit in tables: a ratio in `%` is printed times 100."""
+    """The unit in tables; a ratio with the unit `%` is printed multiplied by 100."""
     definition: str
     of: Callable[[Outcomes], float | None]
-    """The calculation; it returns None if the run has no such number."""
+    """The function that calculates the number; it returns None if the run has no such number."""
     digits: int = 0
     if_unknown: str = "none"
-    """The text in tables if no run has the number."""
+    """The text that tables print if no run has the number."""
     curve: Curve | None = None
-    """The curve against the offered load; None if the metric is not drawn."""
+    """The curve over the offered load; None if the metric is not drawn."""
     is_of_sessions: bool = False
     """Whether a closed loop lacks the metric, because sessions in a closed loop never end."""
     tables: tuple[TableName, ...] = ()
@@ -60,7 +61,8 @@ class Metric:
         return self.unit in ("requests", "attempts", "sessions", "confirms") and not self.digits
 
     def text(self, cell: Cell) -> str:
-        """Return the text in tables: mean and interval over the repetitions, or their sum."""
+        """Return the text for a table: the mean and the interval over the repetitions, or their
+        sum."""
         if self.is_pooled:
             return f"{sum(self.of(run) or 0.0 for run in cell.runs):.0f}"
         found = cell.over_known(self.of)
@@ -100,21 +102,21 @@ METRICS: tuple[Metric, ...] = (
         "planned_requests",
         "Planned requests",
         "requests",
-        "Requests that the sessions make if every one of them is served to its end.",
+        "Requests that the sessions would make if every session were served to its end.",
         lambda run: sum(run.planned.values()),
     ),
     Metric(
         "generated_attempts",
         "Generated attempts",
         "attempts",
-        "Attempts that were made, retries included.",
+        "Attempts that were made, including retries.",
         lambda run: sum(run.generated(page) for page in run.attempts),
     ),
     _outcome("completed_requests", AttemptOutcome.COMPLETED, "Requests answered in time."),
     _outcome(
         "timed_out_attempts",
         AttemptOutcome.TIMED_OUT,
-        "Attempts whose customer left before the answer.",
+        "Attempts whose customer left before the answer came.",
     ),
     _outcome(
         "dropped_attempts", AttemptOutcome.DROPPED, "Attempts turned away because a queue was full."
@@ -131,13 +133,13 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "not_generated_requests",
         AttemptOutcome.NOT_GENERATED,
-        "Planned requests that no customer sent, because the session was lost before.",
+        "Planned requests that were never sent, because their session was lost earlier.",
     ),
     Metric(
         "completed_ratio",
         "Completed %",
         "%",
-        "Completed requests over planned requests.",
+        "Completed requests divided by planned requests.",
         lambda run: run.completed_ratio,
         1,
         tables=("Who sells", "Requests"),
@@ -146,7 +148,7 @@ METRICS: tuple[Metric, ...] = (
         "timed_out_ratio",
         "Timed out",
         "%",
-        "Attempts that timed out over planned requests.",
+        "Attempts that timed out, divided by planned requests.",
         lambda run: run.timed_out_ratio,
         1,
         tables=("Requests",),
@@ -155,7 +157,7 @@ METRICS: tuple[Metric, ...] = (
         "turned_away_ratio",
         "Turned away",
         "%",
-        "Attempts rejected, dropped, refused or failed, over planned requests.",
+        "Attempts that were rejected, dropped, refused or failed, divided by planned requests.",
         lambda run: run.turned_away_ratio,
         1,
         tables=("Requests",),
@@ -167,19 +169,19 @@ METRICS: tuple[Metric, ...] = (
     ),
     _fate(
         "never_let_in_sessions",
-        "Sessions that got no page of the shop either: they gave up waiting, were dropped, "
-        "refused, failed, or rejected later.",
+        "Other sessions that got no page of the shop: they gave up waiting, or were dropped, "
+        "refused, failed, or rejected at a later attempt.",
     ),
     _fate(
         "lost_sessions",
         "Sessions that got at least one page of the shop, but not all that they planned.",
     ),
-    _fate("completed_sessions", "Sessions whose every planned request was answered in time."),
+    _fate("completed_sessions", "Sessions of which every planned request was answered in time."),
     Metric(
         "completed_of_let_in_ratio",
         "Completed % of let in",
         "%",
-        "Completed sessions over sessions that got at least one page.",
+        "Completed sessions divided by sessions that got at least one page.",
         lambda run: run.fates.completed_of_let_in_ratio,
         1,
         is_of_sessions=True,
@@ -189,7 +191,7 @@ METRICS: tuple[Metric, ...] = (
         "completed_length",
         "Mean length of completed",
         "requests",
-        "Mean requests of the sessions that completed.",
+        "The mean number of requests of completed sessions.",
         lambda run: run.fates.mean_completed_length,
         1,
         is_of_sessions=True,
@@ -211,7 +213,7 @@ METRICS: tuple[Metric, ...] = (
         "useful_ratio",
         "Useful %",
         "%",
-        "Requests of completed sessions over all completed requests.",
+        "Requests of completed sessions divided by all completed requests.",
         lambda run: run.useful_ratio,
         1,
         is_of_sessions=True,
@@ -240,8 +242,8 @@ METRICS: tuple[Metric, ...] = (
         "confirm_bound",
         "Bound",
         "confirms",
-        "The most confirms that the customers and the server of the run allow any policy without "
-        "knowing who will buy (docs/bound.md).",
+        "The maximum number of confirms that this run's customers and server allow a policy that "
+        "does not know which customers will buy (docs/bound.md).",
         lambda run: run.confirm_bound,
         1,
         tables=("Who sells",),
@@ -251,7 +253,7 @@ METRICS: tuple[Metric, ...] = (
         "revenue_efficiency_ratio",
         "Efficiency",
         "",
-        "Confirms over the bound.",
+        "Confirms divided by the bound.",
         lambda run: run.revenue_efficiency_ratio,
         2,
         "no buyer planned",
@@ -262,8 +264,8 @@ METRICS: tuple[Metric, ...] = (
         "estimated_efficiency_ratio",
         "Estimated",
         "",
-        "The efficiency to be expected of sessions that were served like these. It scatters less "
-        "than confirms over the bound.",
+        "The expected efficiency if sessions are served like these. It scatters less than "
+        "confirms divided by the bound.",
         lambda run: run.estimated_efficiency_ratio,
         2,
         "–",
@@ -274,20 +276,20 @@ METRICS: tuple[Metric, ...] = (
         "throughput_rps",
         "Requests/s",
         "requests/s",
-        "Completed requests per paper second of the whole run, to the end of its last session.",
+        "Completed requests per paper second of the whole run, until the end of its last session.",
         lambda run: run.throughput_rps,
         2,
         curve=Curve("throughput", "completed requests per paper second", 1),
         tables=("Who sells",),
     ),
 )
-"""All metrics, in the order of tables and of the database's columns."""
+"""All metrics, in the order that tables and the database's columns have."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def curves() -> list[tuple[Curve, Metric]]:
-    """Return the metrics that are drawn against the offered load, in the order on the page."""
+    """Return the metrics that are drawn over the offered load, in the order of the page."""
     found = [(metric.curve, metric) for metric in METRICS if metric.curve is not None]
     return sorted(found, key=lambda one: one[0].place)
 
@@ -301,8 +303,8 @@ PAGE = """\
 # Metrics of a run
 
 `python -m lab.analysis.metrics` writes this page. Each metric is declared once, in
-`lab/analysis/metrics.py`. Tables, CSV files, curves and the columns of
-`results.runs` in PostgreSQL are made from it. A ratio in % is 1 at 100 % in the database.
+`lab/analysis/metrics.py`. This declaration defines it in tables, CSV files, curves and the columns
+of `results.runs` in PostgreSQL. The database stores a ratio of 100 % as 1.
 
 | metric | in tables | unit | definition |
 | --- | --- | --- | --- |
@@ -310,7 +312,7 @@ PAGE = """\
 
 
 def page() -> str:
-    """Return the page docs/run-metrics.md."""
+    """Return the text of docs/run-metrics.md."""
     lines = [
         f"| `{metric.name}` | {metric.title} | {metric.unit or 'ratio'} | {metric.definition} |\n"
         for metric in METRICS

@@ -1,7 +1,6 @@
-"""The outcomes of a run: counts, percentages, revenue and the fates of sessions.
-
-Tables 4 and 5, revenue efficiency and the table of sessions consist of these numbers. They follow
-from attempts alone.
+"""The outcomes of a run: counts, percentages, revenue and the fates of sessions. Tables 4 and 5,
+revenue efficiency and the table of sessions consist of these numbers. They are calculated from the
+attempts alone.
 """
 
 from collections.abc import Mapping
@@ -23,14 +22,14 @@ GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
 
 @dataclass(frozen=True, slots=True)
 class SessionFates:
-    """The number of sessions of a run for each fate.
+    """The number of a run's sessions with each fate.
 
     Every session that arrived has exactly one fate: rejected, never let in, lost or completed.
     """
 
     arrived: int
     rejected: int
-    """Sessions with a rejection page at their first attempt, and no page of the shop later."""
+    """Sessions that got a rejection page at their first attempt, and no page of the shop later."""
     never_let_in: int
     """Other sessions without any page of the shop.
 
@@ -40,7 +39,7 @@ class SessionFates:
     completed: int
     """Sessions whose planned requests were all answered in time."""
     completed_requests: int
-    """Requests of the completed sessions."""
+    """The number of requests of the completed sessions."""
 
     @property
     def lost(self) -> int:
@@ -49,14 +48,14 @@ class SessionFates:
 
     @property
     def completed_of_let_in_ratio(self) -> float | None:
-        """Completed sessions over sessions that got at least one page; None if no session got a
-        page."""
+        """The completed sessions divided by the sessions that got at least one page; None if no
+        session got a page."""
         let_in = self.completed + self.lost
         return self.completed / let_in if let_in else None
 
     @property
     def mean_completed_length(self) -> float | None:
-        """Mean requests of the completed sessions; None if no session completed."""
+        """The mean number of requests of the completed sessions; None if no session completed."""
         return self.completed_requests / self.completed if self.completed else None
 
     def share(self, fate: str) -> float:
@@ -71,27 +70,30 @@ FATES = {
     "never_let_in": "never let in",
     "rejected": "rejected at once",
 }
-"""The words for each fate of a session, in the order of pages; the fates add up to all sessions."""
+"""The name of each fate of a session, in the order that pages use; every session has one of
+them."""
 FATES_MEANING = (
     "Each session has one of four fates. Completed: every request that it planned was answered in "
-    "time. Lost after being let in: it got at least one page of the shop, but not all. Rejected at "
-    "once: it got a rejection page at its first attempt. Never let in: it got no page of the shop "
-    "either; it gave up waiting for the first one, or was dropped, refused, or rejected when it "
-    "tried again."
+    "time. Lost after being let in: it got at least one page of the shop, but not all planned "
+    "pages. Rejected at once: it got a rejection page at its first attempt. Never let in: it got "
+    "no page of the shop for another reason. It gave up waiting for the first page, or was "
+    "dropped, refused, or rejected when it tried again."
 )
-"""The meaning of FATES, for readers of tables and pages."""
+"""The explanation of FATES that tables and pages print."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Attempts of one run by page type and outcome, and the requests its sessions planned."""
+    """The attempts of one run by page type and outcome, and the requests that its sessions
+    planned."""
 
     rho: float | None
-    """None in a closed loop."""
+    """The offered load; None in a closed loop."""
     attempts: Mapping[str, Mapping[str, int]]
-    """Attempts by page type (including `file`) and outcome; each retry is a separate attempt."""
+    """The number of attempts by page type (including `file`) and outcome; each retry is a separate
+    attempt."""
     planned: Mapping[str, int]
-    """The requests by page type that would be made if every session completed."""
+    """The number of requests by page type that would be made if every session completed."""
     fates: SessionFates
     confirms: int
     duration_s: float
@@ -99,11 +101,10 @@ class Outcomes:
     arrivals_s: float = 0.0
     """The time from the first arrival to the last arrival, paper seconds."""
     useful_in_arrivals: int = 0
-    """Requests of completed sessions that were answered by the last arrival."""
+    """The number of requests of completed sessions that were answered before the last arrival."""
     expected_confirm_ratio: float | None = None
-    """The expected share of the planned confirms for sessions served like these.
-
-    None when no session plans to buy.
+    """The expected share of the planned confirms if sessions are served like these; None if no
+    session plans to buy.
     """
     reachable_ratio: float | None = None
     """The share of the planned confirms that this run's capacity bound allows.
@@ -111,7 +112,8 @@ class Outcomes:
     None if no capacity is known, as in a closed loop.
     """
     lasting_ratio: float | None = None
-    """The same share for an overload that lasts, as if the server stopped at the last arrival."""
+    """The share of the planned confirms that the bound would allow in a lasting overload: the
+    server is assumed to stop at the last arrival."""
     undisturbed_ratio: float = 1.0
     """The part of the time with arrivals that passed before the first failed attempt, 0 to 1."""
 
@@ -121,27 +123,28 @@ class Outcomes:
         return self.fates.arrived
 
     def generated(self, page: str) -> int:
-        """Return the attempts for a page, including retries, as Table 4 counts."""
+        """Return the number of attempts for a page, including retries, as Table 4 counts them."""
         counts = self.attempts[page]
         return sum(n for outcome, n in counts.items() if outcome != AttemptOutcome.NOT_GENERATED)
 
     def count(self, outcome: AttemptOutcome) -> int:
-        """Return the attempts of all pages with this outcome."""
+        """Return the number of attempts with this outcome, for all pages together."""
         return sum(counts.get(outcome, 0) for counts in self.attempts.values())
 
     @property
     def completed_ratio(self) -> float:
-        """Completed requests over planned requests of all sessions."""
+        """The completed requests divided by the planned requests of all sessions."""
         return self.count(AttemptOutcome.COMPLETED) / sum(self.planned.values())
 
     @property
     def timed_out_ratio(self) -> float:
-        """Timed-out attempts over planned requests of all sessions."""
+        """The timed-out attempts divided by the planned requests of all sessions."""
         return self.count(AttemptOutcome.TIMED_OUT) / sum(self.planned.values())
 
     @property
     def turned_away_ratio(self) -> float:
-        """Rejected, dropped, refused or failed attempts over planned requests of all sessions."""
+        """The rejected, dropped, refused and failed attempts divided by the planned requests of all
+        sessions."""
         return self._turned_away() / sum(self.planned.values())
 
     @property
@@ -154,24 +157,23 @@ class Outcomes:
     def useful_rps(self) -> float:
         """Requests of completed sessions per paper second of arrivals (SBAC's useful work).
 
-        Seconds after the last arrival do not count, because the longest session determines how many
-        there are, and that session differs between policies.
+        The time after the last arrival does not count, because the longest session determines its
+        length, and this session differs between policies.
         """
         return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
 
     @property
     def useful_ratio(self) -> float | None:
-        """Requests of completed sessions over all answered requests; None if no request was
-        answered."""
+        """The requests of completed sessions divided by all answered requests; None if no request
+        was answered."""
         answered = self.count(AttemptOutcome.COMPLETED)
         return self.fates.completed_requests / answered if answered else None
 
     @property
     def confirm_bound(self) -> float | None:
-        """The most confirms that a policy can reach in this run without knowing who will buy.
-
-        The number follows from the run's customers and server (docs/bound.md). It is None if no
-        capacity is known.
+        """The maximum number of confirms in this run for a policy that does not know which
+        customers will buy. It follows from the run's customers and server (docs/bound.md). It is
+        None if no capacity is known.
         """
         if self.reachable_ratio is None:
             return None
@@ -179,16 +181,16 @@ class Outcomes:
 
     @property
     def revenue_efficiency_ratio(self) -> float | None:
-        """Confirms over the capacity bound; None when no session plans to buy."""
+        """The confirms divided by the capacity bound; None if no session plans to buy."""
         return self.confirms / self.confirm_bound if self.confirm_bound else None
 
     @property
     def estimated_efficiency_ratio(self) -> float | None:
-        """Expected confirms over the capacity bound; None when no session plans to buy.
+        """The expected confirms divided by the capacity bound; None if no session plans to buy.
 
-        The ratio has the same mean as confirms / bound if no policy can know who will buy. It
-        scatters far less, because every served page counts. For confirms / bound only the 2.7 % of
-        sessions that buy count.
+        The ratio has the same mean as confirms / bound if a policy does not know which customers
+        will buy. It scatters far less, because every served page counts; in confirms / bound, only
+        the 2.7 % of sessions that buy count.
         """
         if self.expected_confirm_ratio is None or self.reachable_ratio is None:
             return None
@@ -212,14 +214,14 @@ class Outcomes:
     def table5(self) -> dict[str, float]:
         """Return the percentages of Table 5.
 
-        In overload the paper divides by the browsing requests of the full sessions, which are
-        54,480 of all 57,528 requests. At ρ = 0.85 the paper states 100 %, which is only possible if
-        it divides by all requests.
+        In overload, the paper divides by the browsing requests of the full sessions: 54,480 of all
+        57,528 requests. At ρ = 0.85 the paper states 100 %, which is only possible if it divides by
+        all requests.
 
         `not_generated` is the remainder to 100, as in the paper. Retries count as attempts although
-        no session planned them. So `not_generated` is smaller than `never_asked_for` and may be
-        negative. `never_asked_for` is the share of the planned requests that customers never sent.
-        `dropped` includes all rejected, refused and failed attempts.
+        no session planned them. Therefore `not_generated` is smaller than `never_asked_for`, and
+        can be negative. `never_asked_for` is the share of the planned requests that customers never
+        sent. `dropped` includes all rejected, refused and failed attempts.
         """
         counted = [page for page in self.planned if (self.rho or 0.0) <= 1 or page.startswith("Br")]
         whole = sum(self.planned[page] for page in counted)
@@ -271,7 +273,8 @@ def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
 def outcomes_of(
     attempts: pa.Table, rho: float | None, bound: CapacityBound | None = None
 ) -> Outcomes:
-    """Count a run's attempts; `bound` is its capacity bound, None if no capacity is known."""
+    """Count a run's attempts; `bound` is the run's capacity bound, or None if no capacity is
+    known."""
     counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
     for page, outcome, n in _groups(attempts, "page", "outcome"):
         counts.setdefault(page, {})[outcome] = n
@@ -317,13 +320,13 @@ def _undisturbed_ratio(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) 
 
 
 def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
-    """Return expected confirms over planned confirms; the expectation follows from the served
-    shares.
+    """Return the expected confirms divided by the planned confirms; the expectation follows from
+    the served shares.
 
-    Let s_p be the share that page p served of the sessions that came to page p. Let P(p → q) be how
-    often page q follows page p in the planned sessions. The number of sessions that come to page q,
-    per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is that no
-    policy knows which customer will go on.
+    Let s_p be the share of the sessions coming to page p that page p served. Let P(p → q) be the
+    share of page p's planned requests that page q follows. The number of sessions that come to page
+    q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is that a
+    policy does not know which customers will continue.
     """
     of_session, _, completed = _lengths(attempts)
     is_planned = attempts.column("attempt").to_numpy() <= 1
@@ -351,7 +354,7 @@ def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
 
 
 def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
-    """Return the planned arrival of each session."""
+    """Return the planned arrival time of each session, paper seconds."""
     first = _first_attempts(attempts)
     arrived = first.filter(pc.equal(first.column("step"), 0)).column("intended_s")
     times_s: npt.NDArray[np.float64] = arrived.drop_null().to_numpy()
@@ -359,8 +362,8 @@ def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
 
 
 def _useful_by(attempts: pa.Table, time_s: float) -> int:
-    """Return the number of completed sessions' requests that were answered by `time_s`, paper
-    seconds."""
+    """Return the number of requests of completed sessions that were answered before the time
+    `time_s`, paper seconds."""
     of_session, length, completed = _lengths(attempts)
     whole = length == completed
     is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over
@@ -371,7 +374,8 @@ def _useful_by(attempts: pa.Table, time_s: float) -> int:
 def _lengths(
     attempts: pa.Table,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return (session index of each attempt, requests planned per session, completed ones)."""
+    """Return each attempt's session index, and each session's number of planned and of completed
+    requests."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
     is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED)
@@ -399,7 +403,7 @@ def session_fates(attempts: pa.Table) -> SessionFates:
 
 
 def completed_by(attempts: pa.Table, time_s: float) -> int:
-    """Return the sessions that were complete by `time_s`, paper seconds."""
+    """Return the number of sessions that had completed by the time `time_s`, paper seconds."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
     is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over
@@ -410,12 +414,13 @@ def completed_by(attempts: pa.Table, time_s: float) -> int:
 
 
 def _first_attempts(attempts: pa.Table) -> pa.Table:
-    """Return a row per planned request: its first attempt, or a mark that it was never sent."""
+    """Return a row for each planned request: its first attempt, or a mark that it was never
+    sent."""
     return attempts.filter(pc.less_equal(attempts.column("attempt"), 1))
 
 
 def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
-    """Return each combination of `keys` that occurs, and its number of rows."""
+    """Return each combination of values in `keys` that occurs, and its number of rows."""
     rows = table.group_by(list(keys)).aggregate([([], "count_all")]).to_pylist()
     return [(*(row[key] for key in keys), row["count_all"]) for row in rows]
 
@@ -428,7 +433,8 @@ def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bo
 
 
 def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:
-    """Return response times of attempts, infinite for those that never completed.
+    """Return the response times of attempts, paper seconds; infinite for attempts that never
+    completed.
 
     The response times cover all attempts, as in LIFO-Pri's footnote 1: a timed-out or dropped
     request has an infinite response time.

@@ -9,7 +9,7 @@ GROUPS = ("Browsing", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
 """The columns of Table 4; `Browsing` is Br-1 to Br-4 together."""
 
 PUBLISHED_SESSIONS = 24_000
-"""The number of sessions in Table 4: a file of 1000 sessions, used 24 times (section 3.2.1)."""
+"""The number of sessions in Table 4: a file of 1,000 sessions is used 24 times (section 3.2.1)."""
 
 PAPERS = {
     "lifo-pri": "LIFO-Pri (Singhmar et al., 2004)",
@@ -18,22 +18,22 @@ PAPERS = {
     "ad-server": "Ad server (Diniz et al., 2000)",
     "edragon": "eDragon (Guitart et al., 2008)",
 }
-"""The five papers by the names of their experiments."""
+"""The titles of the five papers, by the names of their experiments."""
 
 Row = tuple[int | None, ...]
 
 
 @cache
 def published() -> dict[str, Any]:
-    """Return the content of the whole file."""
+    """Return the whole content of the file as a mapping."""
     return tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
 
 
 def table4(rho: float | None, policy: str) -> dict[str, Row]:
     """Return the rows generated, completed, timed_out and dropped of Table 4, by column of GROUPS.
 
-    A number is None if the paper omits it: for SQ the paper has only totals, in the first column.
-    The function returns an empty mapping for a ρ or a policy that Table 4 does not have.
+    A number is None if the paper omits it; for SQ the paper has only totals, in the first column.
+    The mapping is empty for a ρ or a policy that Table 4 does not have.
     """
     tables = published()["lifo_pri"]["table4"]
     key = policy.replace("-", "_")
@@ -59,7 +59,8 @@ def table4(rho: float | None, policy: str) -> dict[str, Row]:
 
 
 def table5(rho: float | None, policy: str) -> dict[str, float]:
-    """Return the percentages of Table 5 by row; empty if the paper has none."""
+    """Return the percentages of Table 5 by row; the mapping is empty if the paper has none for this
+    policy and ρ."""
     rows = ("completed", "timed_out", "dropped", "not_generated")
     key = policy.replace("-", "_")
     percent = published()["lifo_pri"]["table5"]["rho_1_40"]

@@ -1,4 +1,4 @@
-"""The comparison of three counts of one run: the counts of the client, the gateway and the shop.
+"""The comparison of three counts of a run: the counts of the client, the gateway and the shop.
 
 The module states which counts must agree, and by how much they may differ.
 """
@@ -24,7 +24,7 @@ from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 FILE = KIND_PAGE["file"]
 
 _CONNECTING_S = 1.0
-"""Real seconds in which a busy machine connects and reads a request."""
+"""The real seconds within which even a busy machine accepts a connection and reads a request."""
 
 
 def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
@@ -59,8 +59,7 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
 
 
 def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
-    """Count by page the attempts that ended too soon for the gateway to have read them for
-    certain."""
+    """Count, by page, the attempts that ended so soon that the gateway may not have read them."""
     hasty = attempts.filter(
         pc.and_(
             pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),
@@ -79,13 +78,13 @@ def reconcile(
 ) -> list[Check]:
     """Return all checks of a run. `before` and `after` are `Appliance.counts()`.
 
-    A customer may leave at the moment of an answer. Then the customer counts a timeout, and the
-    gateway counts an answer, a drop or a rejection. So every check against the client's counts may
-    be off by the number of timed-out attempts. `hasty` counts by page the attempts that ended so
-    soon that they may not have reached the gateway.
+    A customer can leave at the moment when an answer is sent. Then the client counts a timeout, and
+    the gateway counts an answer, a drop or a rejection. Therefore every check against the client's
+    counts has a tolerance of the number of timed-out attempts. `hasty` counts by page the attempts
+    that ended so soon that they may not have reached the gateway.
 
-    The shop has not served the requests that the gateway stopped. An `overdue` request is an
-    exception: the gateway stopped waiting for the shop, so the shop may have served it. Requests
+    The shop does not count the requests that the gateway stopped as served. An `overdue` request is
+    an exception: the gateway gave up waiting for the shop, so the shop may have served it. Requests
     that the shop answered with an error are not served either (`lost_to`), for instance while its
     database is away.
     """
@@ -116,7 +115,8 @@ def reconcile(
             errors += min(fates["orphaned"], lost)
             checks.append(
                 _check(
-                    f"{page}: shop's served = gateway's dispatched, but for what it stopped",
+                    f"{page}: requests that the shop served = requests that the gateway "
+                    "dispatched and did not stop",
                     served,
                     ended - errors,
                     ended + fates["failed"] + min(fates["cancelled"], overdue),
@@ -130,7 +130,8 @@ def _check(statement: str, value: int, low: int, high: int) -> Check:
 
 
 def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]) -> list[Check]:
-    """Return the checks of one page: client against gateway, and the gateway against itself."""
+    """Return the checks of one page: the client's counts against the gateway's, and the gateway's
+    counts against each other."""
     timed_out = client.get(AttemptOutcome.TIMED_OUT, 0)
     dropped = client.get(AttemptOutcome.DROPPED, 0)
     rejected = client.get(AttemptOutcome.REJECTED, 0)
@@ -155,10 +156,10 @@ def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]
 def _of_orders(
     client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any], overdue: int
 ) -> list[Check]:
-    """Return the checks of orders: each Tr-4 that passes its commit point makes an order.
-
-    Tr-4 may finish after the customer has given up; the result is an order without a confirm. A
-    Tr-4 with an error also makes such an order if the database went away after the commit.
+    """Return the checks of the orders: each Tr-4 that passes its commit point creates an order. If
+    Tr-4 finishes after the customer has given up, there is an order without a confirm. A Tr-4 that
+    ends with an error also leaves such an order if the database became unavailable after the
+    commit.
     """
     orders = after["shop"]["orders"] - before["shop"]["orders"]
     fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
@@ -192,7 +193,8 @@ def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str
 
 
 def _lost(counts: Mapping[str, Any]) -> int:
-    """Return the requests that the shop could not answer because a service behind it was away."""
+    """Return the number of requests that the shop could not answer because a service behind it was
+    unavailable."""
     return sum(counts["shop"].get("lost_to", {}).values())
 
 

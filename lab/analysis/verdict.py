@@ -1,7 +1,6 @@
-"""The conclusion of a comparison: a sentence for each load, with its certainty.
-
-The sentence says which policy did best and by how much. Compared runs have the same customers. So
-the certainty of the sentence comes from the paired differences by seed (`lab.intervals.paired`).
+"""The conclusion of a comparison: a sentence for each load, which includes how certain it is. The
+sentence says which policy did best and by how much. Compared runs have the same customers, so the
+certainty follows from the paired differences by seed (`lab.intervals.paired`).
 """
 
 import re
@@ -30,7 +29,7 @@ class _Aim:
     of: Callable[[Cell], float]
     """The number that orders the policies: a sum or a mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The number that is compared seed by seed; it may scatter less than `of`."""
+    """The number that is compared seed by seed; it can scatter less than `of`."""
     best: str
     """`{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -75,7 +74,7 @@ _USEFUL_WORK: Final = _Aim(
 def verdict(spec: Spec, cells: Sequence[Cell]) -> list[str]:
     """Return a sentence for each load, or none where no two policies can be compared.
 
-    A closed loop has no verdict, because the number that matters depends on the question.
+    A closed loop has no verdict, because which number matters depends on the question.
     """
     if spec.clients:
         return []
@@ -126,7 +125,8 @@ def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
 
 
 def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
-    """1 or -1 if `first` is better or worse than `other` beyond chance, else 0; None if unknown."""
+    """Return 1 if `first` is better than `other` by more than chance explains, -1 if it is worse,
+    and 0 if neither; None if unknown."""
     found = paired([first.by_seed(aim.of_run)], [other.by_seed(aim.of_run)])
     if found is None or found.half_width is None:
         return None
@@ -134,7 +134,7 @@ def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
 
 
 def _limit(first: Cell) -> str:
-    """Return the bound in words. Sales may exceed the bound a little by chance."""
+    """Return the bound as text. By chance, sales can slightly exceed the bound."""
     if not first.bound:
         return ""
     if first.confirms > first.bound:
@@ -164,16 +164,18 @@ _ALIKE: Final = re.compile(
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
 _UNSURE: Final = "share too few seeds"
 _MOST_READ: Final = 1000
-"""The most characters that are read of a sentence, because it may come from another machine."""
+"""The maximum number of characters that are read of a sentence, which may come from another
+machine."""
 _MOST_NAMES: Final = 40
-"""The most characters of several policies' names in a short form."""
+"""The maximum number of characters that a short form uses for the names of several policies."""
 
 
 def short_form(sentences: Sequence[str]) -> str:
-    """Return the winner of each load for lists: `DOOR-LIFO`, or `ρ = 1: SQ; ρ = 2: DOOR-LIFO`.
+    """Return the winner of each load as a short text for lists: `DOOR-LIFO`, or `ρ = 1: SQ; ρ = 2:
+    DOOR-LIFO`.
 
-    The function reads the sentences of `verdict`, because results keep them. It returns an empty
-    text for other sentences.
+    The function reads the sentences of `verdict`, because results keep them. For other sentences it
+    returns an empty text.
     """
     found = [(load, winner) for one in sentences for load, winner in [_short(one)] if winner]
     if len({winner for _, winner in found}) == 1:
@@ -187,8 +189,8 @@ def is_unsure(sentences: Iterable[str]) -> bool:
 
 
 def _short(sentence: str) -> tuple[str, str]:
-    """Return load and winner of one sentence; the winner is empty if the sentence names no
-    winner."""
+    """Return the load and the winner of one sentence; the winner is empty if the sentence does not
+    name one."""
     parts = _LOAD.match(sentence[:_MOST_READ])
     if parts is None:
         return "", ""

@@ -21,18 +21,19 @@ WHY_IT_DIFFERS = (
     "useful work with about 60 % of its capacity; this one does so with nearly all."
 )
 LATE_SHARE_LIMIT = 0.01
-"""The largest share of late attempts in a run without a warning."""
+"""The largest share of late attempts in a run for which there is no warning."""
 APART_LIMIT_S = 0.1
-"""The largest gap without a warning between the starts of simultaneous runs, real seconds."""
+"""The largest gap between the starts of simultaneous runs for which there is no warning, real
+seconds."""
 FEW_SALES = 30
-"""Chance moves confirms / bound by a third or more if the bound is below this number."""
+"""The bound below which chance can change confirms / bound by a third or more."""
 UNDISTURBED_LIMIT = 0.5
-"""If the undisturbed share of the time with arrivals is above this limit, overload has not taken
-hold."""
+"""The largest share of the time with arrivals that can pass before the first lost session; above
+it, the overload has not taken hold."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""The largest difference between simultaneous shops without a warning, as a share of their
-median."""
+"""The largest difference between simultaneous shops for which there is no warning, as a share of
+their median."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
@@ -109,12 +110,12 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
 
 
 def is_warning(line: str) -> bool:
-    """Return whether a line of `honesty` begins with a warning in capitals."""
+    """Return whether a line of `honesty` is a warning, which begins with a word in capitals."""
     return line.split(":")[0].isupper()
 
 
 def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
-    """Return warnings about confirms that are doubtful because of the bound."""
+    """Return warnings if comparing the confirms with the bound makes them doubtful."""
     known = [cell for cell in cells if cell.rho is not None and cell.bound]
     lines = []
     for cell in known:
@@ -146,7 +147,7 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
 
 
 def _lasting(run: Outcomes) -> float:
-    """Return the bound of a run as if its server stopped at the last arrival."""
+    """Return the bound that a run would have if its server stopped at the last arrival."""
     return run.planned[CONFIRM_PAGE] * (run.lasting_ratio or 0.0)
 
 
@@ -160,8 +161,7 @@ def fell_back(place: str, seed: int | None, why: Fallback) -> str:
 
 
 def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return a line about baseline proxies that replaced the gateway; nothing if there were
-    none."""
+    """Return a line about baseline proxies that replaced the gateway; empty if there were none."""
     found = dict.fromkeys(
         f"{title_of(proxy.name)} {proxy.version}"
         for summary in summaries
@@ -176,7 +176,7 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
 
 
 def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return where simultaneous runs ran, with warnings; nothing for consecutive runs."""
+    """Return the CPUs of simultaneous runs, and warnings about them; empty for consecutive runs."""
     found = [summary.at_once for summary in summaries if summary.at_once is not None]
     if not found:
         return []
@@ -213,7 +213,7 @@ def _all(runs: int) -> str:
 
 
 def _changes(summary: RunSummary) -> list[str]:
-    """Return the changes of policies and offered load during the run."""
+    """Return a warning for each change of the policy or the offered load during a run."""
     switched = [
         f"{change['policy']['name']} with {change['policy']['admission']['name']} admission, "
         f"abandonment {change['abandonment']}, from {change['time_s']:.0f} s"

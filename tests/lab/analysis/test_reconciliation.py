@@ -56,7 +56,7 @@ def test_an_answer_in_the_moment_of_leaving_is_no_fault():
         ("gateway", "Br-2", "arrived", 1, "client's attempts"),
         ("gateway", "Br-1", "dropped", -1, "drops"),
         ("gateway", "Br-4", "answered", -1, "completed"),
-        ("shop", "Tr-1", "served", 1, "shop's served"),
+        ("shop", "Tr-1", "served", 1, "requests that the shop served"),
     ],
 )
 def test_a_count_that_is_off_is_named(part, page, fate, by, word):
@@ -85,7 +85,10 @@ def test_rejections_are_counted_on_both_sides_and_never_reach_the_shop():
     assert "Br-1: gateway's rejections ≈ client's" in broken(client, after)
     fates["rejected"] += 1
     after["shop"]["pages"]["Br-1"]["served"] += 1  # a rejected one was served all the same
-    statement = "Br-1: shop's served = gateway's dispatched, but for what it stopped"
+    statement = (
+        "Br-1: requests that the shop served = requests that the gateway dispatched and "
+        "did not stop"
+    )
     assert broken(client, after) == [statement]
 
 
@@ -113,7 +116,10 @@ def test_what_was_stopped_is_not_served():
     client = outcomes_of(RUSH, 2.0)
     after = counts(100, ARRIVED, {"Br-1": 1, "Br-3": 1})
     moved(after, "Br-3", ("orphaned",), ("cancelled",))
-    statement = "Br-3: shop's served = gateway's dispatched, but for what it stopped"
+    statement = (
+        "Br-3: requests that the shop served = requests that the gateway dispatched and "
+        "did not stop"
+    )
     assert broken(client, after) == [statement]  # the shop served it all the same
     after["abandonment"]["overdue"] += 1  # which it may, when it did not stop in time
     assert broken(client, after) == []
@@ -194,7 +200,10 @@ def test_an_orphan_that_met_an_outage_was_not_served():
     client = outcomes_of(table((0, 0, "Br-2", 1, 1.0, 9.0, "timed_out")), 2.0)
     after = counts(100, {"Br-2": 1}, {"Br-2": 1})
     after["shop"]["pages"]["Br-2"]["served"] -= 1
-    statement = "Br-2: shop's served = gateway's dispatched, but for what it stopped"
+    statement = (
+        "Br-2: requests that the shop served = requests that the gateway dispatched and "
+        "did not stop"
+    )
     assert broken(client, after) == [statement]
     after["shop"]["lost_to"] = {"postgres": 1, "redis": 0}
     assert broken(client, after) == []
