@@ -1,8 +1,7 @@
-"""Server capacity in requests per paper second; ρ and the capacity bound depend on it.
-
-A measured capacity (`engines.live.capacity`) is kept with its date. It is no longer valid when the
-machine or the code has changed or the measurement is old. The capacity of a simulated server
-follows from its description.
+"""Server capacity in requests per paper second; ρ and the capacity bound are based on it. A
+measured capacity (`engines.live.capacity`) is kept with its date. It becomes invalid if the machine
+or the code changes, or if the measurement is too old. The capacity of a simulated server follows
+from its description.
 """
 
 import statistics
@@ -21,21 +20,20 @@ from runtime.settings import Settings
 from simulator.scenario import server_capacity_rps
 
 CHAIN = "chain"
-"""The text in place of session lengths that stands for LIFO-Pri's chain."""
+"""The value that stands for LIFO-Pri's chain where other models have session lengths."""
 KEPT_FOR = timedelta(hours=24)
-"""The validity of a kept capacity. It is limited because a machine may become slower without any
-visible change."""
+"""How long a kept capacity is valid. This time is limited because a machine can become slower
+without any visible change."""
 FEW_CUSTOMERS = 8
-"""The number of customers that DOOR and the tuned limits admit.
-
-The shop may serve more pages for this number of customers than with all workers busy.
+"""The number of customers in service that DOOR and the tuned limits allow. With this number, the
+shop may serve more pages than with all workers busy.
 """
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A capacity, measured or computed, and its conditions."""
+    """A capacity, measured or calculated, and its conditions."""
 
     median_rps: float
     measurements_rps: tuple[float, ...]
@@ -47,7 +45,7 @@ class Capacity:
     """The session lengths that define the mix of pages."""
     origin: Literal["measured", "computed"] = "measured"
     catalogue_books: int | None = None
-    """None stands for the number in the shop's settings."""
+    """The number of books in the catalogue; None stands for the number in the shop's settings."""
     database_cpus: str = "other"
     shops_rps: tuple[float, ...] = ()
     """The median of each shop if several shops ran at once; the capacity is the median of these."""
@@ -106,11 +104,10 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
-    """Return the newest measured capacity for the customers and the page work of `spec`.
-
-    Raises ExperimentError if there is no capacity or it is no longer valid. A capacity is invalid
-    if it was measured on another machine, with other code, or more than KEPT_FOR before `now` (by
-    default the present time).
+    """Return the newest measured capacity for the customers and the page work of `spec`. Raises
+    ExperimentError if no capacity is kept or it is no longer valid. A capacity is invalid if it was
+    measured on another machine, with other code, or more than KEPT_FOR before `now` (by default the
+    present time).
     """
     path = _file(
         lab,
@@ -151,7 +148,7 @@ def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
 def facts_of(capacity: Capacity | None) -> dict[str, object]:
     """Return the content of capacity.json; None stands for a closed loop, which has no capacity."""
     if capacity is None:
-        return {"origin": "none", "reason": "clients in a closed loop offer no ρ"}
+        return {"origin": "none", "reason": "a closed loop has no offered load ρ"}
     return asdict(capacity)
 
 

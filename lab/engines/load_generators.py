@@ -25,7 +25,8 @@ Progress = Callable[[Mapping[str, Any]], None]
 
 _END_WITHIN_S = 5.0
 WORKERS_WITHIN_S = 60
-"""Real seconds to wait, because the workers of the last run need some time to come back."""
+"""The real seconds to wait for remote workers, which need some time to reconnect after the last
+run."""
 
 
 def run_load(
@@ -35,7 +36,7 @@ def run_load(
     log_file: Path,
     on_progress: Progress,
 ) -> None:
-    """Run one load generator against `url` to its end, on the CPUs `on`; see `run_loads`."""
+    """Run one load generator against `url` until it ends, on the CPUs `on`; see `run_loads`."""
     run_loads([LoadGenerator(url, plan, log_file, on_progress)], on)
 
 
@@ -47,9 +48,9 @@ class LoadGenerator:
     plan: LoadPlan
     log_file: Path
     on_progress: Progress
-    """Receives every progress line."""
+    """A function that receives every progress line."""
     locust_options: Mapping[str, object] = field(default_factory=dict)
-    """Locust's long options without dashes; True is a flag."""
+    """Locust's long options, without dashes; an option with the value True is a flag."""
 
 
 def run_loads(
@@ -59,11 +60,10 @@ def run_loads(
     on_begin: Callable[[], None] = lambda: None,
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
-    """Run these load generators to their ends, on the CPUs `on`; all of them begin at once.
-
-    `on_begin` is called when several begin, `on_end(index)` when each has ended without error.
-    Raises ExperimentError when one fails. After any exception all of them are stopped, so that no
-    load remains.
+    """Run these load generators until all have ended, on the CPUs `on`; all begin at the same time.
+    `on_begin` is called when several begin, and `on_end(index)` when each of them has ended without
+    an error. Raises ExperimentError if one fails. After any exception all of them are stopped, so
+    that no load remains.
     """
     with (
         tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,
@@ -130,7 +130,8 @@ def _generator(
 
 
 def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
-    """Yield (index, line) in the order of arrival; the line is None at the end of a pipe."""
+    """Yield (index, line) for each line of the pipes, in the order of arrival; the line is None at
+    the end of a pipe."""
     begun: dict[int, bytes] = defaultdict(bytes)
     while ready.get_map():
         for key, _ in ready.select():
@@ -152,9 +153,8 @@ def _check(status: int, log_file: Path) -> None:
 
 
 def distributed_options(lab: Settings) -> dict[str, object]:
-    """Return Locust's options for workers on other machines; none without workers.
-
-    The workers call this machine's inner host.
+    """Return Locust's options for workers on other machines; empty if there are none. The workers
+    connect to this machine's inner host.
     """
     if not lab.loadgen_workers:
         return {}
@@ -167,7 +167,8 @@ def distributed_options(lab: Settings) -> dict[str, object]:
 
 
 def load_plan(run: ShopRun) -> LoadPlan:
-    """Return the customers of a run and its duration; raises ExperimentError."""
+    """Return the customers and the duration of a run; raises ExperimentError if its plan is
+    invalid."""
     try:
         if run.is_closed_loop:
             return LoadPlan(load=ClientLoop(model=run.client_model, until_s=run.duration_s))

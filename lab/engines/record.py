@@ -1,4 +1,4 @@
-"""The data that an engine returns about a run that has ended."""
+"""The record of a finished run, which an engine returns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ class RunRecord:
     """The counts of a run and other facts that only the engine has; files hold the rest."""
 
     before: Mapping[str, Any]
-    """Counts of gateway and shop at the beginning of the run (`Appliance.counts`)."""
+    """The counts of gateway and shop at the beginning of the run (`Appliance.counts`)."""
     after: Mapping[str, Any]
     """The same counts after the last request of the run."""
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -46,13 +46,14 @@ _OF_ADMISSION = {
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the columns of an admission policy's snapshot; nulls if there is none."""
+    """Return the columns of an admission policy's snapshot; their values are null if there is no
+    admission policy."""
     known = snapshot or {}
     return {column: known.get(name) for column, name in _OF_ADMISSION.items()}
 
 
 def write_samples(samples: pa.Table, path: Path) -> None:
-    """Write samples.parquet completely or not at all."""
+    """Write samples.parquet, either completely or not at all."""
     draft = path.with_name(f".{path.name}")
     pq.write_table(samples, draft)
     private_file.put(draft, path)

@@ -32,7 +32,8 @@ _CANCELS = ("cancels_attempted", "cancels_effective", "cancels_too_late", "cance
 
 
 def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale: float) -> Waste:
-    """Return the meter of the shop's sentry between two `Appliance.counts()`."""
+    """Return the wasted work that the shop's sentry measured between two calls of
+    `Appliance.counts()`."""
     then, now = before["shop"], after["shop"]
     metered = {name: now["sentry"][name] - then["sentry"][name] for name in now["sentry"]}
     return {
@@ -44,7 +45,8 @@ def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale
 
 
 def of_simulation(simulated: Simulated) -> Waste:
-    """Return the meter of a simulation; it has no database, so those values are None."""
+    """Return the wasted work of a simulation; the values of the database are None, because a
+    simulation has none."""
     return {
         "server_cpu_s": simulated.busy_s,
         **dict.fromkeys((*_SECONDS, *_CANCELS)),

@@ -22,16 +22,17 @@ STEPS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The gain of one rule: estimated efficiency with the rule minus that without the rule."""
+    """The gain of one rule: the estimated efficiency with the rule minus the efficiency without
+    it."""
 
     words: str
     policy: str
     gain: Estimate
-    """The gain over all loads, from pairs of the same seed."""
+    """The mean gain over all loads, calculated from pairs of runs with the same seed."""
     by_rho: Mapping[float, Estimate]
     """The gain at each load."""
     falls_at: tuple[float, ...]
-    """Loads at which the whole interval is below a gain of 0."""
+    """The loads at which the whole interval of the gain is below 0."""
 
     @property
     def carries(self) -> bool:
@@ -40,17 +41,18 @@ class Step:
 
     @property
     def falls(self) -> bool:
-        """Whether the interval over all loads is below 0, or the step falls at any load."""
+        """Whether the interval over all loads is below 0, or the interval at any load is."""
         return self.gain.is_below_zero or bool(self.falls_at)
 
 
 def efficiency(run: Outcomes) -> float | None:
-    """Return the metric of board and ablation; None if no customer plans to buy."""
+    """Return the metric that board and ablation use; None if no customer plans to buy."""
     return run.estimated_efficiency_ratio
 
 
 def is_step(policy: str) -> bool:
-    """Return whether a policy is a step between 8Q-LIFO-Pri and DOOR, for the ablation alone."""
+    """Return whether a policy is a step between 8Q-LIFO-Pri and DOOR that exists only for the
+    ablation."""
     return policy in {key for key, _ in STEPS[1:-1]}
 
 
@@ -60,7 +62,7 @@ def ranked(spec: Spec) -> list[str]:
 
 
 def steps_of(cells: Sequence[Cell]) -> list[Step]:
-    """Return the steps that have runs with and without their rule, in order."""
+    """Return, in order, the steps that have runs both with and without their rule."""
     by_policy: dict[str, dict[float, Cell]] = {}
     for cell in cells:
         if cell.rho is not None:
@@ -81,10 +83,11 @@ def table(steps: Sequence[Step]) -> Table:
     made = Table(
         "The gain of each rule of DOOR",
         ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
-        note="Estimated efficiency with the rule less without it, runs of the same seed in pairs, "
-        "mean ± half-width of the 95 % interval. A step has a gain if its interval over all loads "
-        "is above 0. It has a loss if that interval, or the interval at one load, is below 0. By "
-        "chance alone one interval in forty is, so a single loss in two dozen may mean nothing.",
+        note="Estimated efficiency with the rule minus efficiency without it, in pairs of runs "
+        "with the same seed: mean ± half-width of the 95 % interval. A step has a gain if "
+        "its interval over all loads is above 0. It has a loss if this interval, or the "
+        "interval at any load, is below 0. By chance alone, one interval in forty is below "
+        "0, so a single loss among two dozen intervals may mean nothing.",
     )
     for step in steps:
         made.rows.append(
@@ -104,16 +107,18 @@ def words(steps: Sequence[Step]) -> str:
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:
         told = ", ".join(f"{s.words} ({100 * s.gain.mean / whole:.0f} %)" for s in carrying)
-        said = f"The gain over 8Q-LIFO-Pri is {whole:.2f}. These rules carry it: {told}."
+        said = f"The gain over 8Q-LIFO-Pri is {whole:.2f}. These rules have a gain above 0: {told}."
     else:
-        said = f"No step's interval lies above 0; together they gain {whole:.2f} over 8Q-LIFO-Pri."
+        said = (
+            f"No step's interval is above 0; all steps together gain {whole:.2f} over 8Q-LIFO-Pri."
+        )
     within = [step.words for step in steps if not step.carries and not step.falls]
     if within:
         said += f" Within their intervals: {', '.join(within)}."
     if fallen := [step.words for step in steps if step.falls]:
-        said += f" Beyond its interval falls: {', '.join(fallen)}."
+        said += f" The efficiency falls by more than the interval at: {', '.join(fallen)}."
     else:
-        said += " No step falls beyond its interval."
+        said += " At no step does the efficiency fall by more than the interval."
     return said
 
 
@@ -127,7 +132,7 @@ def _verdict(step: Step) -> str:
 def _step(
     words: str, before: Mapping[float, Cell], after: Mapping[float, Cell], key: str
 ) -> Step | None:
-    """Return a step; None while it has no pair of runs."""
+    """Return a step, or None if it has no pair of runs yet."""
     pairs = {
         rho: differences(after[rho].by_seed(efficiency), before[rho].by_seed(efficiency))
         for rho in sorted(before.keys() & after.keys())

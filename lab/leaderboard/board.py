@@ -21,29 +21,32 @@ from lab.titles import title_of
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One policy on the board."""
+    """A row of the board: one policy with its results."""
 
     policy: str
-    """Its key in the spec."""
+    """The policy's key in the spec."""
     title: str
     rank: int | None
-    """The rank from 1 by `overall`; None for a step of the ablation, which is not for use."""
+    """The rank by `overall`, from 1; None for a step of the ablation, which is not meant for
+    use."""
     overall: Estimate
-    """The estimated efficiency, as the mean over the loads."""
+    """The mean of the estimated efficiency over the loads."""
     estimated: Mapping[float, Estimate]
-    """Revenue efficiency at each load, by the expected value of failed sessions."""
+    """The estimated revenue efficiency at each load; sessions that fail count with their expected
+    value."""
     counted: Mapping[float, Estimate]
     """Confirms / bound at each load; this number scatters more than `estimated`."""
     confirms: Mapping[float, int]
-    """Confirms at each load, of all repetitions together."""
+    """The number of confirms at each load, in all repetitions together."""
     expected: Mapping[float, float]
-    """The confirms at each load that follow from `estimated`."""
+    """The expected number of confirms at each load, calculated from `estimated`."""
     repetitions: Mapping[float, Mapping[int, float]]
     """The estimated efficiency by load and seed."""
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
-    """Return a row per policy, the best first; omit policies whose customers never plan to buy."""
+    """Return a row for each policy, from best to worst; policies whose customers never plan to buy
+    are omitted."""
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = {cell.rho: cell for cell in cells if cell.policy == policy and cell.rho is not None}
@@ -73,15 +76,16 @@ def _promised(run: Outcomes) -> float:
 
 
 def loads_of(rows: Sequence[Row]) -> list[float]:
-    """Return the columns: every ρ that any row has, the lightest load first."""
+    """Return the columns: every ρ that occurs in any row, in increasing order."""
     return sorted({rho for row in rows for rho in row.estimated})
 
 
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
-    """Return the best rows at `rho`: the highest mean, and all ranked rows on the same level.
+    """Return the best rows at `rho`: the row with the highest mean, and all ranked rows on the same
+    level.
 
     A row is on the same level if the interval of its paired difference, seed by seed, includes 0.
-    Without repetitions, only the highest row counts.
+    Without repetitions, only the row with the highest mean is returned.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
@@ -108,21 +112,23 @@ def behind_over_all(row: Row, best: Row) -> Estimate | None:
 
 
 def best_of(rows: Sequence[Row]) -> Row | None:
-    """Return the row of rank 1; None on an empty board."""
+    """Return the row of rank 1, or None if the board is empty."""
     return next((row for row in rows if row.rank == 1), None)
 
 
 BEHIND = (
-    "Behind the best: efficiency of the best row less that of this row, runs of the same seed "
-    "paired, mean ± half-width of the 95 % interval. If the interval reaches 0, these runs show "
-    "no difference. In 20 such comparisons about one interval misses the true difference by chance."
+    "Behind the best: the efficiency of the best row minus the efficiency of this row, in pairs "
+    "of runs with the same seed, as mean ± half-width of the 95 % interval. If the interval "
+    "contains 0, these runs do not show a difference. By chance, about one interval in 20 does "
+    "not contain the true difference."
 )
 
 
 def efficiency_table(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> Table:
-    """Return the board's main table: estimated revenue efficiency, a column per load."""
+    """Return the board's main table: the estimated revenue efficiency, with a column for each
+    load."""
     loads = loads_of(rows)
     table = Table(
         "Revenue efficiency, estimated",
@@ -131,10 +137,13 @@ def efficiency_table(
             *(f"ρ = {rho:g}" for rho in loads),
             *("All loads", "Behind the best", "Recovered after s"),
         ),
-        note="Mean of the repetitions ± half-width of the 95 % interval. 1 is the capacity bound: "
-        "the most that the customers and the server of a run allow any policy that cannot know who "
-        "will buy. Estimated: the efficiency to be expected of sessions that were served like "
-        "these, page by page. “step”: a part of DOOR, for the ablation. "
+        note=(
+            "Mean of the repetitions ± half-width of the 95 % interval. 1 is the capacity bound: "
+            "the maximum that the customers and the server of a run allow a policy that does not "
+            "know which customers will buy. Estimated: the expected efficiency if sessions are "
+            "served like these, page by page. “step”: a part of DOOR that exists only for the "
+            "ablation. "
+        )
         + BEHIND
         + " "
         + recovery_note(),
@@ -155,19 +164,20 @@ def efficiency_table(
 
 
 def behind_words(row: Row, best: Row | None) -> str:
-    """Return the difference to the best row over all loads, for a cell: `0.12 ± 0.03`."""
+    """Return the text of a cell with the difference to the best row over all loads: `0.12 ±
+    0.03`."""
     if best is None or row.rank is None:
         return "–"
     return "best" if row is best else _text(behind_over_all(row, best))
 
 
 def differences_table(rows: Sequence[Row]) -> Table:
-    """Return each row's difference to the best row of each load, paired by seed."""
+    """Return the table of each row's difference to the best row at each load, paired by seed."""
     loads = loads_of(rows)
     table = Table(
         "Behind the best at each load, paired by seed",
         ("Policy", *(f"ρ = {rho:g}" for rho in loads)),
-        note=BEHIND + " At each load the best is the row with the highest mean there.",
+        note=BEHIND + " At each load, the best row is the one with the highest mean there.",
     )
     best = {rho: found[0] for rho in loads if (found := leaders(rows, rho))}
     for row in rows:
@@ -182,7 +192,8 @@ def differences_table(rows: Sequence[Row]) -> Table:
 
 
 def conditions_table(spec: Spec) -> Table:
-    """Return the conditions of each row: program, settings, treatment of customers who leave."""
+    """Return the table of each row's conditions: program, settings, and treatment of customers who
+    leave."""
     table = Table(
         "Conditions of each row",
         ("Row", "Program", "Settings that differ from the defaults", "When a customer leaves"),
@@ -201,7 +212,7 @@ def conditions_table(spec: Spec) -> Table:
 
 
 def _conditions_words(spec: Spec) -> str:
-    """Return the treatment of customers who leave, and the part that is responsible."""
+    """Return how customers who leave are treated, and which part does this."""
     settings = {spec.abandonment_of(choice) for choice in spec.policy}
     if len(settings) > 1:
         said = (
@@ -209,17 +220,17 @@ def _conditions_words(spec: Spec) -> str:
             "efficiencies cannot be compared."
         )
     else:
-        said = "Every row treats customers who leave in the same way."
+        said = "All rows treat customers who leave in the same way."
     if any(choice.gateway in PROXIES for choice in spec.policy):
         said += (
-            " HAProxy's own default is ignore (without `option abortonclose`), nginx's own default "
-            "is cancel (`proxy_ignore_client_abort off`)."
+            "By default, HAProxy ignores that a customer has left (without `option "
+            "abortonclose`), and nginx cancels the request (`proxy_ignore_client_abort off`)."
         )
     return said
 
 
 def _settings(choice: PolicyChoice) -> str:
-    """Return the parameters that a spec gives to a row: `maxconn 8, queue_s 5`."""
+    """Return the parameters that a spec sets for a row: `maxconn 8, queue_s 5`."""
     given = {**choice.parameters, **choice.admission_parameters}
     return ", ".join(
         f"{name} ({', '.join(f'{page} {number:g}' for page, number in value.items())})"
@@ -230,7 +241,7 @@ def _settings(choice: PolicyChoice) -> str:
 
 
 def confirms_table(rows: Sequence[Row]) -> Table:
-    """Return the table of counted confirms over the bound; they scatter, because few sessions
+    """Return the table of counted confirms divided by the bound, which scatter because few sessions
     buy."""
     loads = loads_of(rows)
     table = Table(
@@ -241,8 +252,8 @@ def confirms_table(rows: Sequence[Row]) -> Table:
             *(f"Confirms, ρ = {rho:g}" for rho in loads),
         ),
         note="Mean of the repetitions ± half-width of the 95 % interval, and confirms of all "
-        "repetitions together. 27 of 1,000 sessions buy. Such counts vary by ten per cent and "
-        "more, so the board ranks by the estimate.",
+        "repetitions together. Only 27 of 1,000 sessions buy, so these counts vary by ten per "
+        "cent and more. The board therefore ranks by the estimate.",
     )
     for row in rows:
         table.rows.append(
@@ -258,7 +269,8 @@ def confirms_table(rows: Sequence[Row]) -> Table:
 def as_json(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
-    """Return the rows for a file: ρ and seeds as text, estimates as `mean` and `half_width`."""
+    """Return the rows in the form of a file: ρ and seeds as text, estimates as `mean` and
+    `half_width`."""
     best = best_of(rows)
     return [
         {

@@ -26,7 +26,7 @@ from lab.spec.cases import AnyCase
 from lab.titles import title_of
 
 FAIRNESS_RHO = 1.4
-"""The load for fairness, as in the papers; a board without it uses the load nearest to it."""
+"""The load ρ for fairness, as in the papers; a board without this load uses the nearest one."""
 
 REQUIRED_OF_DOOR = 0.95
 """The share of the bound that DOOR must reach at every load, in the simulator."""
@@ -45,7 +45,7 @@ class Board:
     recoveries: Mapping[str, Recovery] = field(default_factory=dict)
 
     def tables(self) -> list[Table]:
-        """Return the tables, the most important first."""
+        """Return the board's tables, beginning with the most important."""
         found = [
             board.efficiency_table(self.rows, self.recoveries),
             board.confirms_table(self.rows),
@@ -57,7 +57,8 @@ class Board:
         return [*found, *self.fairness_tables()]
 
     def fairness_tables(self) -> list[Table]:
-        """Return the tables of completed sessions and of waiting for nothing, by length."""
+        """Return the tables of completed sessions and of the waits of failed sessions, by planned
+        length."""
         return [
             completed_table(self.fairness, self.fairness_rho),
             waiting_table(self.fairness, self.fairness_rho),
@@ -110,9 +111,9 @@ def study(found: Board) -> Study:
     figures = [
         Figure(
             "board",
-            "The board: how near each policy comes to the bound",
-            "At every load, 1 is the best that a policy can do without knowing who will buy. "
-            + _leaders_words(found.rows),
+            "The board: how close each policy comes to the bound",
+            "At every load, 1 is the maximum for a policy that does not know which customers will "
+            "buy. " + _leaders_words(found.rows),
             (),
             drawing=Drawing(
                 lambda results: _efficiency_heat(ranked),
@@ -128,7 +129,8 @@ def study(found: Board) -> Study:
         Figure(
             "curves",
             "The same over the offered load",
-            "If a curve falls, the policy loses a larger share of its sessions at higher loads.",
+            "A falling curve means that the policy loses a larger share of its sessions at higher "
+            "loads.",
             (),
             panels=[
                 Panel(
@@ -144,7 +146,7 @@ def study(found: Board) -> Study:
         Figure(
             "counted",
             "Confirms as counted",
-            "The same, calculated from the customers who really bought.",
+            "The same efficiency, calculated from the customers who really bought.",
             (),
             tables=[_fixed(board.confirms_table(found.rows))],
         ),
@@ -172,10 +174,10 @@ def study(found: Board) -> Study:
         figures.append(_fairness_figure(found))
     return Study(
         "leaderboard",
-        f"{spec.title}: what would you use today?",
+        f"{spec.title}: which policy would you use today?",
         (
-            "The papers' policies, today's and this project's own meet the same customers at the "
-            "same loads, "
+            "The papers' policies, those in use today and this project's policies serve the same "
+            "customers at the same loads, "
             + ("in the simulator." if spec.engine == "simulated" else "on the running appliance."),
         ),
         figures,
@@ -186,9 +188,11 @@ def study(found: Board) -> Study:
 def _fairness_figure(found: Board) -> Figure:
     return Figure(
         "fairness",
-        f"Fairness at ρ = {found.fairness_rho:g}: who gets to the end, how soon the others know",
-        "A session that plans more requests can be lost at more of them. A customer who is turned "
-        "away at once has lost the visit; one who leaves after half a minute has also lost time.",
+        f"Fairness at ρ = {found.fairness_rho:g}: which sessions complete, and how soon the "
+        "others get an answer",
+        "A session with more planned requests can be lost at each of them. A customer who is "
+        "turned away at once has lost the visit; a customer who leaves after half a minute has "
+        "also lost time.",
         (),
         drawing=Drawing(
             lambda results: _fairness_heat(found.fairness),

@@ -1,6 +1,5 @@
-"""The report on the bound: whether any policy sells more than it allows.
-
-The report has short runs and long runs.
+"""The report on the bound: whether any policy sells more than the bound allows, in short runs and
+in long runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +21,13 @@ from lab.spec.runs import ShopRun
 from lab.titles import title_of
 
 SESSIONS = (500, 2_400, 24_000)
-"""Sessions of a run: from a first try in class to the paper's number."""
+"""The numbers of sessions per run: from a first try in class to the paper's number."""
 QUICK_SESSIONS = SESSIONS[:2]
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Policies × loads, in runs of one length."""
+    """A table of policies × loads, for runs of one length."""
 
     sessions: int
     loads: Sequence[float]
@@ -41,7 +40,8 @@ class _Grid:
 
 
 def study(base: Spec, *, quick: bool) -> Study:
-    """Return the study of a board's policies at its loads, without the steps of the ablation."""
+    """Return the study of a board's policies at the board's loads, without the steps of the
+    ablation."""
     policies = ranked(base)
     loads = [rho for rho in base.load.rhos if rho is not None]
     grids = [
@@ -50,24 +50,24 @@ def study(base: Spec, *, quick: bool) -> Study:
     ]
     return Study(
         BOUND,
-        "The bound: how near each policy comes, in short runs and long",
+        "The bound: how close each policy comes to it, in short and in long runs",
         (
-            "1 is the most that a run's customers and server allow any policy that cannot know who "
-            "will buy. docs/bound.md proves it; here every policy tries to exceed it.",
+            "1 is the maximum that a run's customers and server allow a policy that does not know "
+            "which customers will buy. docs/bound.md has the proof; here every policy is tested "
+            "against it.",
         ),
         [
             Figure(
                 f"bound-{grid.sessions}",
                 f"Runs of {grid.sessions:,} sessions",
-                "The expected confirms of sessions that were served like these, divided by the "
-                "bound.",
+                "The expected confirms if sessions are served like these, divided by the bound.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
                     f"{grid.sessions:,} sessions: share of the bound. The numbers are in the table "
                     "below.",
-                    "A brighter cell is nearer to the bound.",
+                    "A brighter cell is closer to the bound.",
                     is_wide=True,
                 ),
                 tables=[
@@ -115,7 +115,7 @@ def _table(grid: _Grid, results: Results) -> Table:
         f"Share of the bound, runs of {grid.sessions:,} sessions",
         ("Policy", *(f"ρ = {rho:g}" for rho in grid.loads), "Confirms", "Bound"),
         note="Mean of the repetitions ± half-width of the 95 % interval, as estimated page by "
-        "page. Confirms and bound: sums of all runs of the row.",
+        "page. Confirms and bound: sums over all runs of the row.",
     )
     for policy, row in grid.cases.items():
         reached = [shares(results.of(case)) for case in row.values()]
@@ -168,5 +168,6 @@ def _holds(grid: _Grid, results: Results) -> Verdict:
 
 
 def exceeds(found: Estimate) -> bool:
-    """Return whether a share is above the bound beyond chance; never for a single run."""
+    """Return whether a share is above the bound by more than chance explains; always False for a
+    single run."""
     return found.half_width is not None and found.mean - found.half_width > 1.0

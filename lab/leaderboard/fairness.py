@@ -1,4 +1,4 @@
-"""Fairness: which sessions complete, and how long the others wait for a rejection.
+"""Fairness: which sessions complete, and how long the other sessions wait for a rejection.
 
 The number of planned requests defines the class of a session. Times are paper seconds.
 """
@@ -17,7 +17,7 @@ from lab.report.drawing.table import Table
 from loadgen.records.attempts import AttemptOutcome
 
 TOLD = (AttemptOutcome.DROPPED, AttemptOutcome.REJECTED, AttemptOutcome.REFUSED)
-"""Outcomes with an answer to the customer; customers who time out get none."""
+"""The outcomes in which a failed attempt gets an answer; an attempt that times out gets none."""
 
 
 class LengthClass(NamedTuple):
@@ -35,23 +35,21 @@ CLASSES = (
     LengthClass("4 to 6", 4, 6),
     LengthClass("7 (buyers)", 7, 10**6),
 )
-"""Classes of LIFO-Pri's chain.
-
-A session ends after 1 to 3 pages of browsing, in the checkout (4 to 6), or with a confirm (7).
+"""The classes of sessions of LIFO-Pri's chain, by planned requests. A session ends while browsing
+(1 to 3), in the checkout (4 to 6), or with a confirm (7).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """One run's customers by class; None for an empty class."""
+    """The fairness of one run by class; None for an empty class."""
 
     completed_ratio: Mapping[str, float | None]
-    """The completed share of the sessions of each class."""
+    """The share of each class's sessions that completed."""
     wait_median_s: Mapping[str, float | None]
-    """The median wait of the failed sessions of each class.
-
-    The wait begins with the first attempt for the page that failed and ends with an answer or a
-    timeout; retries are included.
+    """The median wait of each class's failed sessions, paper seconds. The wait begins with the
+    first attempt for the page that failed and ends with the last answer or timeout, so it includes
+    retries.
     """
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None
@@ -108,13 +106,14 @@ class FairnessRow:
 
 
 def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
-    """Return the completed sessions by length."""
+    """Return the table of completed sessions by planned length."""
     table = Table(
         f"Sessions that got everything they planned, % of their length, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES)),
         note="Mean of the repetitions ± half-width of the 95 % interval. A policy that does not "
-        "know how long a session will be can be even over all lengths only if every session that "
-        "it lets in gets to the end. A row that falls to the right loses sessions on their way.",
+        "know the length of a session can treat all lengths equally only if every session "
+        "that it lets in completes. If the values of a row fall to the right, the policy "
+        "loses sessions after letting them in.",
     )
     for row in rows:
         shares = [row.completed(known.words) for known in CLASSES]
@@ -123,13 +122,14 @@ def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
 
 
 def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
-    """Return the waits of failed sessions by length."""
+    """Return the table of the waits of failed sessions by planned length."""
     table = Table(
-        f"Those turned away: seconds until they know, ρ = {rho:g}",
+        f"Failed sessions: seconds until the answer or the timeout, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Turned away %"),
-        note="From asking for the page that a session did not get, retries included, until it was "
-        "turned away or its customer gave up; medians by planned length, paper seconds. Turned "
-        "away: by a page or at once, instead of after waiting in vain. “–”: no session failed.",
+        note="The wait begins with the first request for the page that a session did not get, "
+        "includes retries, and ends when the session was turned away or its customer gave "
+        "up. Values are medians by planned length, paper seconds. Turned away: the share of "
+        "failed sessions that got an answer instead of a timeout. “–”: no session failed.",
     )
     for row in rows:
         table.rows.append(

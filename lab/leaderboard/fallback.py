@@ -11,15 +11,16 @@ MARK = "*"
 
 
 def mark(runs: Iterable[Metrics]) -> str:
-    """Return the mark for a title or number from these simulations; empty without a replacement."""
+    """Return the mark for a title or number from these simulations; empty if FIFO did not replace
+    the policy."""
     return MARK if any(run.get("fallen_back") for run in runs) else ""
 
 
 def words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
     """Return the text below a table of (policy, scenario, simulations).
 
-    The text is empty without replacements. If FIFO replaced the policy in several simulations, the
-    text has the details of the first.
+    The text is empty if FIFO did not replace a policy. If FIFO replaced a policy in several
+    simulations, the text describes the first.
     """
     told = []
     for policy, scenario, runs in places:

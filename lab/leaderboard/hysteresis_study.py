@@ -1,4 +1,4 @@
-"""The report on hysteresis: the lasting collapses under each policy."""
+"""The report on hysteresis: for each policy, whether it recovers after a rush."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,13 @@ from lab.titles import title_of
 
 DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
-"""A policy that never rejects and waits without end."""
+"""The policy that never rejects a request and whose queue has no limit."""
 CEILING_S = 30.0
-"""The highest response time that is drawn to scale; longer ones are drawn at the top."""
+"""The longest response time that is drawn to scale, paper seconds; longer times are drawn at the
+top."""
 AT_THE_END_S = 60
 _SHOWN_FROM_S = 120.0
-"""Paper seconds of the calm before the rush that figures show."""
+"""How much of the calm before the rush the figures show, paper seconds."""
 
 Cases = Mapping[str, Case[ShopRun]]
 """The cases by policy."""
@@ -50,7 +51,7 @@ def study(base: Spec, *, quick: bool) -> Study:
         (
             f"ρ = {hysteresis.CALM_RHO:g}, which every policy can serve; then for "
             f"{hysteresis.RUSH_S:g} s ρ = {hysteresis.RUSH_RHO:g}; then as before, for "
-            f"{after_s:g} s. How long until response times are normal again?",
+            f"{after_s:g} s. How long does it take until response times are normal again?",
         ),
         [_figure(conduct, cases[conduct.key]) for conduct in CONDUCTS],
         _claims(cases),
@@ -58,17 +59,18 @@ def study(base: Spec, *, quick: bool) -> Study:
             (
                 "Normal",
                 "Response times are normal when their 95th percentile over the last "
-                f"{hysteresis.WINDOW_S:g} s is at most {hysteresis.NORMAL_FACTOR:g} times that of "
-                "the calm before the rush: the median of the same policy's repetitions, without "
-                f"the first {hysteresis.WARM_UP_S:g} s. All attempts that ended count, except "
-                "those turned away. An attempt whose customer left counts as infinite. "
-                "If customers left in the calm, too, it is infinite and no time is normal.",
+                f"{hysteresis.WINDOW_S:g} s is at most {hysteresis.NORMAL_FACTOR:g} times the "
+                "percentile of the calm before the rush, which is the median of the same "
+                f"policy's repetitions without the first {hysteresis.WARM_UP_S:g} s. All attempts "
+                "that ended count, except those turned away. An attempt whose customer left "
+                "counts as infinitely long. If customers also left in the calm, its percentile "
+                "is infinite, and no response time is normal.",
             ),
             (
                 "Recovered",
-                "The first second after the rush that begins a stretch of "
-                f"{hysteresis.STAYS_S} s with normal response times. They must be known in at "
-                "least half of these seconds, and customers must still arrive.",
+                "The shop has recovered at the first second after the rush from which response "
+                f"times are normal for {hysteresis.STAYS_S} s. They must be known in at least half "
+                "of these seconds, and customers must still arrive.",
             ),
             *((conduct.title, conduct.what) for conduct in CONDUCTS),
         ],
@@ -86,11 +88,12 @@ def _figure(conduct: Conduct, cases: Cases) -> Figure:
         drawing=Drawing(
             partial(_picture, cases),
             f"A small picture for each of {len(cases)} policies: response time and queue over "
-            "time, before, during and after the rush. When each has recovered is in the table "
-            "below.",
+            "time, before, during and after the rush. The table below shows when each policy "
+            "recovered.",
             "Orange: 95th percentile of the response times, median of the repetitions; at the top: "
-            "customers leave. Blue: requests that wait. Grey: the rush. Green: recovered; “stays”: "
-            f"not within what was watched; “{NOT_NORMAL}”: customers left in the calm, too.",
+            "customers leave. Blue: requests that wait. Grey: the rush. Green: recovered; "
+            f"“stays”: not recovered in the observed time; “{NOT_NORMAL}”: customers also left in "
+            "the calm.",
             is_wide=True,
         ),
         tables=[BuiltTable(list(cases.values()), lambda results: _table(conduct, cases, results))],
@@ -102,9 +105,12 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         f"{conduct.title}: until response times are normal",
         ("Policy", "Recovered after s", "p95 of the calm, s", "Most waiting",
          f"Answered in the last {AT_THE_END_S} s, %"),
-        note="Means of the repetitions ± half-width of the 95 % interval. Never: not within the "
-        "time that was watched. Not normal before: customers left in the calm, too, or no request "
-        "was answered. Answered: the share of the attempts that ended; those turned away count."
+        note=(
+            "Means of the repetitions ± half-width of the 95 % interval. Never: not recovered in "
+            "the observed time. Not normal before: customers also left in the calm, or no "
+            "request was answered. Answered: the share of the attempts that ended, including "
+            "those turned away."
+        )
         + giving_up.words((policy, conduct.title, results.of(cases[policy])) for policy in cases),
     )  # fmt: skip
     for policy in _ordered(cases, results):
@@ -133,7 +139,8 @@ def _calm_words(calms: Sequence[float | None]) -> str:
 
 
 def _at_the_end(run: Metrics) -> float:
-    """Return the mean over the last AT_THE_END_S with arrivals; later seconds do not count."""
+    """Return the mean over the last AT_THE_END_S seconds with arrivals; seconds after the last
+    arrival do not count."""
     known = [value for value in run["answered_ratio"][: _end_s(run)] if value is not None]
     return _mean(known[-AT_THE_END_S:]) if known else 0.0
 
@@ -143,7 +150,7 @@ def _end_s(run: Metrics) -> int:
 
 
 def _ordered(cases: Cases, results: Results) -> list[str]:
-    """Return the policies, the fastest recovery first."""
+    """Return the policies, from the fastest to the slowest recovery."""
 
     def place(policy: str) -> tuple[float, float]:
         runs = results.of(cases[policy])
@@ -166,7 +173,7 @@ def _picture(cases: Cases, results: Results) -> Courses:
 
 
 def course(policy: str, runs: Sequence[Metrics]) -> Course:
-    """Return the drawn course of one policy's repetitions."""
+    """Return the course of one policy's repetitions for its picture."""
     start = int(hysteresis.BEFORE_S - _SHOWN_FROM_S)
     end = min(min(len(run["waiting"]) for run in runs), *(_end_s(run) for run in runs))
     series = np.array(
@@ -200,7 +207,7 @@ def _title(policy: str, runs: Sequence[Metrics]) -> str:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """Return the median of the known values by rank; the larger one of two."""
+    """Return the median of the known values by rank; of two middle values, the larger."""
     known = np.sort(values[~np.isnan(values)])
     return float(known[len(known) // 2]) if len(known) else None
 

@@ -1,4 +1,4 @@
-"""The printing of a board in a terminal, after its files are written."""
+"""The output of a board in a terminal, after its files are written."""
 
 from collections.abc import Sequence
 
@@ -32,6 +32,6 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     console.print(f"{counted.title}, and all tables of a comparison: {folder.path / 'tables.md'}")
     if page is None:
         (folder.path / BOARD_FILE).unlink(missing_ok=True)
-        console.print("No board is kept, because a user caused a fault in mid-run.")
+        console.print("The board is not kept, because a user caused a fault during a run.")
     else:
         console.print(f"Report: {page}")

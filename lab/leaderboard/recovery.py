@@ -1,7 +1,6 @@
-"""Seconds to recover after a one-minute rush, for each row of a board.
-
-Simulated runs measure the recovery of a simulated board. A second live comparison measures that of
-a live board. The file recovery.json in the board's folder keeps the recoveries.
+"""Seconds to recover after a one-minute rush, for each row of a board. For a simulated board they
+are measured with simulated runs, and for a live board with a second live comparison. The file
+recovery.json in the board's folder keeps the recoveries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,11 +28,11 @@ from lab.spec.runs import ShopRun
 from lab.titles import title_of
 
 FILE: Final = "recovery.json"
-"""A file in a board's folder: the recoveries of its rows, kept for later reports."""
+"""The name of the file in a board's folder that keeps its rows' recoveries for later reports."""
 NOT_NORMAL: Final = "not normal before"
-"""The words for a policy whose customers left even before the rush."""
+"""The text for a policy whose customers left even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
-"""The customers of a board: LIFO-Pri's."""
+"""The customers of a board, who are those of LIFO-Pri."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,13 @@ class Recovery:
     """The recovery of one policy."""
 
     engine: str
-    """`live` or `simulated`: the engine of the rush."""
+    """The engine that ran the rush: `live` or `simulated`."""
     seconds: tuple[float | None, ...]
-    """Paper seconds per repetition; None if the shop did not recover in the observed time."""
+    """The paper seconds to recover in each repetition; None if the shop did not recover in the
+    observed time."""
     was_normal: bool = True
-    """False if customers left even before the rush: there is no normal state to return to."""
+    """Whether response times before the rush were normal. False if customers left even then, so
+    that there is no normal state to return to."""
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
@@ -58,7 +59,7 @@ class Recovery:
         return cls(plain["engine"], tuple(plain["seconds"]), bool(plain["was_normal"]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values and the words, ready for JSON."""
+        """Return all values and the texts that describe them, ready for JSON."""
         return {
             "engine": self.engine,
             "seconds": list(self.seconds),
@@ -69,7 +70,8 @@ class Recovery:
 
     @property
     def estimate(self) -> Estimate | None:
-        """The mean with its interval; None unless every repetition recovered."""
+        """The mean of the seconds to recover, with its interval; None unless the shop recovered in
+        every repetition."""
         known = [value for value in self.seconds if value is not None]
         complete = known and len(known) == len(self.seconds) and self.was_normal
         return estimate(known) if complete else None
@@ -81,7 +83,7 @@ class Recovery:
 
     @property
     def words(self) -> str:
-        """The text in a table's cell."""
+        """The text for a table cell."""
         if not self.was_normal:
             return NOT_NORMAL
         if self.estimate:
@@ -94,9 +96,9 @@ class Recovery:
 
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
-    """Return one policy's seconds to recovery in each repetition; None where it did not recover.
-
-    Seconds after the last arrival do not count: without arrivals every queue ends by itself.
+    """Return one policy's seconds to recovery in each repetition; None if it did not recover.
+    Seconds after the last arrival do not count, because without arrivals every queue becomes empty
+    by itself.
     """
     normal_s = hysteresis.normal_p95_s(calms(runs))
     return [
@@ -113,7 +115,7 @@ def calms(runs: Sequence[Metrics]) -> list[float | None]:
 
 
 def was_normal(runs: Sequence[Metrics]) -> bool:
-    """Return whether the calm before the rush is a valid reference."""
+    """Return whether the percentile of the calm before the rush is a valid reference."""
     return hysteresis.normal_p95_s(calms(runs)) is not None
 
 
@@ -126,10 +128,9 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 
 def rush_of(board: Spec) -> Spec:
-    """Return the live comparison that measures recovery: a board's rows and seeds, one rush.
-
-    The rush takes a minute. The time after the rush is the shorter choice,
-    `hysteresis.QUICK_AFTER_S`.
+    """Return the spec of the live comparison that measures recovery, with a board's rows and seeds
+    and one rush of a minute. The time after the rush is `hysteresis.QUICK_AFTER_S`, the shorter of
+    the two choices.
     """
     return changed(
         board,
@@ -143,9 +144,9 @@ def rush_of(board: Spec) -> Spec:
 
 
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
-    """Return the recovery of each policy: measured on this machine, or kept in the board's folder.
-
-    Measured recoveries are kept in the folder, so that a later report on another machine has them.
+    """Return the recovery of each policy, as measured on this machine or as kept in the board's
+    folder. Measured recoveries are stored in the folder, so that a later report on another machine
+    also has them.
     """
     spec = folder.spec()
     try:
@@ -163,10 +164,9 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
-    """Return the recoveries that this version measured here, on the engine of the board.
-
-    The newest result with all rows counts. If no result has all rows, the one with the most rows
-    counts.
+    """Return the recoveries that this version measured on this machine, on the engine of the board.
+    They are from the newest result with all rows, or from the result with the most rows if none has
+    all.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)
@@ -181,7 +181,7 @@ def is_complete(found: Mapping[str, Recovery], board: Spec) -> bool:
 
 
 def table(board: Spec, found: Mapping[str, Recovery]) -> Table:
-    """Return the table of recoveries, the fastest first."""
+    """Return the table of recoveries, from the fastest to the slowest."""
     made = Table(
         "Seconds to recover after a one-minute rush",
         ("Policy", "Recovered after s", "Engine"),
@@ -202,14 +202,14 @@ def how(board: Spec) -> str:
 
 
 def note() -> str:
-    """Return the explanation of the column."""
+    """Return the explanation of the column “Recovered”."""
     return (
         f"Recovered: paper seconds from the end of a rush of {hysteresis.RUSH_S:g} s at "
         f"ρ = {hysteresis.RUSH_RHO:g}, with ρ = {hysteresis.CALM_RHO:g} before and after, until "
         "response times are normal. Normal means that their 95th percentile stays within twice "
-        "the one before the rush. Mean of the repetitions ± half-width of the 95 % interval. "
-        "Requests that are turned away have no response time: a policy that turns many away is "
-        "soon back to normal by this measure, whatever it sells."
+        "its value before the rush. Mean of the repetitions ± half-width of the 95 % interval. "
+        "Requests that are turned away have no response time. A policy that turns many away is "
+        "therefore soon normal by this measure, whatever it sells."
     )
 
 

@@ -1,4 +1,4 @@
-"""The files of a board: its page with pictures and tables, and leaderboard.json for the console."""
+"""The files of a board: a page with pictures and tables, and leaderboard.json for the console."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +30,7 @@ def write_board(found: Board) -> Path:
             more=[
                 ("Runs", f"{made} of {planned}, {spec.load.words()} each, {spec.engine}"),
                 *([("Capacity", capacity.words())] if capacity else []),
-                ("Every run", "runs/ has the raw log of each run, spec.toml the experiment"),
+                ("Every run", "runs/ has the raw log of each run; spec.toml is the experiment"),
             ],
         ),
         "" if made == planned else f"{made} of {planned} runs are whole.",

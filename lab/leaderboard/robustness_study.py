@@ -24,26 +24,25 @@ DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
 """The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
-"""DOOR-FIFO with a limit that follows the observed patience.
-
-The table has a row for it. No claim includes it, because claims are about defaults.
+"""The row of DOOR-FIFO with a limit that follows the observed patience. No claim includes this row,
+because claims are about policies with their defaults.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Policies × scenarios."""
+    """A table of policies × scenarios."""
 
     scenarios: Sequence[Scenario]
     cases: Mapping[str, Mapping[str, Case[ShopRun]]]
     """The cases by policy and scenario."""
 
     def of(self, results: Results, policy: str, scenario: str, value: Value) -> Estimate | None:
-        """Return a metric of one cell."""
+        """Return the estimate of a metric for one cell."""
         return results.estimate(self.cases[policy][scenario], value)
 
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
-        """Return by seed how far one policy's estimated efficiency is above that of another
+        """Return, by seed, by how much one policy's estimated efficiency exceeds that of another
         policy."""
         return differences(
             *(
@@ -61,7 +60,7 @@ class _Grid:
         return [case for row in self.cases.values() for case in row.values()]
 
     def overall(self, results: Results, policy: str) -> float | None:
-        """Return the mean over the scenarios; None if a scenario is missing."""
+        """Return the mean over all scenarios, or None if a scenario is missing."""
         found = [self.of(results, policy, each.key, estimated) for each in self.scenarios]
         known = [one.mean for one in found if one is not None]
         return sum(known) / len(known) if known and len(known) == len(found) else None
@@ -72,12 +71,13 @@ class _Grid:
         return f"{title_of(policy)}{giving_up.mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
-        """Return the policies, the best over all scenarios first; those without runs last."""
+        """Return the policies from best to worst over all scenarios, followed by those without
+        runs."""
         return sorted(self.cases, key=lambda policy: -(self.overall(results, policy) or -1e9))
 
 
 def estimated(metrics: Mapping[str, float | None]) -> float | None:
-    """Return the expected efficiency for sessions served like these."""
+    """Return the expected efficiency if sessions are served like these."""
     return metrics["estimated"]
 
 
@@ -106,17 +106,18 @@ def study(base: Spec, *, quick: bool) -> Study:
         ROBUSTNESS,
         "Robustness: conditions for which a policy was not set",
         (
-            "The board's policies with their defaults, nothing adjusted, where customers, load or "
-            "server are not as usual; and DOOR-FIFO once more, with wait_automatic = 1.",
+            "The board's policies with their default settings, in scenarios where customers, load "
+            "or server differ from the usual ones. DOOR-FIFO also has a second row, with "
+            "wait_automatic = 1.",
         ),
         [
             Figure(
                 "robustness",
-                "How near to the bound in each scenario",
-                "1 is the bound of that scenario's own chain, load and server. Where the load "
-                "comes and goes it is the bound at the mean load, as if work could wait from a "
-                "rush until the calm after it. No policy reaches it; compare the policies with "
-                "each other.",
+                "How close each policy comes to the bound in each scenario",
+                "1 is the bound for the scenario's chain, load and server. If the load changes, "
+                "it is the bound at the mean load, as if work could wait from a rush until the "
+                "calm after it. No policy can reach that bound, so compare the policies with each "
+                "other.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),
@@ -153,8 +154,8 @@ _ESTIMATED = (
 )
 _COUNTED = (
     "Confirms over bound, as counted",
-    "The same, calculated from the customers who really bought; it scatters by ten per cent and "
-    "more.",
+    "The same efficiency, calculated from the customers who really bought; it scatters by ten per "
+    "cent and more.",
 )
 
 
@@ -227,7 +228,8 @@ def _near(grid: _Grid, policy: str, steady: Sequence[Scenario], results: Results
 
 
 def _leads(grid: _Grid, each: Scenario, there: Sequence[str], results: Results) -> Verdict:
-    """Return whether DOOR leads: by paired differences, or by the mean of single runs."""
+    """Return whether DOOR leads, by paired differences or, without repetitions, by the means of
+    single runs."""
     found = {
         policy: known
         for policy in grid.cases

@@ -10,7 +10,7 @@ from typing import Any
 from lab.spec.experiment import Spec, changed
 
 RHO = 1.4
-"""The load of all scenarios that do not change it."""
+"""The load ρ of all scenarios that do not change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Scenario:
     title: str
     """The short title for the head of a column."""
     what: str
-    """A sentence that describes the change."""
+    """A sentence that describes the changed condition."""
     changes: Mapping[str, Any]
     """The change in the form of `lab.spec.experiment.changed`."""
 
@@ -32,7 +32,7 @@ class Scenario:
 
 
 def scheduled(cycle: Sequence[tuple[float, float]], cycles: int) -> dict[str, Any]:
-    """Return a section `[load]` that repeats pairs of duration and ρ."""
+    """Return a section `[load]` that repeats these pairs of duration and ρ."""
     steps = [{"duration_s": duration_s, "rho": rho} for duration_s, rho in cycle]
     return {"schedule": steps * cycles}
 
@@ -42,19 +42,20 @@ _FLASH = ((120.0, 0.9), (30.0, 4.5), (150.0, 0.9))
 
 
 def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
-    """Return all scenarios, the usual one first; `quick` shortens the loads that change."""
+    """Return all scenarios, beginning with the usual one; `quick` shortens those with a changing
+    load."""
     return (
         Scenario("usual", "usual", f"The board's own customers at ρ = {RHO:g}.", {}),
         Scenario(
             "bursts",
             "bursts",
-            "ρ = 0.5 and 2.5 in turn, a minute each.",
+            "The load alternates between ρ = 0.5 and ρ = 2.5, a minute each.",
             {"load": scheduled(_BURSTS, 4 if quick else 12)},
         ),
         Scenario(
             "flash-crowd",
             "flash crowd",
-            "ρ = 0.9, and every five minutes five times as many for 30 s.",
+            "The load is ρ = 0.9, and every five minutes it is five times as high for 30 s.",
             {"load": scheduled(_FLASH, 2 if quick else 6)},
         ),
         Scenario(
@@ -78,19 +79,20 @@ def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
         Scenario(
             "buys-less",
             "half as many buy",
-            "5 % of the customers who have read the details want the book instead of 10 %.",
+            "After reading the details, 5 % of the customers want the book instead of 10 %.",
             {"customers__buy_probability": 0.05},
         ),
         Scenario(
             "buys-more",
             "half as many more buy",
-            "15 % of the customers who have read the details want the book.",
+            "After reading the details, 15 % of the customers want the book instead of 10 %.",
             {"customers__buy_probability": 0.15},
         ),
         Scenario(
             "think-times",
             "think times",
-            "Customers pause between pages, exponential with mean 7 s, as TPC-W has it.",
+            "Customers pause between pages for an exponentially distributed time with a mean of 7 "
+            "s, as in TPC-W.",
             {"customers__think_time_mean_s": 7.0},
         ),
     )

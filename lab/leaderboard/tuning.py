@@ -1,10 +1,11 @@
-"""The search for good settings: every row tries the same number of settings on the same customers.
+"""The search for good settings: it tries the same number of settings for every row, with the same
+customers.
 
 The first setting of a row is its default. The other settings are a Latin hypercube. Each number is
-its default times 2 to the power of u, and u is spread evenly from −3 to 3. So a number is between
-an eighth and eight times its default; it is then cut to the allowed range. Whole numbers are
-rounded, and a switch is on or off. The search does not change parameters with the default 0 (off,
-or measured), tables of page types, and parameters that cannot change sales.
+its default times 2 to the power of u, and u is spread evenly from −3 to 3. Each number is therefore
+between an eighth of its default and eight times its default; it is then cut to the allowed range.
+Whole numbers are rounded, and a switch is either on or off. The search does not change parameters
+with the default 0 (off, or measured), tables of page types, or parameters that cannot change sales.
 """
 
 import random
@@ -29,13 +30,12 @@ from lab.spec.sections import PolicyChoice
 from lab.titles import title_of
 
 SETTINGS: Final = 12
-"""Settings per row, the default included."""
+"""The number of settings per row, including the default."""
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""The seed of the first repetition; no leaderboard uses it.
-
-So the search and the table that shows its result have different customers.
+"""The seed of the first repetition. No leaderboard uses this seed, so the customers of the search
+differ from those of the board that shows its result.
 """
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1
@@ -43,9 +43,10 @@ FACTOR_LOG2: Final = 3.0
 
 _SWITCHES: Final = ("switch", "0 or 1")
 _UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
-"""Parameters that the search leaves alone.
+"""The parameters that the search does not change.
 
-nginx with `nodelay = 0` needs another abandonment; the others cannot change sales.
+The first cannot be searched, because Another value of `nodelay` needs another abandonment, and the
+other parameters cannot change sales.
 """
 _TRIES: Final = 200
 
@@ -55,7 +56,7 @@ class Setting:
     """One setting of one row."""
 
     parameters: Mapping[str, Any]
-    """Parameters of the policy or proxy."""
+    """The parameters of the policy or proxy."""
     admission_parameters: Mapping[str, Any]
 
     @property
@@ -71,7 +72,7 @@ class Row:
 
     key: str
     name: str
-    """The name of the queueing policy or the proxy."""
+    """The name of the queueing policy or proxy."""
     admission: str
     sheet: Sheet
     admission_sheet: Sheet | None
@@ -105,7 +106,7 @@ class Row:
         }
 
     def check(self, setting: Setting) -> None:
-        """Raise PolicyError when the setting contradicts itself."""
+        """Raise PolicyError if the setting contradicts itself."""
         if self.is_proxy:
             PROXIES[self.name].sheet.read(setting.parameters)
         else:
@@ -122,7 +123,7 @@ def is_searched(parameter: Parameter) -> bool:
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return a board's policies, each once with its default settings, then the proxies."""
+    """Return a board's policies, each once and with default settings, followed by the proxies."""
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -144,7 +145,8 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
 
 
 def settings_of(row: Row, number: int) -> list[Setting]:
-    """Return the default and `number` − 1 other settings; they are the same on every machine."""
+    """Return the default setting and `number` − 1 other settings, which are the same on every
+    machine."""
     rng = random.Random(f"tuning/{row.key}")
     drawn = _hypercube(row.searched(), number - 1, rng)
     found = [Setting({}, {})]
@@ -202,7 +204,8 @@ class Tried:
     cases: Mapping[float, Case[ShopRun]]
 
     def efficiency(self, results: Results) -> list[dict[int, float]]:
-        """Return the estimated efficiency by load and seed, for the simulations so far."""
+        """Return the estimated efficiency by load and seed, from the simulations that exist so
+        far."""
         return [
             {
                 run["seed"]: run["estimated"]
@@ -213,13 +216,14 @@ class Tried:
         ]
 
     def overall(self, results: Results) -> Estimate | None:
-        """Return the mean over the loads; None without simulations."""
+        """Return the mean over the loads, or None if there are no simulations yet."""
         parts = self.efficiency(results)
         return over_parts(parts) if any(parts) else None
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """Return the search. It has the rows of the board's spec, and the models of these proxies."""
+    """Return the study of the search, with the rows of the board's spec and the models of these
+    proxies."""
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)
@@ -229,9 +233,10 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
         TUNING,
         "Tuning: the same search for every row",
         (
-            f"{SETTINGS} settings of each row, the default among them, meet the same customers at "
-            f"ρ = {', '.join(f'{rho:g}' for rho in LOADS)} ({SESSIONS:,} sessions a run, "
-            f"{base.repetitions} seeds from {SEED}). The best over all loads is the tuned setting.",
+            f"{SETTINGS} settings of each row, including the default, serve the same customers at "
+            f"ρ = {', '.join(f'{rho:g}' for rho in LOADS)} ({SESSIONS:,} sessions per run, "
+            f"{base.repetitions} seeds from {SEED}). The setting that is best over all loads "
+            "becomes the tuned setting.",
         ),
         [
             Figure(
@@ -244,7 +249,7 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
             Figure(
                 "settings",
                 "Every setting that was tried",
-                "The best of each row first.",
+                "The settings of each row, beginning with the best.",
                 (),
                 tables=[BuiltTable(cases, lambda results: all_table(tried, results))],
             ),
@@ -253,11 +258,11 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
         [
             (
                 "Settings",
-                "The first is the default. The others are a Latin hypercube over the row's "
-                "parameters: each number is its default times 2 to the power of u, with u spread "
-                "evenly over −3 to 3, within the allowed range; switches are on or off. A "
-                "parameter whose default is 0, tables of page types, seeds, retry_after_s and "
-                "nginx's nodelay stay as they are.",
+                "The first setting of a row is its default. The other settings are a Latin "
+                "hypercube over the row's parameters: each number is its default times 2 to the "
+                "power of u, with u spread evenly over −3 to 3, within the allowed range; "
+                "switches are on or off. A parameter whose default is 0, tables of page types, "
+                "seeds, retry_after_s and nginx's nodelay stay as they are.",
             ),
             (
                 "HAProxy and nginx",
@@ -303,18 +308,19 @@ def _known(tried: Sequence[Tried], results: Results) -> Iterator[tuple[Estimate,
 
 
 def best_of(tried: Sequence[Tried], results: Results) -> tuple[Estimate, Tried] | None:
-    """Return the setting with the highest mean over all loads; None without simulations."""
+    """Return the setting with the highest mean over all loads, or None if there are no simulations
+    yet."""
     return max(_known(tried, results), key=lambda found: found[0].mean, default=None)
 
 
 def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
-    """Return a line per row: default, best setting and gain."""
+    """Return a table with a line for each row: its default, its best setting and the gain."""
     made = Table(
         "The best setting found",
         ("Row", "Parameters", "Settings", "Default", "Best", "Gain", "Best setting"),
         note="Efficiency as estimated, mean over the loads ± half-width of the 95 % interval. "
-        "Gain: best less default, runs of the same seed paired. Parameters: how many were "
-        "searched.",
+        "Gain: the best setting minus the default, in pairs of runs with the same seed. "
+        "Parameters: the number of parameters searched.",
     )
     lines = []
     for tried in rows:
@@ -340,11 +346,11 @@ def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
 
 
 def all_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
-    """Return a line per setting."""
+    """Return a table with a line for each setting."""
     made = Table(
         "Every setting that was tried",
         ("Row", *(f"ρ = {rho:g}" for rho in LOADS), "All loads", "Setting"),
-        note="Efficiency as estimated, means of the seeds.",
+        note="Estimated efficiency, as means over the seeds.",
     )
     for tried in rows:
         for overall, one in sorted(_known(tried, results), key=lambda found: -found[0].mean):

@@ -1,6 +1,6 @@
 """The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-The costs are kept with date and machine. They are no longer valid when the machine has changed.
+The costs are kept with their date and machine. They become invalid if the machine changes.
 
 Source: edragon.txt, section 3.2.1 (CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
 """
@@ -18,13 +18,13 @@ COMMAND = "doorbuster profile-connections"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCosts:
-    """CPU time of all processes of an application (gateway front, shops), in paper seconds.
-
-    A paper second is a real CPU second × time scale. PostgreSQL, Redis and customers are excluded.
+    """The CPU time of an application's processes (gateway front, shops), in paper seconds: real CPU
+    seconds × time scale. It excludes PostgreSQL, Redis and the customers.
     """
 
     cto_s: float
-    """The cost of a resumed connection: its handshake and all its replies with their encryption."""
+    """The cost of a resumed connection: its handshake and all its replies, including their
+    encryption."""
     ctn_s: float
     """The cost of a new connection, with the same parts."""
     handshake_full_s: float
@@ -47,7 +47,8 @@ class ConnectionCosts:
 
     @property
     def handshake_ratio(self) -> float:
-        """The full handshake's share of a session's CPU; 0.13 in the paper (0.175 of 1.33 s)."""
+        """The full handshake's share of a session's CPU time; 0.13 in the paper (0.175 of 1.33
+        s)."""
         return self.handshake_full_s / self.session_s
 
 

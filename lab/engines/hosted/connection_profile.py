@@ -1,8 +1,8 @@
 """Static profiling of an application: the costs of its connections, measured on this machine.
 
-One application runs on all processors, without other load. The profiling first makes only
-handshakes, full and resumed, then a few sessions of the partly-open model. The measured CPU time is
-that of the application's process tree, minus its CPU time while idle.
+One application runs on all processors, without other load. The profiling first performs only
+handshakes, full and resumed, and then a few sessions of the partly-open model. It measures the CPU
+time of the application's process tree and subtracts the CPU time that the tree uses while idle.
 
 Source: edragon.txt, section 3.2.1.
 """
@@ -39,16 +39,17 @@ LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
 """The load in processors; it is so low that no request waits and no customer loses patience."""
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""Page work of an interaction, CPU paper seconds; it only determines the pace of the sessions."""
+"""The page work of an interaction, paper seconds of CPU; it only determines the pace of the
+sessions."""
 GUESSED_OWN_REAL_S = 0.015
-"""Other CPU of an interaction with its images, real seconds."""
+"""The other CPU time of an interaction with its images, real seconds."""
 TIMEOUT_S = 100.0
 _PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """Counts of the customers in the measured sessions."""
+    """The counts that the customers made in the measured sessions."""
 
     sessions: int
     new: int
@@ -63,7 +64,7 @@ class SessionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """CPU seconds, in the unit of the input."""
+    """CPU seconds of a session's parts, in the unit (real or paper seconds) of the input."""
 
     reply_s: float
     cto_s: float
@@ -75,20 +76,21 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
     """Return the costs of connections, so that they add up to `cpu_s`.
 
     The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
-    CTN and CTO are the cost of a handshake of their kind, plus the cost of the mean number of
+    CTN and CTO are the cost of a full or a resumed handshake, plus the cost of the mean number of
     replies over such a connection. Raises ExperimentError if the handshakes alone would have taken
     more than `cpu_s`.
     """
     if not counts.replies or not counts.new or not counts.resumed:
         raise ExperimentError(
             f"The sessions made {counts.new} new and {counts.resumed} resumed connections with "
-            f"{counts.replies} replies; some of each are needed. Measure with more sessions."
+            f"{counts.replies} replies; none of these numbers may be 0. Measure with more "
+            "sessions."
         )
     reply_s = (cpu_s - counts.new * full_s - counts.resumed * resumed_s) / counts.replies
     if reply_s <= 0:
         raise ExperimentError(
-            "The handshakes of the sessions cost more than the sessions: something else ran "
-            "between the measurements. Measure again on a quieter machine."
+            "The handshakes of the sessions cost more than the whole sessions: another program "
+            "must have run during a measurement. Measure again on a quieter machine."
         )
     return Split(
         reply_s=reply_s,
@@ -101,7 +103,7 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
 def measure(
     platform: Platform, *, interactions_mean: float, sessions: int, say: Callable[[str], None]
 ) -> ConnectionCosts:
-    """Measure on the first application of a platform without admission control.
+    """Measure the costs on the first application of a platform without admission control.
 
     The caller holds the machine's lock. Raises ExperimentError, HostingError.
     """
@@ -145,7 +147,8 @@ def _idle(application: RunningApplication) -> float:
 
 
 def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: bool) -> float:
-    """Return the CPU seconds (real) of a connection that opens and closes without a request."""
+    """Return the CPU time, in real seconds, of a connection that opens and closes without a
+    request."""
     context = ssl.create_default_context(cafile=str(application.authority))
     session = _ticket(application, context) if resume else None
     kind = "resumed" if resume else "new"
@@ -179,14 +182,17 @@ def _connected(
 
 
 def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
-    """Return a TLS session to resume; with TLS 1.3 it arrives with the server's first data."""
+    """Return a TLS session that can be resumed; with TLS 1.3 it arrives with the server's first
+    data."""
     with _connected(application, context, None) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")
         while connection.recv(65536):
             pass
         session = connection.session
     if session is None:
-        raise ExperimentError(f"{application.name} gives no session that could be resumed.")
+        raise ExperimentError(
+            f"{application.name} did not supply a TLS session that can be resumed."
+        )
     return session
 
 
@@ -199,7 +205,7 @@ def _wait_for(application: RunningApplication, kind: str, count: int) -> None:
         return seen[kind] >= count and not seen["under_way"] and not seen["customers"]
 
     if not wait_until(is_done, _PATIENCE_S):
-        raise ExperimentError(f"{application.name} has not done with its connections.")
+        raise ExperimentError(f"{application.name} has not closed all its connections.")
 
 
 def _sessions(
@@ -210,7 +216,7 @@ def _sessions(
     sessions: int,
     say: Callable[[str], None],
 ) -> tuple[float, SessionCounts]:
-    """Return the CPU seconds (real) of about this number of sessions, and their counts."""
+    """Return the CPU time, in real seconds, of about this number of sessions, and their counts."""
     application = platform.applications[0]
     options = platform.options
     interaction_s = GUESSED_WORK_S[options.profile] + GUESSED_OWN_REAL_S * options.time_scale
@@ -243,7 +249,7 @@ def _sessions(
 
 
 def counted(attempts_file: Path) -> SessionCounts:
-    """Return the counts of a partly-open run; each reply counts for its connection.
+    """Return the counts of a partly-open run; each reply counts for the kind of its connection.
 
     Raises ExperimentError if more than one in a hundred requests was not served.
     """

@@ -1,4 +1,5 @@
-"""The size of the server's key at which a full handshake has the paper's share of a session."""
+"""The size of the server's key with which a full handshake has the same share of a session as in
+the paper."""
 
 import time
 from collections.abc import Iterable
@@ -12,29 +13,28 @@ from runtime.settings import Settings
 
 BITS = (2048, 3072, 4096, 5120, 6144, 7680, 8192)
 PUBLISHED_RATIO = 0.175 / 1.33
-"""A full handshake of 175 ms in a session of 1.33 CPU s (edragon.txt, sections 3.2 and 5)."""
+"""The paper's share: a full handshake takes 175 ms of a session's 1.33 s of CPU (edragon.txt,
+sections 3.2 and 5)."""
 _SIGN_REAL_S = 0.5
 _LEAST_SIGNATURES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class KeySize:
-    """A key size and its effects; real seconds of CPU."""
+    """A key size and its effects; times are real seconds of CPU."""
 
     bits: int
     signature_s: float
     handshake_s: float
     session_ratio: float
-    """The handshake's share of a session."""
+    """The handshake's share of a session's CPU time."""
     length_ratio: float
-    """The factor on the session's length at which the handshake has the published share."""
+    """The factor by which sessions must be longer for the handshake to have the published share."""
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
-    """Return the CPU seconds of a signature by key size.
-
-    Large keys take long to generate. So the result is kept, and a new measurement is made only on
-    another machine.
+    """Return the CPU seconds of a signature by key size. Large keys take long to generate, so the
+    result is kept and measured again only on another machine.
     """
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
@@ -48,10 +48,9 @@ def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
 def sizes(
     signature_s: dict[int, float], *, handshake_s: float, own_signature_s: float, session_s: float
 ) -> list[KeySize]:
-    """Return each key size with its handshake's share of a session.
-
-    `handshake_s`, `session_s`: measured with a key whose signature costs `own_signature_s`. A
-    session has one full handshake; another key changes only the cost of the signature.
+    """Return each key size with its handshake's share of a session. `handshake_s` and `session_s`
+    were measured with a key whose signature costs `own_signature_s`. A session has one full
+    handshake; another key changes only the cost of the signature.
     """
     rest_s = session_s - handshake_s
     found = []
@@ -64,8 +63,7 @@ def sizes(
 
 
 def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
-    """Return the key size whose share is nearest to `ratio`, that is, with the quotient nearest to
-    1."""
+    """Return the key size whose share is nearest to `ratio` (their quotient is nearest to 1)."""
     return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
 
 

@@ -12,7 +12,7 @@ from runtime.state import State
 
 
 class HostingMeter:
-    """The CPU of applications, load generators and database since the meter was created.
+    """The CPU time of applications, load generators and database since the meter was created.
 
     Load generators are child processes of this process. Their CPU time counts once they have ended.
     """
@@ -24,9 +24,8 @@ class HostingMeter:
         self._before = self._look()
 
     def read(self) -> tuple[tuple[float, float, float | None, float], list[float]]:
-        """Return the processors of each part, and the CPU of each application in paper seconds.
-
-        The parts are applications, load generators, database and everything else.
+        """Return the processors that each part used, and the CPU time of each application in paper
+        seconds. The parts are applications, load generators, database and everything else.
         """
         took_s = time.monotonic() - self._began_real_s
         (own, load, database, busy), now = self._before, self._look()

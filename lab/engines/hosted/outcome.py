@@ -1,7 +1,5 @@
-"""The outcome of a hosted application's customers, second by second.
-
-The numbers come from the files of a load generator and the CPU manager. Times are paper seconds
-unless a name says real.
+"""The results of a hosted application's customers, second by second. The numbers are read from the
+files of a load generator and of the CPU manager. Times are paper seconds unless a name says real.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,12 +30,12 @@ class HostedApplication:
     """
 
     sessions: Mapping[str, int]
-    """Sessions by fate: completed, refused, timed_out, failed, under_way."""
+    """The number of sessions with each fate: completed, refused, timed_out, failed, under_way."""
     response_s: Series
     per_second: Mapping[str, Series]
     cpu_s: float
     behind_ratio: float
-    """Share of attempts that the load generator sent late."""
+    """The share of attempts that the load generator sent late."""
 
 
 def hosted_application(
@@ -47,10 +45,12 @@ def hosted_application(
     processors: Callable[[float], Series] | float,
     cpu_s: float,
 ) -> HostedApplication:
-    """Return the results of a run of `duration_s`; the file of connections is next to the attempts.
+    """Return the results of a run of `duration_s`; the file of its connections is in the same
+    folder as its attempts.
 
-    `processors` is constant, or a function of the run's start (Unix time) that returns the assigned
-    processors at each second. Raises ExperimentError when the run was stopped before its end.
+    `processors` is a constant, or a function of the run's start (Unix time) that returns the number
+    of assigned processors at each second. Raises ExperimentError if the run was stopped before its
+    end.
     """
     metadata = read_metadata(attempts_file)
     attempts = read_attempts(attempts_file)
@@ -58,7 +58,8 @@ def hosted_application(
     seconds = round(duration_s)
     if not metadata["complete"]:
         raise ExperimentError(
-            "A load generator was stopped before the end; the same command makes this run again."
+            "A load generator was stopped before the end. Run the same command again to repeat "
+            "this run."
         )
     if callable(processors):
         had = processors(metadata["started_at"])
@@ -79,7 +80,8 @@ def hosted_application(
 
 
 def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
-    """Return how many of the times are in each second of the run; later times do not count."""
+    """Return the number of times that fall in each second of the run; times after its end do not
+    count."""
     return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
 
 
@@ -93,8 +95,8 @@ def assigned(
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
 
     The numbers come from the CPU manager's accounts. The manager writes an entry at the end of each
-    interval, with the assignment during the interval. Seconds after the last entry have the value
-    of the last entry.
+    interval, with the assignment during the interval. Seconds after the last entry get the value of
+    the last entry.
     """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
@@ -103,7 +105,7 @@ def assigned(
         if one["application"] == application
     ]
     if not known:
-        raise ExperimentError(f"The CPU manager has accounted for nothing of {application}.")
+        raise ExperimentError(f"The CPU manager's accounts have no entry for {application}.")
     at_s = (np.array([time_s for time_s, _ in known]) - began_at) * time_scale
     entry_of = np.searchsorted(at_s, np.arange(seconds), side="left")
     return np.array([value for _, value in known])[np.minimum(entry_of, len(known) - 1)]
@@ -118,11 +120,11 @@ def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:
 
 
 def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
-    """Return the number of sessions by fate.
+    """Return the number of sessions with each fate.
 
     A session is `refused` if the gateway refused one of its connections. It is `timed_out` if its
     last attempt timed out. It is `completed` if all its planned requests were answered. It is
-    `under_way` if the end of the run cut it.
+    `under_way` if it was still in progress at the end of the run.
     """
     refused = {
         session
@@ -160,7 +162,7 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Return, for each answered attempt for a page, the seconds from its due time to its end."""
+    """Return the paper seconds from due time to end, for each answered attempt for a page."""
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
     finished_s: Series = pages.column("finished_s").to_numpy()

@@ -1,4 +1,4 @@
-"""One run of the hosting platform: its applications under load, and the outcome.
+"""One run of the hosting platform: its applications under load, and their results.
 
 Times are paper seconds unless a name says real.
 """
@@ -33,13 +33,13 @@ _ENDED = "the run is ended"
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A completed run. Shares are means over the run, in processors."""
+    """A completed run. Numbers of processors are means over the run."""
 
     applications: tuple[HostedApplication, ...]
     applications_cpus: float
     load_generator_cpus: float
     database_cpus: float | None
-    """None if the database is not on this machine."""
+    """The processors of the database; None if it is not on this machine."""
     others_cpus: float
     """The processors of everything else on the machine."""
 
@@ -47,9 +47,8 @@ class Hosted:
 def make_hosted_run(
     lab: Settings, run: PlatformRun, seed: int, folder: Path, say: Callable[[str], None]
 ) -> Hosted:
-    """Start the platform, load all its applications and stop it; files go to `folder`.
-
-    Raises ExperimentError; after any exception no process remains.
+    """Start the platform, load all its applications and stop it; files are written to `folder`.
+    Raises ExperimentError if a part fails. After any exception, no process remains.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -77,7 +76,7 @@ def make_hosted_run(
 
 
 def platform_options(run: PlatformRun, seed: int) -> PlatformOptions:
-    """Return the platform of a run; raises HostingError."""
+    """Return the platform for a run; raises HostingError if the run's settings are invalid."""
     host = _host(run)
     return PlatformOptions(
         applications=len(run.loads),
@@ -106,7 +105,8 @@ def _processors(
     i: int,
     planned: float,
 ) -> Callable[[float], Series] | float:
-    """Return the processors of application `i`: from the CPU manager's accounts, or constant."""
+    """Return the processors assigned to application `i`, read from the CPU manager's accounts or
+    constant."""
     if options.provisioning != "ecm":
         return planned or float(len(options.processors))
     name = name_of(i + 1)
@@ -119,7 +119,7 @@ def _processors(
 
 
 def _load(platform: Platform, run: PlatformRun, seed: int, folder: Path) -> None:
-    """Run a load generator for each application at the same time, until all have ended."""
+    """Run load generators for all applications at the same time, until all have ended."""
     over = threading.Event()
     faults: list[ExperimentError] = []
 
@@ -185,5 +185,6 @@ def _accounts(platform: Platform) -> list[dict[str, Any]]:
         return [dict(entry) for entry in accounts.read(platform.accounts)]
     except OSError as fault:
         raise ExperimentError(
-            f"The CPU manager's accounts {platform.accounts} cannot be read ({fault.strerror})."
+            f"The file {platform.accounts} with the CPU manager's accounts cannot be read "
+            f"({fault.strerror})."
         ) from None

@@ -1,11 +1,10 @@
-"""The live runs in progress, announced to other processes: the console and its metrics.
-
-A run has a file, and its process holds a lock on it. The kernel releases the lock however a process
-ends. So a file without a lock has no process, and readers remove it.
+"""The announcement of live runs in progress to other processes: the console and its metrics. Each
+run has a file, and the run's process holds a lock on it. The kernel releases the lock however the
+process ends, so readers remove a file without a lock.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 
-The measurement of the capacity before the first run has such a file, too. Its `until` is a Unix
+The measurement of the capacity before the first run also has such a file; its `until` is a Unix
 time:
 
     {"experiment": "capacity", "measures": "Title of the spec", "until": 1795000000.0, …}
@@ -27,11 +26,11 @@ FOLDER = "live-runs"
 class ToldRun:
     """The announcement of a run in progress, from the creation of this object until `close`.
 
-    Write errors are ignored: a full disk ends no run.
+    Write errors are ignored, so that a full disk does not end the run.
     """
 
     def __init__(self, state_dir: Path, facts: Mapping[str, object]) -> None:
-        """Announce `facts`: at least `experiment` and `run`, names of folders."""
+        """Announce `facts`, which has at least `experiment` and `run`, both names of folders."""
         self._facts = dict(facts)
         self._length = 0
         self._handle: int | None = None
@@ -58,7 +57,7 @@ class ToldRun:
             os.pwrite(self._handle, padded, 0)
 
     def close(self) -> None:
-        """Remove the announcement: the run has ended."""
+        """Remove the announcement after the end of the run."""
         if self._handle is not None:
             self._path.unlink(missing_ok=True)
             os.close(self._handle)
@@ -67,7 +66,7 @@ class ToldRun:
 
 @contextlib.contextmanager
 def told_measuring(state_dir: Path, title: str, expected_s: float) -> Iterator[None]:
-    """Announce, within the block, a capacity measurement for the spec of this title.
+    """Announce a capacity measurement for the spec with this title until the block ends.
 
     `expected_s` is its expected duration in real seconds.
     """
@@ -85,7 +84,7 @@ def under_way(state_dir: Path) -> list[dict[str, Any]]:
 
 
 def measuring(state_dir: Path) -> dict[str, Any] | None:
-    """Return the announcement of a capacity measurement; None while there is none."""
+    """Return the announcement of a capacity measurement in progress, or None."""
     return next((one for one in _told(state_dir) if "measures" in one), None)
 
 

@@ -1,4 +1,4 @@
-"""The appliance as an experiment sees it: the gateway's admin API and the shop's controller."""
+"""The appliance as experiments use it: the gateway's admin API and the shop's controller."""
 
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,21 +13,21 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""This limit is long because the shop's side thread competes with 30 busy threads."""
+"""The limit for an answer, real seconds; it is long because the shop's side thread competes with 30
+busy threads."""
 
 _CATALOGUE_TIMEOUT_S = 900.0
-"""Growing the catalogue to its largest size takes a minute, on a busy machine several."""
+"""The limit for a change of the catalogue, real seconds. Growing it to its largest size takes a
+minute, and several minutes on a busy machine."""
 
 Json = dict[str, Any]
 T = TypeVar("T")
 
 
 class JsonApi:
-    """Calls of one HTTP address with JSON. Every fault becomes an ExperimentError that names the
-    part.
-
-    `host_variable` is the setting with the address, for messages of faults. Every call sends
-    `token`.
+    """A client for one HTTP address that sends and receives JSON. It turns every fault into an
+    ExperimentError that names the part. `host_variable` is the name of the setting with the
+    address, for error messages. Every call sends the `token`.
     """
 
     def __init__(
@@ -44,11 +44,12 @@ class JsonApi:
         self._client = JsonClient(host, port, timeout_s=timeout_s, token=token)
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
-        """Return the decoded answer; raises ExperimentError when unreachable or refused."""
+        """Return the decoded answer; raises ExperimentError if the address is unreachable or
+        refuses the call."""
         return dict(self._answer(method, path, body))
 
     def listing(self, path: str) -> list[Json]:
-        """Return the list that `GET path` answers; raises ExperimentError as `call` does."""
+        """Return the list in the answer to `GET path`; raises ExperimentError as `call` does."""
         return list(self._answer("GET", path, None))
 
     def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> Any:
@@ -57,7 +58,10 @@ class JsonApi:
         except NoAnswerError as fault:
             fix = "Start the appliance with `make up`; `make doctor` says what is wrong."
             if isinstance(fault.__cause__, socket.gaierror) and self._host_variable:
-                fix = f"{self._host_variable} must be a name or an address that is known here."
+                fix = (
+                    f"{self._host_variable} must be a host name that this machine can resolve, "
+                    "or an address."
+                )
             raise ExperimentError(
                 f"{self.part} does not answer on {self.address} ({fault}). {fix}"
             ) from None
@@ -70,15 +74,14 @@ class JsonApi:
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """Return the answer of `ask`, retried while a part that died starts again.
-
-    After `limit_s` the function raises the last ExperimentError of `ask`.
+    """Return what `ask` returns, calling it again while a part that died restarts. After `limit_s`,
+    the function raises the last ExperimentError of `ask`.
     """
     return retry(ask, ExperimentError, limit_s, every_s=0.2)
 
 
 class Appliance:
-    """Gateway and shop together. `lab` are the machine's settings."""
+    """The gateway and the shop together. `lab` has the machine's settings."""
 
     def __init__(self, lab: settings.Settings) -> None:
         self.lab = lab
@@ -98,11 +101,11 @@ class Appliance:
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop learns which customers leave, and so can count wasted work."""
+        """Whether the shop learns which customers leave, so that it can count wasted work."""
         return True
 
     def again(self) -> "Appliance":
-        """Return a second appliance object with separate connections."""
+        """Return another appliance object with separate connections."""
         return Appliance(self.lab)
 
     @property
@@ -120,22 +123,20 @@ class Appliance:
             )
 
     def check(self) -> None:
-        """Raise ExperimentError unless both parts answer."""
+        """Raise ExperimentError unless the gateway and the shop answer."""
         self.gateway.call("GET", "/health")
         self.shop.call("GET", "/status")
 
     def check_lives(self) -> None:
-        """Raise ExperimentError when a process that serves only this run has died."""
+        """Raise ExperimentError if a process that serves only this run has died."""
 
     def snapshot(self) -> Json:
-        """Return the gateway's `GET /snapshot`; raises ExperimentError."""
+        """Return the gateway's `GET /snapshot`; raises ExperimentError if it does not answer."""
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
-        """Raise ExperimentError unless the running gateway has all these policies.
-
-        The gateway has the policies that existed at its start. It lacks policies that were written
-        later.
+        """Raise ExperimentError unless the running gateway has all these policies. A gateway lacks
+        the policies that were written after its start.
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
@@ -150,12 +151,13 @@ class Appliance:
                 }
                 if name != NO_ADMISSION and (name not in sheets or not known >= set(given)):
                     raise ExperimentError(
-                        f"The running gateway does not know {choice.key} as it is here; "
-                        "`make down` and `make up` start the gateway of this code."
+                        f"The running gateway does not know {choice.key} in its present form. To "
+                        "start a gateway with the present code, run `make down` and `make up`."
                     )
 
     def set_catalogue(self, books: int) -> None:
-        """Grow or shrink the shop's catalogue; may take minutes. Raises ExperimentError."""
+        """Grow or shrink the shop's catalogue, which can take minutes. Raises ExperimentError if
+        the shop does not do it."""
         patient = _controller(self.lab, _CATALOGUE_TIMEOUT_S)
         try:
             patient.call("PUT", "/catalogue", {"books": books})
@@ -173,11 +175,12 @@ class Appliance:
         abandonment: Abandonment = "ignore",
         shadows: Sequence[str] = (),
     ) -> None:
-        """Prepare the same shop for every run: seeded stock, no queue, new policy and shadows.
+        """Bring the shop into the same state before every run: seeded stock, an empty queue, a new
+        policy and new shadows.
 
         `policy` is the body of `PUT /policy`; with None the gateway keeps its policy. The shop's
-        sentry stops work only with `abandonment` cancel; otherwise it observes and counts wasted
-        work. Pages have no banners.
+        sentry stops work only if `abandonment` is cancel; otherwise it only counts wasted work.
+        Pages have no banners.
         """
         self.set_shadows(())  # also those that a user has started on a page
         self.end_faults()
@@ -224,20 +227,20 @@ class Appliance:
         return list(self.gateway.call("GET", "/snapshot")["shadows"])
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Set what gateway and shop do from now on when a customer leaves. Raises
+        """Set what the gateway and the shop do from now on when a customer leaves. Raises
         ExperimentError."""
         self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def slow_database(self, for_s: float) -> None:
-        """Delay every query of a page during these paper seconds. Raises ExperimentError.
+        """Delay every query of the shop's pages for these paper seconds. Raises ExperimentError.
 
         The shop ends the delay by itself.
         """
         self.shop.call("PUT", "/slow-database", {"for_s": for_s})
 
     def end_faults(self) -> None:
-        """End the faults that a user has caused. Raises ExperimentError."""
+        """End the faults that users have caused. Raises ExperimentError."""
         slow = self.shop.call("GET", "/status").get("slow_database")
         if slow and slow["left_s"] > 0:
             self.slow_database(0)
@@ -250,7 +253,7 @@ class Appliance:
         self.set_shadows(())
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until no request waits or is served; orphans of the last run must end first."""
+        """Wait until no request waits or is being served; this includes orphans of the last run."""
 
         def is_idle() -> bool:
             now = self.snapshot()
@@ -263,7 +266,8 @@ class Appliance:
             )
 
     def counts(self) -> Json:
-        """Return cumulative counts of gateway and shop; a run is the difference of two calls."""
+        """Return the cumulative counts of gateway and shop; the counts of a run are the difference
+        between two calls."""
         snapshot = self.snapshot()
         status = self.shop.call("GET", "/status")
         return {
@@ -275,7 +279,8 @@ class Appliance:
 
 
 def _sentry_mode(abandonment: Abandonment) -> str:
-    """Return the sentry's mode: it stops work only if leaving cancels, otherwise it counts."""
+    """Return the sentry's mode: it stops work only if customers who leave cancel their requests,
+    and otherwise it counts."""
     return "cancel" if abandonment == "cancel" else "watch"
 
 

@@ -1,10 +1,7 @@
-"""The appliance with a baseline proxy in the gateway's place, for one run.
-
-The proxy's log and statistics replace the numbers that a run otherwise gets from the gateway. No
-customer reaches the gateway, but it still measures the shop's load.
-
-`snapshot` has the form of the gateway's `GET /snapshot` (docs/admin-api.md); a value that a proxy
-does not report is None.
+"""The appliance with a baseline proxy instead of the gateway, for one run. The proxy's log and
+statistics replace the numbers that other runs get from the gateway. Customers do not reach the
+gateway, but it still measures the shop's load. `snapshot` has the form of the gateway's `GET
+/snapshot` (docs/admin-api.md); values that a proxy does not report are None.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,12 +21,12 @@ from lab.errors import ExperimentError
 from runtime import settings
 
 _LEFT = ("cancelled", "orphaned")
-"""Fates of requests whose customers left during their service in the shop."""
+"""The fates of requests whose customers left while the shop served them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A running baseline proxy, for observers."""
+    """A running baseline proxy, as the sampler and the console observe it."""
 
     process: ProxyProcess
     parameters: Mapping[str, Any]
@@ -37,7 +34,7 @@ class Standing:
 
 
 class BehindProxy(Appliance):
-    """The appliance behind a baseline proxy; the gateway only supplies the shop's load."""
+    """The appliance with a baseline proxy in front; the gateway only reports the shop's load."""
 
     def __init__(self, lab: settings.Settings, standing: Standing) -> None:
         super().__init__(lab)
@@ -46,7 +43,7 @@ class BehindProxy(Appliance):
         self._log = standing.process.log()
 
     def again(self) -> "BehindProxy":
-        """Return a second object with separate connections."""
+        """Return another appliance object with separate connections."""
         return BehindProxy(self.lab, self.standing)
 
     @property
@@ -65,7 +62,8 @@ class BehindProxy(Appliance):
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop learns which customers leave; False if the proxy serves orphans."""
+        """Whether the shop learns which customers leave; False if the proxy lets orphans be
+        served."""
         return self.standing.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
@@ -75,11 +73,12 @@ class BehindProxy(Appliance):
         return self._log.ended
 
     def check_lives(self) -> None:
-        """Raise ExperimentError when the baseline proxy has died."""
+        """Raise ExperimentError if the baseline proxy has died."""
         self.standing.process.check_lives()
 
     def snapshot(self) -> Json:
-        """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError."""
+        """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError if
+        it has died."""
         queue = self.standing.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
@@ -107,7 +106,7 @@ class BehindProxy(Appliance):
         }
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until no request waits or is served in the proxy or the shop."""
+        """Wait until no request waits or is being served in the proxy or the shop."""
 
         def is_idle() -> bool:
             self.check_lives()
@@ -119,8 +118,11 @@ class BehindProxy(Appliance):
             raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Raise ExperimentError: a running baseline proxy cannot change its abandonment."""
-        raise ExperimentError(f"abandonment: {self.name} keeps what its run was started with.")
+        """Raise ExperimentError, because the abandonment of a running baseline proxy cannot
+        change."""
+        raise ExperimentError(
+            f"abandonment: {self.name} keeps the value with which its run started."
+        )
 
     def _shop_rests(self) -> bool:
         return bool(self.shop.call("GET", "/status")["busy_workers"] == 0)
@@ -149,10 +151,9 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """Run the shop behind baseline proxy `name` until the block ends; the proxy serves from the
-    start.
-
-    Its configuration and log are in `files`. Raises ExperimentError.
+    """Run the shop behind the baseline proxy `name` until the block ends; the proxy is ready when
+    the block begins. Its configuration and log are in `files`. Raises ExperimentError if the proxy
+    does not start.
     """
     lab = appliance.lab
     known = sheets.read(name, parameters)

@@ -1,7 +1,7 @@
 """The measurement of the shop's capacity in requests per paper second.
 
-The measurement is a closed loop with the customers' mix of pages, through a single queue. The
-capacity is the median of three measurements with all workers busy. One more measurement has few
+Each measurement is a closed loop with the customers' mix of pages, through a single queue. The
+capacity is the median of three measurements with all workers busy. A fourth measurement has few
 customers.
 """
 
@@ -23,29 +23,29 @@ from loadgen.workload.sessions import SessionModel
 
 REPETITIONS = 3
 DURATION_S = 150.0
-"""Paper seconds of each measurement."""
+"""The duration of each measurement, paper seconds."""
 WARM_UP_S = 30.0
-"""Paper seconds omitted before each measurement, until all workers are busy with the chain's
+"""The warm-up of each measurement, paper seconds, until all workers are busy with the chain's
 mix."""
 SPARE_CUSTOMERS = 6
-"""The number of customers above the number of workers. With them a request always waits and every
-worker is busy."""
+"""The number of customers in addition to the number of workers, so that a request always waits and
+every worker is busy."""
 
 
 def expected_real_s(time_scale: float) -> float:
-    """Return the approximate duration of `measure`: four measurements with their starts."""
+    """Return the approximate duration of `measure`, real seconds: four measurements and their
+    starts."""
     return (REPETITIONS + 1) * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
 
 
 def measure(
     shops: Sequence[Appliance], spec: Spec, *, on_progress: Callable[[str], None]
 ) -> Capacity:
-    """Measure now for the customers and the page work of `spec`.
-
-    Several shops are measured at the same time, as in their runs, so their effects on each other
-    are included. ρ depends on three measurements with every worker busy; one more has
+    """Measure the capacity for the customers and the page work of `spec`. Several shops are
+    measured at the same time, as they run, so that their effects on each other are included. The
+    capacity for ρ comes from three measurements with every worker busy; a fourth measurement has
     `FEW_CUSTOMERS`. The call takes about `expected_real_s`. The caller holds the machine's lock and
-    has prepared catalogue and database. Raises ExperimentError.
+    has prepared catalogue and database. Raises ExperimentError if a measurement fails.
     """
     found: list[list[float]] = []
     for repetition in range(REPETITIONS + 1):
@@ -84,7 +84,7 @@ def measure(
 
 
 def _measure_once(shops: Sequence[Appliance], spec: Spec, seed: int, customers: int) -> list[float]:
-    """Return the requests per paper second of each shop."""
+    """Return the number of requests per paper second that each shop serves."""
     plan = LoadPlan(
         load=ClosedLoop(
             model=SessionModel(lengths=spec.customers.as_model().lengths),

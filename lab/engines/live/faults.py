@@ -8,19 +8,19 @@ SLOW_DATABASE: Final = "slow-database"
 NAMES: Final = (SLOW_DATABASE,)
 FEWEST_S: Final = 10.0
 MOST_S: Final = 600.0
-"""Paper seconds that a fault may last."""
+"""The maximum duration of a fault, paper seconds."""
 _WORDS: Final = {SLOW_DATABASE: "the database was slow"}
 
 
 @dataclass(slots=True)
 class Fault:
-    """A fault. It lasts from the sample before the first one that shows it to the first one without
-    it."""
+    """A fault. It counts from the sample before the first sample that shows it, until the first
+    sample that no longer shows it."""
 
     name: str
     from_s: float
     until_s: float | None = None
-    """None while the fault lasts."""
+    """The end, paper seconds of the run; None while the fault lasts."""
 
     def words(self) -> str:
         """Return the fault as text."""
@@ -29,17 +29,17 @@ class Fault:
 
 
 class Faults:
-    """The faults in a series of the gateway's snapshots, in their order."""
+    """The recorder of the faults that a series of the gateway's snapshots shows, in order."""
 
     def __init__(self) -> None:
         self.found: list[Fault] = []
         self.ends: list[Fault] = []
-        """The faults that are over, in the order of their ends."""
+        """The faults that have ended, in the order of their ends."""
         self._time_s = 0.0
         self._times: int | None = None
 
     def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
-        """Receive the snapshot of `time_s`, paper seconds of the run."""
+        """Process the snapshot taken at `time_s`, paper seconds of the run."""
         status = (snapshot.get("load") or {}).get("status") or {}
         if (slow := status.get("slow_database")) is not None:
             before = slow["times"] if self._times is None else self._times
@@ -54,7 +54,7 @@ class Faults:
         self._time_s = time_s
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Return the faults for run.json."""
+        """Return the faults in the form of run.json."""
         return [asdict(one) for one in self.found]
 
     def _current(self) -> Fault | None:
@@ -62,5 +62,5 @@ class Faults:
 
 
 def words(faults: list[Mapping[str, Any]]) -> str:
-    """Return the faults of a run.json as a line of text."""
+    """Return the faults in a run.json as one line of text."""
     return "; ".join(Fault(**one).words() for one in faults)

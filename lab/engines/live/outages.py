@@ -1,6 +1,6 @@
 """Outages of PostgreSQL and Redis during a run, read from the shop's counts of failed requests.
 
-If a shop or a gateway dies, the run ends (`sampling.Age`).
+If a shop or a gateway dies, the run ends instead (`sampling.Age`).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 TITLES = {"postgres": "PostgreSQL", "redis": "Redis"}
 _ONE_OUTAGE_S = 50.0
-"""Paper seconds; failed requests closer together than this belong to the same outage."""
+"""The longest gap between failed requests of the same outage, paper seconds."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Outage:
         """Return the outage as text."""
         words = [f"{self.requests} requests were answered 503"] if self.requests else []
         if self.back_end == "redis":
-            words += ["the shop read its sessions from PostgreSQL until Redis had them again"]
+            words += ["the shop read its sessions from PostgreSQL until Redis was available again"]
         return (
             f"{TITLES[self.back_end]} was away from {self.from_s:.0f} s to {self.until_s:.0f} s: "
             + ", and ".join(words)
@@ -34,7 +34,7 @@ class Outage:
 
 
 class Outages:
-    """The outages in a series of the gateway's snapshots, in their order."""
+    """The recorder of the outages that a series of the gateway's snapshots shows, in order."""
 
     def __init__(self) -> None:
         self.found: list[Outage] = []
@@ -43,7 +43,7 @@ class Outages:
         self._redis_away: int | None = None
 
     def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
-        """Receive the snapshot of `time_s`, paper seconds of the run."""
+        """Process the snapshot taken at `time_s`, paper seconds of the run."""
         status = (snapshot.get("load") or {}).get("status") or {}
         lost = status.get("lost_to")
         if lost is not None:
@@ -59,7 +59,7 @@ class Outages:
         self._time_s = time_s
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Return the outages for run.json."""
+        """Return the outages in the form of run.json."""
         return [asdict(one) for one in self.found]
 
     def _cost(self, back_end: str, time_s: float, requests: int) -> None:
@@ -72,5 +72,5 @@ class Outages:
 
 
 def words(outages: list[Mapping[str, Any]]) -> str:
-    """Return the outages of a run.json as a line of text."""
+    """Return the outages in a run.json as one line of text."""
     return "; ".join(Outage(**one).words() for one in outages)

@@ -13,7 +13,7 @@ from lab.files.documents import read_json, write_json
 from lab.files.run_folder import RunFolder
 
 EVERY_S: Final = 0.4
-"""Real seconds between writes; the console reads twice a second."""
+"""The real seconds between writes; the console reads the file twice a second."""
 KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
 """The parts of a snapshot (docs/admin-api.md) that a baseline proxy supplies."""
 
@@ -34,12 +34,13 @@ class Shown:
                 write_json(self._file, {key: snapshot[key] for key in KEYS})
 
     def close(self) -> None:
-        """Remove the file: the customers have gone."""
+        """Remove the file after the customers have gone."""
         self._file.unlink(missing_ok=True)
 
 
 def read(folder: RunFolder) -> dict[str, Any] | None:
-    """Return the newest state of a run behind a baseline proxy; None for any other run."""
+    """Return the newest state of the baseline proxy of a run, or None for a run without a baseline
+    proxy."""
     try:
         found: dict[str, Any] = read_json(folder.proxy_file)
     except ExperimentError:

@@ -29,10 +29,9 @@ from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:
-    """One run, divided into steps so that several runs can take each step at the same time.
-
-    The customers come within the block `with`. `customers_gone` is called in the block, and
-    `record` after it. All of these raise ExperimentError.
+    """One run, divided into steps so that several runs can take each step at the same time. The
+    customers arrive within the block `with`. Call `customers_gone` within the block and `record`
+    after it. All of these raise ExperimentError.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class LiveRun:
 
     @property
     def server(self) -> runs.Appliance:
-        """The settings of the appliance for this run."""
+        """The machine's settings with the appliance's addresses for this run."""
         return _server(self.run)
 
     def __enter__(self) -> Self:
@@ -124,7 +123,7 @@ class LiveRun:
         self.folder.load_factor_file.unlink(missing_ok=True)
 
     def _end_faults(self) -> None:
-        """End the faults that a user has begun; if the shop does not answer, a fault ends by
+        """End the faults that users have caused; if the shop does not answer, a fault ends by
         itself."""
         if self.sampler.faults.found:
             with contextlib.suppress(ExperimentError):
@@ -140,7 +139,7 @@ class LiveRun:
         self.sampler.write(self.folder.samples_file)
 
     def load_generator(self, on_progress: Progress) -> LoadGenerator:
-        """Return the load generator of the run; `on_progress` gets its progress lines, too."""
+        """Return the load generator of the run; its progress lines also go to `on_progress`."""
         distributed = distributed_options(self.appliance.lab)
         no_factor = self.run.is_closed_loop or bool(distributed)
         plan = load_plan(self.run).with_(
@@ -163,10 +162,8 @@ class LiveRun:
         )
 
     def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
-        """Log the changes since the last call.
-
-        `load_changes` are all changes of the load, in the form of the load generator's progress
-        lines. Raises ExperimentError when a part has died.
+        """Log the changes since the last call. `load_changes` has all changes of the load, in the
+        form of the load generator's progress lines. Raises ExperimentError if a part has died.
         """
         self._check_lived()
         switched = self.sampler.changes[self._switched :]
@@ -195,7 +192,8 @@ class LiveRun:
             self._on_event()
 
     def customers_gone(self) -> None:
-        """Finish after the load generator; requests still in the shop belong to this run."""
+        """Finish the run after the load generator has ended; requests still in the shop belong to
+        this run."""
         self.folder.log("customers gone")
         self._end_faults()
         patiently(self.appliance.wait_idle)  # orphan requests run to their end
@@ -212,21 +210,21 @@ class LiveRun:
         if part:
             self.folder.log(f"{part} started anew")
             raise ExperimentError(
-                f"The {part} died in mid-run and was started again (`make logs ARGS={part}`): this "
-                "run does not count. Its folder keeps the measurements until then, and the runs "
-                "before it are whole."
+                f"The {part} died in mid-run and was started again (see `make logs "
+                f"ARGS={part}`), so this run does not count. Its folder keeps the measurements up "
+                "to that time, and the earlier runs are complete."
             )
 
     def record(self) -> RunRecord:
-        """Return the record of the run once it is over."""
+        """Return the record of the finished run."""
         folder, sampler = self.folder, self.sampler
         load_generator = read_metadata(folder.attempts_file)
         self.log_changes(load_generator["load_changes"])
         folder.log("run ended")
         if not load_generator["complete"]:
             raise ExperimentError(
-                "The load generator was stopped before its last session ended; "
-                "the same command makes this run again."
+                "The load generator was stopped before its last session ended. Run the same "
+                "command again to repeat this run."
             )
         facts: dict[str, Any] = {}
         if self.appliance.tells_who_left:
@@ -247,7 +245,7 @@ class LiveRun:
 
 
 def prepare(appliance: Appliance, run: ShopRun, seed: int) -> None:
-    """Prepare gateway and shop for a run."""
+    """Prepare the gateway and the shop for a run."""
     server = _server(run)
     appliance.prepare(
         policy=None if run.policy.gateway is not None else policy_call(run.policy),
@@ -266,7 +264,7 @@ def _server(run: ShopRun) -> runs.Appliance:
 
 
 def policy_call(policy: PolicyChoice) -> dict[str, Any]:
-    """Return a choice as the body of the gateway's `PUT /policy`."""
+    """Return a policy choice in the form that the gateway's `PUT /policy` receives as its body."""
     file = policy.file
     return {
         "name": policy.name,

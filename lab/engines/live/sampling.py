@@ -1,4 +1,4 @@
-"""Samples of gateway and shop during a run, once per utilisation interval."""
+"""The samples of gateway and shop during a run, taken once per utilisation interval."""
 
 import threading
 import time
@@ -37,37 +37,38 @@ class Sampler:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="sampler", daemon=True)
         self.missed = 0
-        """Polls that the gateway did not answer."""
+        """The number of polls that the gateway did not answer."""
         self.changes: list[dict[str, Any]] = []
-        """Changes by users during the run: `time_s`, and the `policy` and `abandonment` from that
-        time on."""
+        """The changes that users made during the run: `time_s`, and the `policy` and `abandonment`
+        from that time on."""
         self.started_anew = ""
         """The part that was restarted during the run, `gateway` or `shop`; otherwise empty."""
         self.fallen_back: dict[str, Any] | None = None
-        """Time (`at_s`, paper seconds of the run) and reason of a student policy's replacement."""
+        """The time (`at_s`, paper seconds of the run) and the reason of a student policy's
+        replacement."""
         self.outages = Outages()
         self.faults = Faults()
         self.began_at = 0.0
-        """Unix time of time 0."""
+        """The Unix time at which the run's time is 0."""
 
     def start(self) -> None:
-        """Start sampling; the first row is time 0."""
+        """Start sampling; the first row has the time 0."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop and wait for the last row; repeated calls have no effect."""
+        """Stop sampling and wait for the last row; further calls have no effect."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
         self._appliance.close()
 
     def write(self, path: Path) -> None:
-        """Write samples.parquet completely or not at all."""
+        """Write samples.parquet, either completely or not at all."""
         write_samples(pa.Table.from_pylist(self._rows, schema=SCHEMA), path)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return the samples so far."""
+        """Return the samples taken so far."""
         return self._rows
 
     def _poll(self) -> None:
@@ -98,7 +99,8 @@ class Sampler:
 
 
 class Age:
-    """Values that only grow while a process lives; a smaller value shows a new process."""
+    """The values that only grow while a process lives; a smaller value shows that the process was
+    restarted."""
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since its start
@@ -107,7 +109,8 @@ class Age:
         self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
 
     def younger(self, snapshot: Json) -> str:
-        """Return `gateway` or `shop` if it restarted since the last snapshot; otherwise empty."""
+        """Return `gateway` or `shop` if that part restarted since the last snapshot, and otherwise
+        an empty text."""
         load = snapshot.get("load") or {}
         status = load.get("status") or {}
         shop = {name: status.get(name, before) for name, before in self._shop.items()}

@@ -16,23 +16,25 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class LiveShop:
-    """The ports of a live shop's gateway and controller, and its counts before the run."""
+    """The description of a live shop: the ports of its gateway and controller, and its counts
+    before the run."""
 
     host: str
     gateway_port: int
     gateway_admin_port: int
     shop_controller_port: int
     came_at: float
-    """The start of the customers' clock, Unix time; the same for all shops."""
+    """The start of the customers' clock as Unix time, the same for all shops."""
     time_scale: float
     before: Mapping[str, int]
-    """Requests by fate (`arrived`, …) over all pages, and `confirms`."""
+    """The number of requests by fate (`arrived`, …) over all pages, and of `confirms`."""
 
     @classmethod
     def of(
         cls, lab: Settings, counts: Mapping[str, Any], *, came_at: float, time_scale: float
     ) -> Self:
-        """Return the live shop with the settings `lab`; `counts` are from `Appliance.counts`."""
+        """Return the description of the live shop with the settings `lab`; `counts` is the return
+        value of `Appliance.counts`."""
         return cls(
             host=lab.gateway_admin_host,
             gateway_port=lab.gateway_port,
@@ -54,7 +56,7 @@ class LiveShop:
         )
 
     def write(self, folder: RunFolder) -> None:
-        """Write the description into the folder of its run."""
+        """Write the description to the folder of the shop's run."""
         write_json(folder.live_shop_file, asdict(self))
 
 
@@ -65,7 +67,7 @@ def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
 
 
 def read(folder: RunFolder) -> LiveShop | None:
-    """Return the live shop of a run with present customers; None for any other run."""
+    """Return the live shop of a run whose customers are there, or None for any other run."""
     try:
         return LiveShop(**read_json(folder.live_shop_file))
     except (ExperimentError, TypeError):

@@ -1,4 +1,4 @@
-"""One run of a shop in the simulator."""
+"""The simulation of one run of a shop."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,13 +20,12 @@ from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import Simulated, simulate
 
 OnProgress = Callable[[int], None]
-"""Receives the number of sessions that have ended."""
+"""A function that receives the number of sessions that have ended."""
 
 
 def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress) -> RunRecord:
-    """Simulate the run and fill its folder as a live run does, except for run.json.
-
-    Raises ExperimentError when no session arrives.
+    """Simulate the run and write the same files to its folder as a live run, except for run.json.
+    Raises ExperimentError if no session arrives.
     """
     folder.clear()
     folder.log(
@@ -39,7 +38,9 @@ def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProg
     scenario = scenario_of(run, seed)
     simulated = simulate(scenario, log=log, on_progress=lambda time_s, ended: on_progress(ended))
     if not len(simulated.sessions):
-        raise ExperimentError("load: no session arrives in so short a time; give more")
+        raise ExperimentError(
+            "load: no session arrives in this short time; choose a longer duration or a higher load"
+        )
     load_generator = {
         "engine": "simulated",
         "complete": True,
@@ -60,9 +61,8 @@ def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProg
 
 
 def scenario_of(run: ShopRun, seed: int) -> Scenario:
-    """Return the run in the simulator's form.
-
-    Raises PolicyError, SessionModelError or ScenarioError.
+    """Return the run as a scenario of the simulator. Raises PolicyError, SessionModelError or
+    ScenarioError if its policy, customers or other settings are invalid.
     """
     if run.is_closed_loop:
         customers: Customers | Clients = Clients(run.client_model, seed)
@@ -84,7 +84,8 @@ def scenario_of(run: ShopRun, seed: int) -> Scenario:
 
 
 def fallen_back(run: ShopRun, scenario: Scenario) -> dict[str, Any]:
-    """Return time and reason of a student policy's replacement by FIFO; otherwise empty."""
+    """Return the time and the reason of a student policy's replacement by FIFO; empty if it was not
+    replaced."""
     if run.policy.sha256 is None:
         return {}
     return {"fallen_back": scenario.policy.snapshot().get("fallen_back")}
@@ -97,7 +98,8 @@ def _baseline(run: ShopRun) -> Any:
 
 
 def _server(run: ShopRun) -> SharedCpus | FifoServer:
-    """Return the actual server, which may be slower than the capacity assumes."""
+    """Return the actual server, which can be slower than the server on which the capacity is
+    based."""
     server = run.server
     assert not isinstance(server, Appliance)
     if isinstance(server, FifoServer) or run.slower_ratio == 1.0:
@@ -108,7 +110,7 @@ def _server(run: ShopRun) -> SharedCpus | FifoServer:
 
 
 def _who_came(customers: Customers | Clients) -> dict[str, Any]:
-    """Return the customers in the form of a live run's attempt metadata."""
+    """Return the customers in the form that a live run's attempt metadata has."""
     model = customers.model
     if isinstance(customers, Clients):
         return {"clients": model.parameters(), "control_clients": customers.model.per_set}
@@ -127,7 +129,8 @@ def _samples(simulated: Simulated) -> pa.Table:
 
 
 def _counts(simulated: Simulated) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return driver and server before and after the run, in the form of `Appliance.counts()`."""
+    """Return the counts of driver and server before and after the run, in the form of
+    `Appliance.counts()`."""
     after = {
         "gateway": {page: dict(fates) for page, fates in simulated.counts.items()},
         "shop": {

@@ -28,9 +28,9 @@ def test_steps_that_carry_and_steps_within_their_intervals():
     assert hands.carries
     assert not any(step.carries or step.falls for step in (door, gone))
     assert words(steps_of(RISING)) == (
-        "The gain over 8Q-LIFO-Pri is 0.27. These rules carry it: few hands (70 %), later page "
-        "first (29 %). Within their intervals: fresh door, hang-ups removed. "
-        "No step falls beyond its interval."
+        "The gain over 8Q-LIFO-Pri is 0.27. These rules have a gain above 0: few hands (70 %), "
+        "later page first (29 %). Within their intervals: fresh door, hang-ups removed. At no "
+        "step does the efficiency fall by more than the interval."
     )
 
 
@@ -40,7 +40,9 @@ def test_a_step_that_falls_is_named():
     door = steps_of(falling)[2]
     assert door.falls
     assert door.falls_at == (1.4, 2.0)
-    assert "Beyond its interval falls: fresh door." in words(steps_of(falling))
+    assert "The efficiency falls by more than the interval at: fresh door." in words(
+        steps_of(falling)
+    )
     assert table(steps_of(falling)).rows[2][-1] == "falls at ρ = 1.4, 2"
 
 
