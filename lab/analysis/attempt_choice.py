@@ -24,8 +24,9 @@ KINDS = {
 
 
 def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
-    """Return the attempts of a kind, page and session, in the order that the kind defines. Raises
-    ExperimentError, which names the field with the invalid value.
+    """Return the attempts of a kind, page and session, in the order that the kind defines.
+
+    Raises ExperimentError, which names the field with the invalid value.
     """
     if kind not in KINDS:
         raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")

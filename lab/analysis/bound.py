@@ -1,6 +1,7 @@
 """The capacity bound: the maximum number of confirms for a policy that does not know which
-customers will buy. It follows from the customers and the server of a run. docs/bound.md explains
-the proof.
+customers will buy.
+
+It follows from the customers and the server of a run. docs/bound.md explains the proof.
 
 The program has these variables and constants. x_p is the number of sessions served at page p, per
 session that arrives. w_p is the server time for page p, and r is the server time available. Both
@@ -54,8 +55,9 @@ class Optimum:
     omitted.
     """
     worth_per_time: float
-    """The additional confirms (as a share of the planned confirms) per additional server time. This
-    is the price of capacity, the dual of its constraint; it is 0 if capacity is sufficient.
+    """The additional confirms (as a share of the planned confirms) per additional server time.
+
+    This is the price of capacity, the dual of its constraint; it is 0 if capacity is sufficient.
     """
 
 
@@ -102,10 +104,12 @@ class CapacityBound:
         return optimum(self.model.chain, able / asked, self.cost_s).confirm_ratio
 
     def as_json(self) -> dict[str, Any]:
-        """Return the bound as numbers, for programs without this module. Each pair of a `room` and
-        a `confirm_ratio` is a corner of `reachable_ratio`. Straight lines connect the corners, and
-        the ratio is 1 for a room of 1 or more. The room is `work_per_s` times the working time,
-        divided by `slower_ratio` times the sum of `cost_s` of all planned requests.
+        """Return the bound as numbers, for programs without this module.
+
+        Each pair of a `room` and a `confirm_ratio` is a corner of `reachable_ratio`. Straight lines
+        connect the corners, and the ratio is 1 for a room of 1 or more. The room is `work_per_s`
+        times the working time, divided by `slower_ratio` times the sum of `cost_s` of all planned
+        requests.
         """
         corners = [(0.0, 0.0), (1.0, 1.0)]
         if self.model.lengths is None:

@@ -1,5 +1,6 @@
-"""The requests of closed-loop clients, by set and class (Connection Sentry). Tables 1 to 4 of the
-paper consist of these numbers, which are calculated from the attempts alone.
+"""The requests of closed-loop clients, by set and class (Connection Sentry).
+
+Tables 1 to 4 of the paper consist of these numbers, which are calculated from the attempts alone.
 """
 
 from collections.abc import Mapping

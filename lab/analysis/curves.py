@@ -30,7 +30,9 @@ repetitions."""
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
     """Return a mapping with `times_s`, `lines` (one per policy and ρ) and `against_rho`, ready for
-    JSON. A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
+    JSON.
+
+    A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
 
     - `attempts`: the number by page,
     - `above`: a Band by page, the share of attempts not answered within each of `times_s`,

@@ -33,9 +33,10 @@ PREFERRED_KEPT = 12
 counted."""
 
 Knew = Mapping[str, Any]
-"""A policy's snapshot. When the request is dispatched, the snapshot also has `place` in the queue
-(`oldest`, `newest`, `only` or `between`), `of` (the length of the queue) and `before_it` (the
-number of older requests).
+"""A policy's snapshot.
+
+When the request is dispatched, the snapshot also has `place` in the queue (`oldest`, `newest`,
+`only` or `between`), `of` (the length of the queue) and `before_it` (the number of older requests).
 """
 
 
@@ -198,7 +199,9 @@ class Watched(Recorded):
 
 def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> DecisionTrace:
     """Run the simulation again and follow the attempt `wanted`; this takes as long as the first
-    run. Raises ExperimentError if the run was not simulated or its logs are damaged.
+    run.
+
+    Raises ExperimentError if the run was not simulated or its logs are damaged.
     """
     spec = folder.spec()
     if spec.engine != "simulated":

@@ -1,6 +1,7 @@
-"""Queries on the raw logs of a result, with answers in plain JSON values. Every query takes one
-dictionary, so it can be answered in a process with limits (`common.bounded`). If a file is damaged,
-a query raises ExperimentError, or any other exception that the damage causes.
+"""Queries on the raw logs of a result, with answers in plain JSON values.
+
+Every query takes one dictionary, so it can be answered in a process with limits (`common.bounded`).
+If a file is damaged, a query raises ExperimentError, or any other exception that the damage causes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,9 +68,10 @@ class TooManyRowsError(ExperimentError):
 
 
 def check(folder: Path, most_rows: int) -> None:
-    """Read every table in a folder piece by piece, so that reading needs little memory. Raises
-    TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a table
-    is damaged.
+    """Read every table in a folder piece by piece, so that reading needs little memory.
+
+    Raises TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a
+    table is damaged.
     """
     rows = 0
     for path in sorted(folder.rglob("*.parquet")):
@@ -107,7 +109,9 @@ def curves(asked: Asked) -> dict[str, Any]:
 
 def attempts(asked: Asked) -> dict[str, Any]:
     """Return the attempts of a `run` with this `kind`, `page` type and `session`: their number as
-    `number`, and `rows`. `rows` has at most `most` of them, beginning with number `first`.
+    `number`, and `rows`.
+
+    `rows` has at most `most` of them, beginning with number `first`.
     """
     _, _, run = _run(asked)
     found = attempt_choice.chosen(run.attempts(), asked["kind"], asked["page"], asked["session"])
@@ -210,7 +214,9 @@ def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
     """Return the time at which the load generator started, on the samples' clock; 0 for a
-    simulation. A race aligns its runs by their customers, because a load generator can start late.
+    simulation.
+
+    A race aligns its runs by their customers, because a load generator can start late.
     """
     spec = folder.spec()
     if spec.engine != "live":

@@ -1,6 +1,7 @@
-"""The outcomes of a run: counts, percentages, revenue and the fates of sessions. Tables 4 and 5,
-revenue efficiency and the table of sessions consist of these numbers. They are calculated from the
-attempts alone.
+"""The outcomes of a run: counts, percentages, revenue and the fates of sessions.
+
+Tables 4 and 5, revenue efficiency and the table of sessions consist of these numbers. They are
+calculated from the attempts alone.
 """
 
 from collections.abc import Mapping
@@ -172,8 +173,10 @@ class Outcomes:
     @property
     def confirm_bound(self) -> float | None:
         """The maximum number of confirms in this run for a policy that does not know which
-        customers will buy. It follows from the run's customers and server (docs/bound.md). It is
-        None if no capacity is known.
+        customers will buy.
+
+        It follows from the run's customers and server (docs/bound.md). It is None if no capacity is
+        known.
         """
         if self.reachable_ratio is None:
             return None

@@ -156,9 +156,10 @@ def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]
 def _of_orders(
     client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any], overdue: int
 ) -> list[Check]:
-    """Return the checks of the orders: each Tr-4 that passes its commit point creates an order. If
-    Tr-4 finishes after the customer has given up, there is an order without a confirm. A Tr-4 that
-    ends with an error also leaves such an order if the database became unavailable after the
+    """Return the checks of the orders: each Tr-4 that passes its commit point creates an order.
+
+    If Tr-4 finishes after the customer has given up, there is an order without a confirm. A Tr-4
+    that ends with an error also leaves such an order if the database became unavailable after the
     commit.
     """
     orders = after["shop"]["orders"] - before["shop"]["orders"]

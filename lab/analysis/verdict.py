@@ -1,6 +1,7 @@
-"""The conclusion of a comparison: a sentence for each load, which includes how certain it is. The
-sentence says which policy did best and by how much. Compared runs have the same customers, so the
-certainty follows from the paired differences by seed (`lab.intervals.paired`).
+"""The conclusion of a comparison: a sentence for each load, which includes how certain it is.
+
+The sentence says which policy did best and by how much. Compared runs have the same customers, so
+the certainty follows from the paired differences by seed (`lab.intervals.paired`).
 """
 
 import re

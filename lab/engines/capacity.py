@@ -1,7 +1,8 @@
-"""Server capacity in requests per paper second; ρ and the capacity bound are based on it. A
-measured capacity (`engines.live.capacity`) is kept with its date. It becomes invalid if the machine
-or the code changes, or if the measurement is too old. The capacity of a simulated server follows
-from its description.
+"""Server capacity in requests per paper second; ρ and the capacity bound are based on it.
+
+A measured capacity (`engines.live.capacity`) is kept with its date. It becomes invalid if the
+machine or the code changes, or if the measurement is too old. The capacity of a simulated server
+follows from its description.
 """
 
 import statistics
@@ -25,8 +26,9 @@ KEPT_FOR = timedelta(hours=24)
 """How long a kept capacity is valid. This time is limited because a machine can become slower
 without any visible change."""
 FEW_CUSTOMERS = 8
-"""The number of customers in service that DOOR and the tuned limits allow. With this number, the
-shop may serve more pages than with all workers busy.
+"""The number of customers in service that DOOR and the tuned limits allow.
+
+With this number, the shop may serve more pages than with all workers busy.
 """
 
 
@@ -104,10 +106,11 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
-    """Return the newest measured capacity for the customers and the page work of `spec`. Raises
-    ExperimentError if no capacity is kept or it is no longer valid. A capacity is invalid if it was
-    measured on another machine, with other code, or more than KEPT_FOR before `now` (by default the
-    present time).
+    """Return the newest measured capacity for the customers and the page work of `spec`.
+
+    Raises ExperimentError if no capacity is kept or it is no longer valid. A capacity is invalid if
+    it was measured on another machine, with other code, or more than KEPT_FOR before `now` (by
+    default the present time).
     """
     path = _file(
         lab,

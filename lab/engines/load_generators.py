@@ -61,6 +61,7 @@ def run_loads(
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
     """Run these load generators until all have ended, on the CPUs `on`; all begin at the same time.
+
     `on_begin` is called when several begin, and `on_end(index)` when each of them has ended without
     an error. Raises ExperimentError if one fails. After any exception all of them are stopped, so
     that no load remains.
@@ -153,8 +154,9 @@ def _check(status: int, log_file: Path) -> None:
 
 
 def distributed_options(lab: Settings) -> dict[str, object]:
-    """Return Locust's options for workers on other machines; empty if there are none. The workers
-    connect to this machine's inner host.
+    """Return Locust's options for workers on other machines; empty if there are none.
+
+    The workers connect to this machine's inner host.
     """
     if not lab.loadgen_workers:
         return {}

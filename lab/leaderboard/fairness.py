@@ -35,8 +35,9 @@ CLASSES = (
     LengthClass("4 to 6", 4, 6),
     LengthClass("7 (buyers)", 7, 10**6),
 )
-"""The classes of sessions of LIFO-Pri's chain, by planned requests. A session ends while browsing
-(1 to 3), in the checkout (4 to 6), or with a confirm (7).
+"""The classes of sessions of LIFO-Pri's chain, by planned requests.
+
+A session ends while browsing (1 to 3), in the checkout (4 to 6), or with a confirm (7).
 """
 
 
@@ -47,9 +48,10 @@ class Fairness:
     completed_ratio: Mapping[str, float | None]
     """The share of each class's sessions that completed."""
     wait_median_s: Mapping[str, float | None]
-    """The median wait of each class's failed sessions, paper seconds. The wait begins with the
-    first attempt for the page that failed and ends with the last answer or timeout, so it includes
-    retries.
+    """The median wait of each class's failed sessions, paper seconds.
+
+    The wait begins with the first attempt for the page that failed and ends with the last answer or
+    timeout, so it includes retries.
     """
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None

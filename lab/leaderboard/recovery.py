@@ -1,6 +1,7 @@
-"""Seconds to recover after a one-minute rush, for each row of a board. For a simulated board they
-are measured with simulated runs, and for a live board with a second live comparison. The file
-recovery.json in the board's folder keeps the recoveries.
+"""Seconds to recover after a one-minute rush, for each row of a board.
+
+For a simulated board they are measured with simulated runs, and for a live board with a second live
+comparison. The file recovery.json in the board's folder keeps the recoveries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -97,6 +98,7 @@ class Recovery:
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
     """Return one policy's seconds to recovery in each repetition; None if it did not recover.
+
     Seconds after the last arrival do not count, because without arrivals every queue becomes empty
     by itself.
     """
@@ -129,8 +131,9 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 def rush_of(board: Spec) -> Spec:
     """Return the spec of the live comparison that measures recovery, with a board's rows and seeds
-    and one rush of a minute. The time after the rush is `hysteresis.QUICK_AFTER_S`, the shorter of
-    the two choices.
+    and one rush of a minute.
+
+    The time after the rush is `hysteresis.QUICK_AFTER_S`, the shorter of the two choices.
     """
     return changed(
         board,
@@ -145,8 +148,10 @@ def rush_of(board: Spec) -> Spec:
 
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
     """Return the recovery of each policy, as measured on this machine or as kept in the board's
-    folder. Measured recoveries are stored in the folder, so that a later report on another machine
-    also has them.
+    folder.
+
+    Measured recoveries are stored in the folder, so that a later report on another machine also has
+    them.
     """
     spec = folder.spec()
     try:
@@ -165,6 +170,7 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
     """Return the recoveries that this version measured on this machine, on the engine of the board.
+
     They are from the newest result with all rows, or from the result with the most rows if none has
     all.
     """

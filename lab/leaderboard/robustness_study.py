@@ -24,8 +24,9 @@ DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
 """The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
-"""The row of DOOR-FIFO with a limit that follows the observed patience. No claim includes this row,
-because claims are about policies with their defaults.
+"""The row of DOOR-FIFO with a limit that follows the observed patience.
+
+No claim includes this row, because claims are about policies with their defaults.
 """
 
 

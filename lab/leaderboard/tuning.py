@@ -34,8 +34,10 @@ SETTINGS: Final = 12
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""The seed of the first repetition. No leaderboard uses this seed, so the customers of the search
-differ from those of the board that shows its result.
+"""The seed of the first repetition.
+
+No leaderboard uses this seed, so the customers of the search differ from those of the board that
+shows its result.
 """
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1

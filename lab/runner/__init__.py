@@ -1,1 +1,1 @@
-"""The runner: many runs, planned, interleaved, resumed and timed."""
+"""The runner: it plans, interleaves, resumes and times the runs of experiments."""

@@ -1,4 +1,5 @@
-"""A comparison: several policies with the same customers, interleaved, resumable."""
+"""A comparison: several policies with the same customers. Its runs are interleaved and can be
+resumed."""
 
 import random
 from abc import abstractmethod
@@ -21,7 +22,7 @@ _ENGINES = {
     "live": "lab.runner.live:LiveComparison",
     "simulated": "lab.runner.simulated:SimulatedComparison",
 }
-"""The engines of comparisons; each is imported when a spec names it."""
+"""The modules of the engines for comparisons; a module is imported when a spec names its engine."""
 
 
 def compare(
@@ -29,8 +30,9 @@ def compare(
 ) -> ComparisonResult:
     """Carry out the missing runs of a comparison, on the engine that the spec names.
 
-    Simulations run on `processes` cores (all by default) or, with a `broker`, on the Celery workers
-    that use this broker. Live runs need neither. Raises ExperimentError.
+    Simulations run on `processes` cores (by default on all) or, if a `broker` is given, on the
+    Celery workers that use this broker. Live runs use neither argument. Raises ExperimentError if a
+    run fails.
     """
     module, _, name = _ENGINES[spec.engine].partition(":")
     engine: type[Comparison] = getattr(import_module(module), name)
@@ -41,7 +43,7 @@ class Comparison(Experiment[ComparisonResult]):
     """A comparison on one engine."""
 
     same_machine: ClassVar[bool]
-    """Whether all runs of the comparison need the same machine, with the same settings."""
+    """Whether all runs of the comparison must be on the same machine with the same settings."""
 
     def __init__(self, spec: Spec, *, processes: int | None, broker: str | None) -> None:
         super().__init__()
@@ -59,13 +61,14 @@ class Comparison(Experiment[ComparisonResult]):
 
     @abstractmethod
     def capacity(self) -> Capacity:
-        """Determine the capacity at ρ = 1, and print it; not called for a closed loop."""
+        """Determine the capacity at ρ = 1 and print it. The runner does not call this for a closed
+        loop."""
 
     def unfinished(self) -> ComparisonResult | None:
         """Return the interrupted comparison of the same spec, and print its progress.
 
-        Raises ExperimentError when another version or machine began it, because its runs would not
-        be comparable.
+        Raises ExperimentError if another version or machine began it, because its runs would not be
+        comparable.
         """
         result = ComparisonResult.unfinished(self.lab.results_dir, self.spec)
         if result is None:
@@ -86,7 +89,7 @@ class Comparison(Experiment[ComparisonResult]):
         return result
 
     def begin(self) -> ComparisonResult:
-        """Determine the capacity, then make the folder."""
+        """Determine the capacity, then create the result's folder."""
         facts = {
             "machine": self.machine(),
             "versions": describe_versions(),
@@ -95,7 +98,7 @@ class Comparison(Experiment[ComparisonResult]):
         return ComparisonResult.create(self.lab.results_dir, self.spec, facts, plan(self.spec))
 
     def announce(self, result: ComparisonResult, runs: int, how: str) -> None:
-        """Print the missing runs and their folder."""
+        """Print the number of missing runs and the result's folder."""
         console.print(
             f"{runs} runs of {self.spec.load.words()}, {how}. Interrupted, the same command "
             f"resumes.\nResults: {result.path}"
@@ -103,12 +106,13 @@ class Comparison(Experiment[ComparisonResult]):
 
 
 def plan(spec: Spec) -> list[PlannedRun]:
-    """Return every policy at every ρ in every repetition; runs of one repetition share a seed.
+    """Return the planned runs: every policy at every ρ in every repetition.
 
-    The order within a repetition is random (from the spec's seed), so a machine that slows down
-    affects all policies equally. A repetition is finished before the next begins, so an interrupted
-    comparison has complete repetitions. Simultaneous runs follow each other in the plan. The policy
-    that is first and has the first shop is random, too.
+    The runs of a repetition have the same seed. Their order within the repetition is random (drawn
+    with the spec's seed), so a machine that slows down affects all policies equally. A repetition
+    ends before the next begins, so an interrupted comparison has complete repetitions. Simultaneous
+    runs follow each other in the plan. Their order, which decides which policy gets the first shop,
+    is also random.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
@@ -126,7 +130,8 @@ def missing_groups(result: ComparisonResult, spec: Spec) -> list[list[PlannedRun
     """Return the missing runs in groups: single runs, or all simultaneous runs if the spec has
     them.
 
-    If one run is missing, all runs of its group run again, because they must be simultaneous.
+    If one run of a group is missing, the whole group runs again, because its runs must be
+    simultaneous.
     """
     if not spec.at_once:
         return [[planned] for planned in result.missing()]

@@ -1,4 +1,4 @@
-"""The shop's catalogue and its database's CPUs for a comparison."""
+"""The preparation of the shop's catalogue and its database's CPUs for a comparison."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,11 +13,12 @@ from runtime.native import postgres_cpus
 
 @contextmanager
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
-    """Prepare catalogue and database for `spec`; the caller holds the machine's lock.
+    """Prepare catalogue and database for `spec` until the block ends; the caller holds the
+    machine's lock.
 
-    After the block the catalogue stays as it is, because the next comparison sets it again, and
-    growing it takes a minute. However the block ends, the database gets its CPUs back and the shop
-    is open to people again. Raises ExperimentError.
+    After the block the catalogue keeps its size, because the next comparison sets it again, and
+    growing it takes a minute. However the block ends, the database gets its CPUs back, and people
+    can use the shop again. Raises ExperimentError if the preparation fails.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
@@ -42,5 +43,7 @@ def _stock(appliance: Appliance, books: int) -> None:
     there = appliance.shop.call("GET", "/status")["books"]
     if there == books:
         return
-    console.print(f"The catalogue: from {there:,} to {books:,} books; this may take minutes")
+    console.print(
+        f"Changing the catalogue from {there:,} to {books:,} books, which can take minutes"
+    )
     appliance.set_catalogue(books)

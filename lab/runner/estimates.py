@@ -22,15 +22,18 @@ from lab.spec.sections import PolicyChoice
 from runtime.settings import Settings
 
 RUN_CPU_S = 0.02
-"""CPU seconds for the files of a simulated run without requests, on the reference machine."""
+"""The CPU seconds that the files of a simulated run without requests take on the reference
+machine."""
 DRAWN = 8.0
-"""The fixed cost of drawing a comparison, as a number of cells that cost the same."""
+"""The fixed cost of drawing a comparison, as the number of cells whose drawing costs the same."""
 USUAL_CAPACITY_RPS = 5.6
-"""LIFO-Pri's capacity in requests per paper second, used until this machine's is measured."""
+"""LIFO-Pri's capacity in requests per paper second, used until the capacity of this machine is
+measured."""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
-"""The number of calibrations. The fastest counts, because other programs only make one slower."""
+"""The number of calibrations. The fastest calibration counts, because other programs can only make
+a calibration slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,11 @@ class Estimate:
     """The parts of a launch's expected duration."""
 
     live_s: float = 0.0
-    """Real seconds with customers, plus the real seconds of the capacity measurement."""
+    """The real seconds with customers, including those of the capacity measurement."""
     serial_s: float = 0.0
-    """CPU seconds of work on one processor only: the start, reading results, drawing."""
+    """The CPU seconds of work on a single processor: the start, reading results, drawing."""
     parallel_s: float = 0.0
-    """CPU seconds of work that is spread over `processes` processors."""
+    """The CPU seconds of work that is spread over `processes` processors."""
     processes: int = 1
     first_s: float = 0.0
     """The part of `serial_s` before the first run."""
@@ -51,7 +54,7 @@ class Estimate:
 
     @property
     def real_s(self) -> float:
-        """Real seconds on an idle machine."""
+        """The expected duration on an idle machine, real seconds."""
         return self.live_s + self.serial_s + self.parallel_s / self.processes
 
     @property
@@ -61,7 +64,7 @@ class Estimate:
 
     @property
     def words(self) -> str:
-        """The duration as text: `about 3 min`."""
+        """The expected duration as text: `about 3 min`."""
         return f"about {duration(self.real_s)}"
 
     @property
@@ -85,7 +88,7 @@ def of_spec(
     left_ratio: float = 1.0,
     measures_capacity: bool = False,
 ) -> Estimate:
-    """Return the duration of a spec, or of its remaining part.
+    """Return the expected duration of a spec, or of its remaining part.
 
     `capacity_rps` is the capacity at ρ = 1 (None in a closed loop). `processes` is the number of
     processors for simulations. `left_ratio` is the share of the runs that are missing.
@@ -124,9 +127,9 @@ def of_spec(
 
 
 def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
-    """Return the duration of a spec that is launched now.
+    """Return the expected duration of a spec that is launched now.
 
-    It includes the capacity measurement, unless a kept capacity can be used.
+    It includes the capacity measurement unless a kept capacity can be used.
     """
     kept = _kept(spec, lab)
     if spec.engine == "simulated" and not spec.clients:
@@ -158,10 +161,10 @@ def live_run_s(known: Speeds) -> float:
 def of_work(
     work: Mapping[str, float], report: str, known: Speeds, *, processes: int
 ) -> Estimate | None:
-    """Return the duration of a study; `work` has the requests by kind of case.
+    """Return the expected duration of a study.
 
-    `report` is the name of the study's report. The function returns None when the cost of a kind is
-    unknown.
+    `work` has the number of requests by kind of case, and `report` is the name of the study's
+    report. The function returns None if the cost of a kind is unknown.
     """
     costs = {kind: known.cost(case_kind(kind)) for kind in work}
     first_s = _cost(known, "start study")
@@ -181,7 +184,8 @@ def of_work(
 
 
 def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Estimate | None:
-    """Return the duration of a shipped command without a spec; None for an unknown one."""
+    """Return the expected duration of a shipped command without a spec, or None for an unknown
+    command."""
     name = command_name(arguments)
     if (live_s := known.cost(f"live {name}")) is not None:
         return Estimate(live_s=live_s)
@@ -201,7 +205,7 @@ def command_name(arguments: Iterable[str]) -> str:
 
 
 def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
-    """Return the kinds of work of a simulated run, the most exact first.
+    """Return the kinds of work of a simulated run, beginning with the most exact.
 
     A student's policy counts as an average policy, because another file may have its name.
     """
@@ -219,7 +223,8 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return CPU seconds, including the start of each process and the wait for the last run."""
+    """Return the CPU seconds of simulated runs, including the start of each process and the wait
+    for the last run."""
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 
@@ -234,7 +239,8 @@ def _cost(known: Speeds, *kinds: str) -> float:
 
 
 def calibrated(lab: Settings) -> Speeds:
-    """Return the costs of work on this machine; measure an unknown speed of the machine first."""
+    """Return the costs of work on this machine; if the machine's speed is unknown, measure it
+    first."""
     found = speeds.load(lab)
     if found.is_calibrated:
         return found
@@ -243,7 +249,8 @@ def calibrated(lab: Settings) -> Speeds:
 
 
 def calibrate(clock: Callable[[], float] = time.process_time) -> float:
-    """Return the CPU seconds of a small simulation on this machine, the smallest of three."""
+    """Return the CPU seconds of a small simulation on this machine: the smallest of three
+    measurements."""
     from lab.engines.simulated.run import scenario_of
     from simulator.simulation import simulate  # only for simulations, because the import takes time
 

@@ -6,18 +6,20 @@ from lab.files.run_folder import PlannedRun
 from lab.spec.experiment import Spec
 
 _LAST_ANSWERS_S = 60.0
-"""Paper seconds until the last customers have got their answers or have left."""
+"""The approximate paper seconds after the last arrival until the last customers have their answers
+or have left."""
 
 
 class Expectation:
     """The expected duration of the runs of a spec.
 
-    The duration is calculated once per ρ and then multiplied. So the cost of this calculation does
-    not depend on repetitions or policies. The size of a spec is known before any run is planned.
+    The duration is calculated once per ρ and then multiplied, so the cost of the calculation does
+    not depend on the number of repetitions or policies. The size of a spec is therefore known
+    before its runs are planned.
     """
 
     def __init__(self, spec: Spec, capacity_rps: float | None) -> None:
-        """Take the spec and the capacity at ρ = 1 (None in a closed loop)."""
+        """Calculate from the spec and the capacity at ρ = 1 (None in a closed loop)."""
         self._spec = spec
         self._sessions: dict[float | None, float] = {}
         self._paper_s: dict[float | None, float] = {}
@@ -25,12 +27,13 @@ class Expectation:
             self._sessions[rho], self._paper_s[rho] = _expected(spec, rho, capacity_rps)
 
     def sessions(self, run: PlannedRun) -> float:
-        """Return the approximate sessions of a run; a client of a closed loop counts as one
-        session."""
+        """Return the approximate number of sessions in a run; a client of a closed loop counts as
+        one session."""
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return the approximate real seconds of these runs live: arrivals, last sessions, orphans.
+        """Return the approximate real seconds that these runs take live: arrivals, last sessions,
+        orphans.
 
         Simultaneous runs take as long as one run.
         """
@@ -43,11 +46,11 @@ class Expectation:
 
     @property
     def all_requests(self) -> float:
-        """Return the approximate requests of all runs of the spec."""
+        """Return the approximate number of requests in all runs of the spec."""
         return sum(map(self.requests_at, self._sessions)) * self._of_each_rho
 
     def requests_at(self, rho: float | None) -> float:
-        """Return the approximate requests of one run at `rho`."""
+        """Return the approximate number of requests in one run at `rho`."""
         spec = self._spec
         if spec.clients:
             thinks = (spec.load.duration_s or 0.0) / spec.clients.think_time_mean_s

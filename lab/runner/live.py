@@ -1,4 +1,4 @@
-"""Comparisons on the running appliance, from the capacity to the last run."""
+"""Comparisons on the running appliance, from the capacity measurement to the last run."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +38,8 @@ from runtime import settings
 
 
 class LiveComparison(Comparison):
-    """A comparison on one shop, run after run, or on several shops with runs at the same time."""
+    """A comparison with consecutive runs on one shop, or with simultaneous runs on several
+    shops."""
 
     same_machine = True
 
@@ -74,12 +75,13 @@ class LiveComparison(Comparison):
             yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine, and the CPUs of each of several shops."""
+        """Describe this machine and, if there are several shops, the CPUs of each."""
         cpus = self._shop_cpus
         return describe_machine(self.lab) | ({"at_once": cpus.facts()} if cpus else {})
 
     def capacity(self) -> Capacity:
-        """Return the kept capacity of one shop if it is valid for the spec; otherwise measure."""
+        """Return the kept capacity of one shop if it is valid for the spec; otherwise measure the
+        capacity."""
         found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
         console.print(f"{found.words()}; `make capacity` measures it again")
         return found
@@ -93,7 +95,7 @@ class LiveComparison(Comparison):
             return None
 
     def begin(self) -> ComparisonResult:
-        """Print the whole duration, then begin."""
+        """Print the duration of the whole experiment, then begin."""
         estimate = self._estimate
         assert estimate is not None
         console.print(
@@ -105,7 +107,8 @@ class LiveComparison(Comparison):
         return result
 
     def estimate(self, result: ComparisonResult) -> Estimate | None:
-        """Return the whole duration, including the capacity measurement."""
+        """Return the expected duration of the whole experiment, including the capacity
+        measurement."""
         return self._estimate
 
     def make(self, result: ComparisonResult, estimate: Estimate | None) -> None:
@@ -150,7 +153,7 @@ class LiveComparison(Comparison):
         tells: Sequence[Callable[[], None]],
         shops_rps: Sequence[float],
     ) -> list[RunSummary]:
-        """Run the runs of a group: one, or each on a separate shop."""
+        """Carry out the runs of a group: a single run, or several runs on separate shops."""
         if self._shop_cpus is not None:
             return side_by_side.make_runs(
                 self._shops, runs, seed, folders, steps, tells, self._shop_cpus, shops_rps
@@ -160,7 +163,8 @@ class LiveComparison(Comparison):
 
 
 def running_appliance(lab: settings.Settings) -> Appliance:
-    """Return the running appliance if load may be sent to it; raises ExperimentError."""
+    """Return the running appliance; raises ExperimentError if it does not answer or must not get
+    load from here."""
     appliance = Appliance(lab)
     try:
         appliance.check_may_be_loaded()
@@ -178,11 +182,10 @@ def make_run(
     on_progress: Progress,
     on_event: Callable[[], None] = lambda: None,
 ) -> RunSummary:
-    """Run live once and fill the folder; return the content of run.json.
+    """Carry out one live run, write its files to the folder, and return the content of run.json.
 
-    The files of an interrupted attempt are removed first. `on_event` is called once the
-    folder says that the run has begun, or that something in it has changed. Raises
-    ExperimentError.
+    The files of an interrupted attempt are removed first. `on_event` is called when the folder
+    records the beginning of the run or a change during it. Raises ExperimentError if the run fails.
     """
     with LiveRun(appliance, run, seed, folder, on_event) as live:
         load = live.load_generator(on_progress)
@@ -193,9 +196,10 @@ def make_run(
 def measure_capacity(
     spec: Spec, lab: settings.Settings, shops: Sequence[Appliance]
 ) -> capacities.Capacity:
-    """Measure the capacity for customers and page work of `spec`, and print it.
+    """Measure the capacity for the customers and the page work of `spec`, and print it.
 
-    The capacity of one shop is kept for the next runs. Raises ExperimentError.
+    The capacity of a single shop is kept for later runs. Raises ExperimentError if the measurement
+    fails.
     """
     real_s = measuring.expected_real_s(spec.time_scale)
     whose = "the shop's capacity" if len(shops) == 1 else "the capacity of all shops at once"

@@ -1,6 +1,6 @@
 """The runner: it resumes or begins an experiment, and carries out the missing runs.
 
-An `Experiment` is a plug-in: a comparison or a study on one engine. The experiment defines how its
+An `Experiment` is a plug-in: a comparison or a study on one engine. The plug-in defines how a
 result is found, begun and filled. `carry_out` defines the order of these steps, which is the same
 for all experiments.
 """
@@ -30,16 +30,17 @@ class Experiment(ABC, Generic[R]):
 
     @contextlib.contextmanager
     def ready(self) -> Iterator[None]:
-        """Hold what the runs need, such as the machine's lock, until the block ends."""
+        """Provide what the runs need, such as the machine's lock, until the block ends."""
         yield
 
     @abstractmethod
     def unfinished(self) -> R | None:
-        """Return the result to resume; None to begin again. Raises ExperimentError."""
+        """Return the result to resume, or None if a new result must begin. Raises ExperimentError
+        if a result exists but cannot be resumed."""
 
     @abstractmethod
     def begin(self) -> R:
-        """Make a new result, with all facts that are known before the first run."""
+        """Create a new result with all facts that are known before the first run."""
 
     @property
     @abstractmethod
@@ -48,13 +49,14 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def estimate(self, result: R) -> Estimate | None:
-        """Return the duration of the missing runs and the drawing; None if that is unknown."""
+        """Return the expected duration of the missing runs and the drawing, or None if it is
+        unknown."""
 
     @abstractmethod
     def make(self, result: R, estimate: Estimate | None) -> None:
-        """Carry out the missing runs, keep each in the result as it ends, and show progress.
+        """Carry out the missing runs, store each in the result when it ends, and show progress.
 
-        Raises ExperimentError; the runs until then are kept.
+        Raises ExperimentError if a run fails; the earlier runs are kept.
         """
 
 

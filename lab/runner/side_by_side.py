@@ -24,16 +24,17 @@ from loadgen.records.attempt_log import read_metadata
 from runtime.settings import Settings
 
 NAME = "race"
-"""The beginning of the names of the shops, and of their schemas in the database."""
+"""The prefix of the names of the shops and of their schemas in the database."""
 
 
 @contextmanager
 def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]]:
-    """Run a shop for each policy of `spec` until the block ends; all serve from the start.
+    """Run a shop for each policy of `spec` until the block ends; all shops are ready when the block
+    begins.
 
     The appliance's processes give up CPUs for these shops during the block. The caller holds the
-    machine's lock. Raises ExperimentError; if the block fails because a shop has died, the error
-    names the shop.
+    machine's lock. Raises ExperimentError if a shop does not start; if the block fails because a
+    shop has died, the error names the shop.
     """
     with ExitStack() as stack:
         stack.enter_context(confined(lab, cpus.rest))
@@ -76,7 +77,8 @@ def make_runs(
     """Run several runs at the same time, each on a separate shop.
 
     The customers of all runs start at the same moment. `shops_rps` is the capacity of each shop for
-    run.json. Otherwise the function does for several runs what `live.make_run` does for one.
+    run.json. In all other respects the function does for several runs what `live.make_run` does for
+    one run.
     """
     with ExitStack() as stack:
         live = [

@@ -1,4 +1,4 @@
-"""Comparisons in the simulator: the runs are spread over cores or Celery workers."""
+"""Comparisons in the simulator, whose runs are spread over cores or Celery workers."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -30,8 +30,8 @@ from lab.spec.runs import ShopRun, run_of
 
 
 class SimulatedComparison(Comparison):
-    """A comparison whose runs are simulated; a run that Ctrl-C interrupts runs again on
-    resuming."""
+    """A comparison whose runs are simulated. A run that Ctrl-C interrupts is simulated again when
+    the comparison is resumed."""
 
     same_machine = False
     start_kind = "start"
@@ -43,18 +43,19 @@ class SimulatedComparison(Comparison):
         yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine, even if other machines simulate, because their results are the
-        same."""
+        """Describe this machine, even if other machines simulate, because the results are the same
+        on all machines."""
         return describe_machine(self.lab)
 
     def capacity(self) -> Capacity:
-        """Compute the capacity of the simulated server."""
+        """Calculate the capacity of the simulated server and print it."""
         found = capacities.computed(self.spec)
         console.print(f"{found.words()}.")
         return found
 
     def estimate(self, result: ComparisonResult) -> Estimate | None:
-        """Return None with a broker: the speed of the machines behind it is unknown."""
+        """Return the expected duration; None with a broker, because the speed of the machines
+        behind it is unknown."""
         if self.broker:
             return None
         capacity = result.capacity()
@@ -124,13 +125,13 @@ class SimulatedComparison(Comparison):
 def make_simulated_run(
     run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress
 ) -> RunSummary:
-    """Simulate one run and fill its folder, as `simulate_run` does; return the content of
-    run.json."""
+    """Simulate one run, write its files to the folder as `simulate_run` does, and return the
+    content of run.json."""
     return summarise(run, seed, folder, simulate_run(run, seed, folder, on_progress))
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate a run on any machine: receive the run as JSON, and return its files.
+    """Simulate a run that is given as JSON, on any machine, and return the files of the run.
 
     `task` has the keys `run` (`ShopRun.as_json`), `seed`, and `own` (the texts of students'
     policies, which this machine may lack).

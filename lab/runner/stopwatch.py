@@ -1,10 +1,10 @@
-"""The duration of a command, next to the prediction at its start.
+"""The measured duration of a command, and the prediction made at its start.
 
     time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "machine": "Intel…",
                 "took_s": 24.0, "idle_s": 20.1}
 
-`took_s` are real seconds. `idle_s` are the real seconds on an idle machine: the time with customers
-and the CPU time, which is about the same on a busy machine.
+`took_s` is in real seconds. `idle_s` is the number of real seconds on an idle machine: the time
+with customers plus the CPU time, which is about the same on a busy machine.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ if sys.platform != "win32":
 
 FILE = "time.json"
 LEAST_REQUESTS = 2000
-"""The fewest requests of a run that give a valid cost of one request."""
+"""The minimum number of requests in a run from which the cost of a request is calculated."""
 LEAST_READ_REQUESTS = 100_000
-"""The fewest requests of a result that give a valid cost of reading it."""
+"""The minimum number of requests in a result from which the cost of reading it is calculated."""
 
 
 class Stopwatch:
-    """A timer of one command at a time; a command within another command belongs to the outer
-    command."""
+    """A timer for one command at a time; a command that another command calls counts as a part of
+    the outer command."""
 
     def __init__(self) -> None:
         self._began_s, self._own_s, self._children_s = time.monotonic(), 0.0, 0.0
@@ -62,7 +62,7 @@ class Stopwatch:
             self.spent(start, 1, time.process_time() - self._own_s)
 
     def begin(self, folder: Path, *, is_new: bool) -> None:
-        """Write the prediction into a result folder; a resumed one keeps its prediction."""
+        """Write the prediction to a result folder; a resumed result keeps its first prediction."""
         if self._folder is not None:
             return
         self._folder, self._is_new = folder, is_new
@@ -85,7 +85,8 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def measuring(self, kind: str, size: float = 1.0, *, at_least: float = 0.0) -> Iterator[None]:
-        """Note the CPU time of this process within the block, for work of `at_least` this size."""
+        """Note the CPU time that this process uses within the block, for work of this `at_least`
+        and size."""
         began_s = time.process_time()
         yield
         if size >= at_least:
@@ -93,8 +94,7 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def live(self) -> Iterator[None]:
-        """Note that within the block real time passes because of customers, not because of
-        processors."""
+        """Note that the time within the block depends on customers and not on processors."""
         if self._is_live:
             yield
             return
@@ -111,12 +111,13 @@ class Stopwatch:
 
     @property
     def is_new(self) -> bool:
-        """Whether the command does all of its work and resumes nothing."""
+        """Whether the command does all of its work without resuming an earlier result."""
         return self._is_new
 
     @property
     def real_s(self) -> float:
-        """Real seconds since the command began, without waiting for other commands."""
+        """The real seconds since the command began, without the time in which it waited for other
+        commands."""
         return time.monotonic() - self._began_s - self._waited_s
 
     def end(self, lab: Settings) -> None:
@@ -146,4 +147,4 @@ class Stopwatch:
 
 
 stopwatch = Stopwatch()
-"""The stopwatch of this process: a command has one experiment in progress."""
+"""The stopwatch of this process, because a command carries out one experiment at a time."""

@@ -22,11 +22,12 @@ from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
 from lab.spec.cases import AnyCase
 
 CALIBRATION_REQUESTS = 4000
-"""Requests of a simulation that measures the speed: about 0.1 s per kind of server."""
+"""The number of requests in a simulation that measures the speed; it takes about 0.1 s per kind of
+server."""
 
 
 class StudyRun(Experiment[StudyResult]):
-    """A study on one engine; it ends with a report."""
+    """The execution of a study on one engine, which ends with a report."""
 
     repetitions: int
     seed: int
@@ -35,21 +36,21 @@ class StudyRun(Experiment[StudyResult]):
     @property
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
-        """The facts of this study: only a result with equal facts is resumed."""
+        """The facts that identify this study; only a result with equal facts is resumed."""
 
     @property
     @abstractmethod
     def folder_name(self) -> str:
-        """The name of the result after its date."""
+        """The part of the result's name that follows its date."""
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """The texts of students' policies by file name; the result keeps copies."""
+        """The texts of students' policies by file name, of which the result keeps copies."""
         return {}
 
     @abstractmethod
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the figures and claims; their words may depend on the results."""
+        """Return the figures and claims; their texts can depend on the results."""
 
     @abstractmethod
     def results(self, result: StudyResult) -> Results:
@@ -57,11 +58,11 @@ class StudyRun(Experiment[StudyResult]):
 
     @abstractmethod
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the report's facts about the origin of the results."""
+        """Return the lines of the report that explain how its results were made."""
 
     @property
     def name(self) -> str:
-        """The folder's name, because equal folders have equal reports."""
+        """The name of the folder, which identifies the report."""
         return self.folder_name
 
     def unfinished(self) -> StudyResult | None:
@@ -69,12 +70,12 @@ class StudyRun(Experiment[StudyResult]):
         return StudyResult.unfinished(self.lab.results_dir, self.facts)
 
     def begin(self) -> StudyResult:
-        """Make a result with the facts in it."""
+        """Create a result with these facts."""
         return StudyResult.create(self.lab.results_dir, self.folder_name, self.facts, self.policies)
 
     @staticmethod
     def announce_rest(missing: int, planned: int, what: str) -> None:
-        """Print how much of a result exists, if any."""
+        """Print how much of the result exists already, if it is resumed."""
         if missing < planned:
             console.print(f"Resuming: {planned - missing} of {planned} {what} are done.")
 
@@ -83,7 +84,7 @@ class StudyRun(Experiment[StudyResult]):
 
 
 def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
-    """Complete a study and write its report; raises ExperimentError."""
+    """Complete a study and write its report; raises ExperimentError if a run fails."""
     result = carry_out(run, fresh=fresh)
     progress_file.tell(now=True, done_ratio=1.0, words="drawing the report")
     with stopwatch.measuring(f"draw {run.name}"):
@@ -113,7 +114,7 @@ class Options:
     """The options of a simulated study; only seed and repetitions change its numbers."""
 
     simulate: Worker
-    """A function that runs one simulation: it receives a task of `StudyResult.task` and returns
+    """A function that runs one simulation: it receives a task of `StudyResult.task` and returns its
     metrics."""
     quick: bool = False
     seed: int = 1
@@ -129,7 +130,7 @@ class Options:
 
     @property
     def where(self) -> str:
-        """The place of the simulations as text."""
+        """The place where the simulations run, as text."""
         return "Celery workers" if self.celery_broker else f"{self.processes} processes"
 
 
@@ -149,7 +150,7 @@ class SimulatedStudy(StudyRun):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the options that change a number, and every simulation."""
+        """Return the options that change the numbers, and the names of all simulations."""
         options = self.options
         return {
             "paper": self._study.paper,
@@ -169,14 +170,15 @@ class SimulatedStudy(StudyRun):
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """Return the given policies."""
+        """Return the texts of the students' policies that were given."""
         return self._policies
 
     def estimate(self, result: StudyResult) -> Estimate | None:
-        """Return the approximate duration of the missing simulations and the report here.
+        """Return the approximate duration of the missing simulations and the report on this
+        machine.
 
-        A kind of case without a measurement is simulated for a moment now. The speed of the
-        machines behind a broker is unknown.
+        For a kind of case that was never measured, a short simulation measures the cost now. With a
+        broker the function returns None, because the speed of the machines behind it is unknown.
         """
         if self.options.celery_broker:
             return None
@@ -220,12 +222,12 @@ class SimulatedStudy(StudyRun):
         return result.results(self.simulations)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the number of simulations, and the place of their descriptions."""
+        """Return lines about the number of simulations and the files that describe them."""
         return [
             ("Simulations", f"{len(self.simulations)}, {self._made_now} of them now, in "
                             f"{self._took_real_s / 60:.1f} minutes on {self.options.where}"),
-            ("Every case", "simulations/*.json holds the whole description of each simulation, "
-                           "its seed and its metrics; reproduction.json the plan"),
+            ("Every case", "simulations/*.json has each simulation's full description, its seed "
+                           "and its metrics; reproduction.json has the plan"),
         ]  # fmt: skip
 
 
@@ -235,9 +237,10 @@ def simulate_missing(
     options: Options,
     on_done: Callable[[int], None] = lambda position: None,
 ) -> None:
-    """Run these simulations and keep each result at once; `on_done` gets the position in `missing`.
+    """Run these simulations and store each result as soon as it is ready; `on_done` receives its
+    position in `missing`.
 
-    Raises TasksError.
+    Raises TasksError if a simulation fails.
     """
 
     def keep(position: int, metrics: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The live run in progress on this machine, and changes of the running shop."""
+"""The live run in progress on this machine, and changes to the running shop."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ from runtime.settings import Settings
 FAULT_WITHOUT_RUN = "No run is in progress; the next run ends it when it begins."
 CHANGE_WITHOUT_RUN = "No run is in progress; the next run sets its own values."
 _TAKEN_OVER_WITHIN_S = 5.0
-"""Limit in real seconds: customers read the factor five times a second and report it once a
-second."""
+"""The real seconds to wait for a change of the load; customers read the factor five times a second
+and report it once a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunsUnderWay:
-    """A live experiment in progress, and its runs whose customers arrive now."""
+    """A live experiment in progress, and those of its runs whose customers are arriving."""
 
     experiment: str
     """The name of the experiment's result folder."""
     title: str = ""
-    """Empty if its result folder is not in this results folder."""
+    """The title of the experiment; empty if its result is not in this results folder."""
     planned: PlannedRun | None = None
     run: RunFolder | None = None
     of: int = 0
@@ -41,11 +41,11 @@ class RunsUnderWay:
     customers: Mapping[str, Any] = field(default_factory=dict)
     """The counts of the customers of `run` so far (`loadgen.tally`); empty at first."""
     spec: Spec | None = None
-    """None if its result folder is not in this results folder."""
+    """The spec of the experiment; None if its result is not in this results folder."""
 
 
 def runs_under_way(lab: Settings) -> RunsUnderWay | None:
-    """Return the live runs in progress, whichever process began them; None if there are none."""
+    """Return the live experiment in progress, whichever process began it, or None."""
     told = announcement.under_way(lab.state_dir)
     if not told:
         return None
@@ -85,17 +85,21 @@ def change(
     done: str = "Applied",
     without_run: str = CHANGE_WITHOUT_RUN,
 ) -> str:
-    """Change the appliance; return the time, and `without_run` if no run is in progress.
+    """Change the appliance, and return the time of the change, or `without_run` if no run is in
+    progress.
 
     Raises ExperimentError with the reason if the change is not possible.
     """
     going = runs_under_way(lab)
     if going is not None and going.beside:
-        raise ExperimentError("Several shops run at once, and each keeps the policy that it shows.")
+        raise ExperimentError(
+            "Several shops run at the same time, and each keeps the policy that it compares."
+        )
     has_run = going is not None and going.run is not None
     if going is not None and going.run is not None and going.run.proxy_file.is_file():
         raise ExperimentError(
-            "A baseline proxy has taken the gateway's place: it keeps its settings."
+            "A baseline proxy has replaced the gateway, and its settings cannot change during the "
+            "run."
         )
     appliance = Appliance(lab)
     try:
@@ -107,7 +111,7 @@ def change(
 
 
 def cause_fault(lab: Settings, name: str, for_s: float) -> str:
-    """Cause a fault of this name for these paper seconds; return the time.
+    """Cause the fault with this name for these paper seconds; return the time when it begins.
 
     Raises ExperimentError with the reason if it is not possible.
     """
@@ -126,16 +130,16 @@ def cause_fault(lab: Settings, name: str, for_s: float) -> str:
 
 
 def change_load(lab: Settings, factor: float) -> str:
-    """Change the rate of arriving customers from now on, in all runs at the same time.
+    """Change the rate of arriving customers from now on, in all simultaneous runs.
 
-    Returns the time, once the customers have adopted the change. Raises ExperimentError with the
-    reason if the change is not possible.
+    Returns the time of the change, after the customers have adopted it. Raises ExperimentError with
+    the reason if the change is not possible.
     """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None:
         raise ExperimentError("No run is in progress, so no customers arrive.")
     if going.planned.rho is None:
-        raise ExperimentError("This run is a closed loop: it has no arrivals to change.")
+        raise ExperimentError("This run is a closed loop, which has no rate of arrivals to change.")
     runs = [run for _, run in going.beside] or [going.run]
     try:
         for run in runs:
@@ -149,7 +153,7 @@ def change_load(lab: Settings, factor: float) -> str:
     ):
         raise ExperimentError(
             f"The customers have not adopted the change within {_TAKEN_OVER_WITHIN_S:g} s (real "
-            "time). The console's page Watch shows the load that they have."
+            "time). The console's page Watch shows their present load."
         )
     return _at("Applied")
 
@@ -163,7 +167,7 @@ def restore(lab: Settings) -> str:
     """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None or going.spec is None:
-        raise ExperimentError("No run is in progress, so there is nothing to put back.")
+        raise ExperimentError("No run is in progress, so nothing can be restored.")
     spec, choice = going.spec, going.spec.choice(going.planned.policy)
 
     def put_back(appliance: Appliance) -> None:
@@ -179,7 +183,7 @@ def restore(lab: Settings) -> str:
         except ExperimentError as fault:
             if going.beside:
                 raise
-            return f"{_at('Policy and abandonment as at the start')} The load stays: {fault}"
+            return f"{_at('Policy and abandonment were restored')} The load stays: {fault}"
     return _at("As it began")
 
 
@@ -203,7 +207,8 @@ def _have_taken_over(lab: Settings, runs: Sequence[RunFolder], factor: float) ->
         return True
     if any(one and _all_have_come(one["customers"]) for one in of_runs):
         raise ExperimentError(
-            "All customers of this run have come: there are no arrivals left to change."
+            "All customers of this run have arrived, so the rate of arrivals cannot change any "
+            "more."
         )
     return False
 

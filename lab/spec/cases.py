@@ -1,6 +1,6 @@
 """A case of a study: a run, and the metrics of the run that are kept.
 
-If two figures need the same case, they name it with equal values and share its simulations.
+If two figures define a case with equal values, they share its simulations.
 """
 
 from collections.abc import Mapping
@@ -17,21 +17,21 @@ SimulatedRun = TypeVar("SimulatedRun", ShopRun, PlatformRun)
 
 @dataclass(frozen=True)
 class Case(Generic[Run]):
-    """A run without its seed, and the name of its metrics."""
+    """A run without its seed, and the name of the metrics to keep."""
 
     run: Run
     measure: str
     """`package:name` in `lab`: an entry of `MEASURES` in the module `measures` of the package."""
     own: tuple[str, ...] = ()
-    """Texts of students' policies, which the machine that simulates may not have."""
+    """The texts of students' policies, because the machine that simulates may lack their files."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":
-        """Return the case that `as_json` wrote."""
+        """Return the case whose JSON form `as_json` returned."""
         return Case(run_of(plain["run"]), plain["measure"], tuple(plain["own"]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values, ready for JSON."""
+        """Return all values of the case, ready for JSON."""
         return {"run": self.run.as_json(), "measure": self.measure, "own": list(self.own)}
 
     @cached_property
@@ -41,7 +41,7 @@ class Case(Generic[Run]):
 
     @property
     def kind(self) -> str:
-        """The kind of the case; cases of a kind take about the same time per request."""
+        """The kind of the case; cases of the same kind take about the same time per request."""
         run: RunSpec = self.run
         what = run.server_kind if isinstance(run, ShopRun) else run.kind
         return f"{what}/{self.measure.partition(':')[2]}"
@@ -51,11 +51,13 @@ class Case(Generic[Run]):
         return replace(self, run=self.run.with_(**changes))
 
     def expected_requests(self) -> float:
-        """Return the approximate number of requests, which determines the duration."""
+        """Return the approximate number of requests, which determines how long a simulation
+        takes."""
         return self.run.expected_requests()
 
     def shortened(self: "Case[SimulatedRun]", factor: float) -> "Case[SimulatedRun]":
-        """Return the same case for a part of its time, to measure its speed."""
+        """Return the same case with a part of its duration, to measure the speed of its
+        simulation."""
         return replace(self, run=self.run.shortened(factor))
 
 

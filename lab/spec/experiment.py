@@ -1,4 +1,4 @@
-"""The spec of an experiment: its form, its reading and its changes.
+"""The spec of an experiment: its form, and how it is read and changed.
 
 A spec is versioned TOML; unknown keys are refused. Durations are paper seconds. Reading a spec
 checks its form, and imports only the names of policies. Before a spec runs, `checked` checks it as
@@ -57,10 +57,11 @@ Engine = Literal["live", "simulated"]
 MOST_POLICIES = 100
 MOST_SHADOWS = 8
 MOST_RUNS = 200_000
-"""The most runs of a spec: a result has a folder for each, and its whole plan is in memory."""
+"""The maximum number of runs in a spec, because a result has a folder for each run, and its whole
+plan is in memory."""
 MOST_SEED = 2**63 - 1
 MOST_FAULTS = 20
-"""The most faults of a spec that are shown."""
+"""The maximum number of a spec's faults that an error lists."""
 
 _DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
@@ -76,7 +77,8 @@ def _books(number: int, info: ValidationInfo) -> int:
 
 
 class Spec(Section):
-    """A whole experiment. Durations are paper seconds; `time_scale` of them are a real second."""
+    """A whole experiment. Durations are in paper seconds; a real second has `time_scale` paper
+    seconds."""
 
     version: Literal[1] = 1
     title: str = Field("Comparison", min_length=1, max_length=200)
@@ -94,9 +96,10 @@ class Spec(Section):
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False
-    """Whether the report also has ranks, the gain of DOOR's rules, and fairness."""
+    """Whether the report also has the policies' ranks, the gain of DOOR's rules, and fairness."""
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
-    """Policies that observe every run with their defaults and decide nothing; live only."""
+    """The policies that observe every live run, with their default settings, without making
+    decisions."""
     server: Server | None = None
     seed: int = Field(1, ge=0, le=MOST_SEED)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -151,8 +154,8 @@ class Spec(Section):
     def _abandonment_of_their_own(
         cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
     ) -> tuple[PolicyChoice, ...]:
-        """Remove a policy's abandonment if the spec has the same one: keys name only
-        differences."""
+        """Remove a policy's abandonment if it is the same as the spec's, so that the policy's key
+        names it only if they differ."""
         return tuple(
             policy.model_copy(update={"abandonment": None})
             if policy.abandonment == info.data.get("abandonment")
@@ -183,8 +186,8 @@ class Spec(Section):
                 )
             if self.customers.buy_probability != BUY_PROBABILITY:
                 raise ValueError(
-                    "customers.buy_probability: the load generator walks LIFO-Pri's chain; "
-                    f"allowed: {BUY_PROBABILITY:g} with engine = 'live'"
+                    "customers.buy_probability: the load generator's sessions follow LIFO-Pri's "
+                    f"chain; allowed: {BUY_PROBABILITY:g} with engine = 'live'"
                 )
         else:
             self._refuse_what_only_the_shop_has()
@@ -276,8 +279,8 @@ class Spec(Section):
             )
         if self.at_once:
             raise ValueError(
-                f"at_once: {proxy} is run in front of the appliance's own shop; "
-                "allowed: without baseline proxies"
+                f"at_once: {proxy} can only run in front of the appliance's own shop; allowed: "
+                "without baseline proxies"
             )
         if self.shadows:
             raise ValueError(
@@ -296,7 +299,7 @@ class Spec(Section):
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
-        """Refuse DOOR where a session counts as known before its first answer."""
+        """Refuse DOOR if the spec counts a session as known before its first answer."""
         for policy in self.policy:
             if _goes_by_sessions(policy):
                 raise ValueError(
@@ -335,26 +338,26 @@ class Spec(Section):
 
     @property
     def has_fifo_server(self) -> bool:
-        """Whether SBAC's server is simulated."""
+        """Whether the simulated server is SBAC's FIFO server."""
         return isinstance(self.server, FifoServerSection)
 
     def choice(self, key: str) -> PolicyChoice:
-        """Return the policy with this key in runs; raises KeyError when there is none."""
+        """Return the policy that has this key in runs; raises KeyError if there is none."""
         return {policy.key: policy for policy in self.policy}[key]
 
     @property
     def heading(self) -> str:
-        """The title with the loads of the runs."""
+        """The title of the spec and the loads of its runs."""
         if self.load.rho is None or self.load.schedule:
             return self.title
         return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"
 
     def abandonment_of(self, policy: PolicyChoice) -> Abandonment:
-        """The effect of a customer's leaving while this policy runs."""
+        """The abandonment with this policy: what happens when a customer leaves."""
         return policy.abandonment or self.abandonment
 
     def plain(self) -> dict[str, Any]:
-        """Return every value, including defaults, as in TOML and JSON."""
+        """Return every value of the spec, including defaults, in the form of TOML and JSON."""
         plain = self.model_dump(mode="json", exclude_none=True)
         if self.has_fifo_server:
             del plain["page_profile"]
@@ -363,20 +366,20 @@ class Spec(Section):
         return plain
 
     def to_toml(self) -> str:
-        """Return the spec as a file, with every default."""
+        """Return the text of a file with the spec, including every default."""
         return tomli_w.dumps(self.plain())
 
     @property
     def fingerprint(self) -> str:
-        """Return a text that identifies the runs: it is equal for specs with the same runs."""
+        """Return a text that identifies the runs; specs with the same runs have the same text."""
         return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
     """Return whether a policy needs sessions.
 
-    The result is False for baseline proxies. It is also False for a file whose text is lost,
-    because such a policy cannot run.
+    The result is False for a baseline proxy, and for a file whose text is lost, because such a
+    policy cannot run.
     """
     from gateway.policies import registry
 
@@ -391,25 +394,26 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 
 
 def read_spec(text: str, origin: str) -> Spec:
-    """Return the spec in `text` after a check of its form.
+    """Return the spec in `text` after checking its form.
 
-    Raises SpecError with a line per fault; each line names its field.
+    Raises SpecError with a line for each fault; each line names the field.
     """
     return spec_of(spec_text.parse(text, origin), origin)
 
 
 def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
-    """Return the spec of the values in a file after a check of its form; raises SpecError."""
+    """Return the spec that a file's values describe, after checking its form; raises SpecError if
+    it is invalid."""
     if "version" not in plain:
         raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
     return _validated(plain, origin, FORM)
 
 
 def load_spec(name_or_path: str) -> Spec:
-    """Return a spec by the path of its file or by the name of an included spec; check only its
-    form.
+    """Return the spec in the file with this path, or the included spec with this name, after
+    checking only its form.
 
-    Raises SpecError.
+    Raises SpecError if it cannot be read or is invalid.
     """
     path = _path_of(name_or_path)
     try:
@@ -423,17 +427,20 @@ def load_spec(name_or_path: str) -> Spec:
 
 
 def checked(spec: Spec, origin: str) -> Spec:
-    """Return the spec, checked as a whole: parameters, models of customers, arrivals.
+    """Return the spec after checking it as a whole: parameters, models of customers, arrivals.
 
-    The counts of a trace and the digests of students' files are filled in. Raises SpecError.
+    The counts of a trace and the digests of students' files are filled in. Raises SpecError if the
+    spec is invalid.
     """
     return _validated(spec.plain(), origin)
 
 
 def checked_without_files(spec: Spec, origin: str) -> Spec:
-    """Return `checked` for a spec from elsewhere; raises SpecError also for the path of a trace.
+    """Return `checked` for a spec that another person sent; also raise SpecError if it has the path
+    of a trace.
 
-    The sender of the spec may lack the right to read the file. A trace with counts needs no file.
+    The sender may lack the right to read the file at this path. A trace with counts does not need a
+    file.
     """
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
@@ -448,7 +455,8 @@ def checked_without_files(spec: Spec, origin: str) -> Spec:
 
 
 def load_checked(name_or_path: str) -> Spec:
-    """Return a spec as `load_spec` does, checked as a whole; raises SpecError."""
+    """Return a spec as `load_spec` does, but after checking it as a whole; raises SpecError if it
+    is invalid."""
     return checked(load_spec(name_or_path), str(_path_of(name_or_path)))
 
 
@@ -469,10 +477,10 @@ def _reason(fault: OSError | UnicodeDecodeError) -> str:
 
 
 def changed(spec: Spec, **changes: object) -> Spec:
-    """Return `spec` with some fields replaced (None leaves a field as it is), checked again.
+    """Return `spec` with some fields replaced, checked again; None keeps the value of a field.
 
-    `load__sessions` and similar names are keys of a section. A key for how long sessions arrive
-    replaces the other such keys.
+    `load__sessions` and similar names stand for keys of a section. A key that limits how long
+    sessions arrive replaces the other keys that do this.
     """
     plain = spec.plain()
     for field, value in changes.items():
@@ -500,14 +508,14 @@ _SECTIONS: dict[str, type[Section]] = {
     "shared-cpus": spec_sections.SharedCpusServer,
     "fifo": FifoServerSection,
 }
-"""The section to which a part of a fault's location leads."""
+"""The section that a part of a fault's location names."""
 
 
 _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
 def explain(faults: ValidationError, origin: str) -> str:
-    """Return Pydantic's findings, a line each: location, fault and allowed values."""
+    """Return Pydantic's findings as text, a line each: location, fault and allowed values."""
     lines: list[str] = []
     found = faults.errors()
     places = [fault["loc"] for fault in found]

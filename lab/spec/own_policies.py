@@ -13,16 +13,16 @@ from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
 
 COPIES = "policies"
-"""The folder of a result with the copies."""
+"""The name of the folder in a result that has the copies."""
 
 
 def of_spec(spec: Spec) -> list[PolicyFile]:
-    """Return every student's policy of a spec; raises SpecError when a text is lost."""
+    """Return all students' policies in a spec; raises SpecError if a text is lost."""
     return of_choices(spec.policy)
 
 
 def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
-    """Return the students' policies among these; raises SpecError when a text is lost."""
+    """Return the students' policies among these policies; raises SpecError if a text is lost."""
     try:
         return [file for choice in choices if (file := choice.file) is not None]
     except PolicyError as fault:
@@ -30,10 +30,10 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
 
 
 def named_in(text: str) -> list[tuple[str, object]]:
-    """Return (path, SHA-256 if given) of each student's policy that a TOML spec names.
+    """Return the path, and the SHA-256 if given, of each student's policy that a TOML spec names.
 
-    The function reads no policy. It returns nothing for an invalid spec, because reading the spec
-    reports the reason.
+    The function does not read the policies. For an invalid spec it returns an empty list, because
+    reading the spec reports the reason.
     """
     try:
         return named_by(spec_text.parse(text, ""))
@@ -42,7 +42,7 @@ def named_in(text: str) -> list[tuple[str, object]]:
 
 
 def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """Return `named_in` for the values of a spec."""
+    """Return the same pairs as `named_in` for the values of a parsed spec."""
     policies = plain.get("policy", [])
     if not isinstance(policies, list):
         return []
@@ -65,13 +65,14 @@ def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
 
 
 def remember(texts: Iterable[str]) -> None:
-    """Keep these texts in this process, because their files may change or disappear."""
+    """Keep these texts in this process, because their files can change or disappear."""
     for text in texts:
         files.remember(PolicyFile("", text))
 
 
 def remember_copies(folder: Path) -> None:
-    """Keep the texts of those files in a result's folder that are small enough for policies."""
+    """Keep in this process the texts of the files in a result's folder, except files that are too
+    large for policies."""
     for path in sorted((folder / COPIES).glob("*.py")):
         if path.is_file() and path.stat().st_size <= files.MOST_BYTES:
             remember([path.read_bytes().decode("utf-8")])  # line ends stay as they are

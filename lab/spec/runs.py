@@ -31,14 +31,14 @@ from simulator.scenario import (
 )
 
 CPU_PAGE_S = 0.30
-"""CPU of the CPU-intensive page (LIFO-Pri, section 3.1)."""
+"""The CPU seconds of the CPU-intensive page (LIFO-Pri, section 3.1)."""
 
 FILE_CPU_S = 0.03
-"""CPU of a book's cover: 3 ms of the shop's CPU at time scale 10."""
+"""The CPU time of a book's cover, paper seconds: 3 ms of the shop's CPU at time scale 10."""
 
 
 def identity(plain: Mapping[str, Any]) -> str:
-    """Return sixteen hexadecimal digits, equal for equal JSON-ready values on every machine."""
+    """Return sixteen hexadecimal digits that identify these JSON-ready values on every machine."""
     text = json.dumps(plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -64,7 +64,7 @@ class _Run:
 
 
 def _values(one: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass; mappings, which may be read-only, as dicts."""
+    """Return the fields of a dataclass by name; mappings, which can be read-only, become dicts."""
     values = {entry.name: getattr(one, entry.name) for entry in fields(one)}
     return {
         name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()
@@ -80,12 +80,13 @@ class Appliance:
 
     page_profile: Literal["paper", "real", "cpu"] = "paper"
     catalogue_books: int | None = None
-    """None: the number in the appliance's settings."""
+    """The number of books in the catalogue; None stands for the number in the appliance's
+    settings."""
     database_cpus: Literal["other", "shop"] = "other"
     time_scale: float = 10.0
     """Paper seconds per real second."""
     shadows: tuple[str, ...] = ()
-    """Policies that observe the run and decide nothing."""
+    """The policies that observe the run without making decisions."""
 
 
 _SERVERS: dict[str, type] = {"shared-cpus": SharedCpus, "fifo": FifoServer, "appliance": Appliance}
@@ -98,7 +99,7 @@ class ShopRun(_Run):
 
     Sessions arrive at load `rho`, or at the loads of `schedule`. They arrive until there are
     `sessions`, for `duration_s`, or until the end of the schedule. Then the sessions in progress
-    finish, unless `stop_s` cuts the run. With a `ClientModel` as `customers` the run is a closed
+    finish, unless `stop_s` cuts the run. If `customers` is a `ClientModel`, the run is a closed
     loop: it has no ρ, and the clients send requests for `duration_s`.
     """
 
@@ -108,29 +109,33 @@ class ShopRun(_Run):
     server: SharedCpus | FifoServer | Appliance
     customers: SessionModel | ClientModel = field(default_factory=SessionModel)
     capacity_rps: float | None = None
-    """Requests per paper second at ρ = 1. None in a closed loop, and until it is measured."""
+    """The capacity: requests per paper second at ρ = 1. None in a closed loop, and until it is
+    measured."""
     rho: float | None = 1.0
-    """None in a closed loop."""
+    """The offered load; None in a closed loop."""
     schedule: Schedule | None = None
     sessions: int | None = None
     duration_s: float | None = None
     stop_s: float | None = None
     abandonment: Abandonment = "ignore"
     slower_ratio: float = 1.0
-    """Execution times of the simulated server over the execution times behind capacity and ρ."""
+    """The execution times of the simulated server divided by those on which capacity and ρ are
+    based."""
     session_known_from: SessionKnown = "answer"
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
-    """Sessions that arrive earlier, and clients' requests that begin earlier, do not count."""
+    """The warm-up, paper seconds: sessions that arrive and clients' requests that begin during it
+    do not count."""
 
     @property
     def is_simulated(self) -> bool:
-        """False for a run on the appliance."""
+        """Whether the server is simulated; False for a run on the appliance."""
         return not isinstance(self.server, Appliance)
 
     @property
     def is_closed_loop(self) -> bool:
-        """Whether clients come back for ever, as Connection Sentry's clients do."""
+        """Whether the load is a closed loop of clients who come back for ever, as Connection
+        Sentry's do."""
         return isinstance(self.customers, ClientModel)
 
     @property
@@ -152,12 +157,14 @@ class ShopRun(_Run):
 
     @property
     def arrivals_s(self) -> float | None:
-        """The time in which sessions arrive; None if their number limits it."""
+        """The paper seconds in which sessions arrive; None if the number of sessions sets the
+        end."""
         return self.schedule.duration_s if self.schedule else self.duration_s
 
     @property
     def mean_length(self) -> float:
-        """Mean requests per session of the distribution, before lengths are rounded."""
+        """The mean number of requests per session of the distribution, before lengths are
+        rounded."""
         lengths = self.session_model.lengths
         if lengths is None:
             return self.session_model.mean_requests()
@@ -165,7 +172,7 @@ class ShopRun(_Run):
 
     @property
     def offered_rho(self) -> float | None:
-        """The mean offered load; for a run with a schedule it is the mean of the schedule."""
+        """The mean offered load; for a run with a schedule, the mean of the schedule."""
         if self.schedule is None or self.rho is None:
             return self.rho
         return self.schedule.expected_sessions(self.rho) / self.schedule.duration_s
@@ -179,9 +186,10 @@ class ShopRun(_Run):
         return self.session_model.session_rate(rho, self.capacity_rps)
 
     def expected_requests(self) -> float:
-        """Return the approximate number of simulated requests, which determines the duration.
+        """Return the approximate number of simulated requests, which determines how long the
+        simulation takes.
 
-        The number is what a server at its capacity answers, plus one for each rejected session.
+        It is the number that a server answers at its capacity, plus one for each rejected session.
         """
         capacity_rps = self.capacity_rps or 1.0
         if self.is_closed_loop:
@@ -201,7 +209,7 @@ class ShopRun(_Run):
         )
 
     def shortened(self, factor: float) -> "ShopRun":
-        """Return the same run for a part of its time."""
+        """Return the same run with a part of its duration."""
         return self.with_(
             duration_s=self.duration_s and self.duration_s * factor,
             sessions=self.sessions and max(1, round(self.sessions * factor)),
@@ -252,10 +260,10 @@ class ShopRun(_Run):
     def of_spec(
         cls, spec: Spec, policy: str, rho: float | None, capacity_rps: float | None = None
     ) -> "ShopRun":
-        """Return the run of a policy of `spec` at one of its loads.
+        """Return the run of one of the policies of `spec` at one of its loads.
 
-        `capacity_rps`: the requests per paper second at ρ = 1; by default a simulated server's
-        capacity.
+        `capacity_rps` is the number of requests per paper second at ρ = 1; by default, the capacity
+        of the simulated server.
         """
         choice = spec.choice(policy)
         section = spec.server or SharedCpusServer()
@@ -289,7 +297,8 @@ def _appliance(spec: Spec) -> Appliance:
 
 
 def server_of(spec: Spec) -> SharedCpus | FifoServer:
-    """Return the simulated server of `spec` without its execution factor; LIFO-Pri's by default."""
+    """Return the simulated server of `spec` without its execution factor; by default it is
+    LIFO-Pri's server."""
     section = spec.server or SharedCpusServer()
     if isinstance(section, FifoServerSection):
         return FifoServer(
@@ -317,7 +326,8 @@ def server_of(spec: Spec) -> SharedCpus | FifoServer:
 # ---- eDragon's hosting platform ------------------------------------------------------------------
 
 Loads = tuple[tuple[float, float], ...]
-"""(from_s, new sessions per second) of an application, from the start of the run."""
+"""An application's load as steps (from_s, new sessions per second), with times from the start of
+the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +337,9 @@ class Host:
     time_scale: float
     """Paper seconds per real second."""
     key: str
-    """Kind of the server's key."""
+    """The kind of the server's key."""
     profile: Literal["paper", "cpu", "real"]
-    """Page profile of the shops."""
+    """The page profile of the shops."""
     interactions_mean: float
     interactions_most: int
 
@@ -343,20 +353,22 @@ class PlatformRun(_Run):
     loads: tuple[Loads, ...]
     """The loads of each application."""
     duration_s: float
-    """The end of the run; it cuts sessions in progress."""
+    """The end of the run, paper seconds; sessions still in progress are cut."""
     processors: int
     capacity_ps: float
-    """New sessions per second that the processors can serve."""
+    """The number of new sessions per second that the processors can serve."""
     provisioning: Provisioning = "ecm"
     admission: Admission = "eac"
     sharing: Sharing = "both"
     priorities: tuple[float, ...] = (1.0,)
     cto_s: float | None = None
-    """CPU time of a resumed connection, which admission needs; None until it is measured."""
+    """The CPU time of a resumed connection, which admission control needs; None until it is
+    measured."""
     ctn_s: float | None = None
-    """CPU time of a new connection; None until it is measured."""
+    """The CPU time of a new connection, which admission control needs; None until it is
+    measured."""
     host: Host | None = None
-    """None in the simulator."""
+    """The settings of a live run; None in the simulator."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "PlatformRun":
@@ -376,16 +388,17 @@ class PlatformRun(_Run):
         )
 
     def expected_requests(self) -> float:
-        """Return the approximate number of simulated requests, which determines the duration.
+        """Return the approximate number of simulated requests, which determines how long the
+        simulation takes.
 
-        A served session makes `_REPLIES_PER_SESSION` requests, and a rejected session makes one.
+        A served session sends `_REPLIES_PER_SESSION` requests, and a rejected session sends one.
         """
         sessions = sum(self.expected_sessions(i) for i in range(len(self.loads)))
         served = min(sessions, self.duration_s * self.capacity_ps)
         return served * _REPLIES_PER_SESSION + (sessions - served)
 
     def shortened(self, factor: float) -> "PlatformRun":
-        """Return the same run for a part of its time."""
+        """Return the same run with a part of its duration."""
         loads = tuple(tuple((at_s * factor, rate) for at_s, rate in each) for each in self.loads)
         return self.with_(loads=loads, duration_s=self.duration_s * factor)
 
@@ -398,17 +411,18 @@ _REPLIES_PER_SESSION = 120.0
 
 @dataclass(frozen=True)
 class AdServerRun(_Run):
-    """Clients of the ad server that request banners. It only runs live."""
+    """Clients that request banners from the ad server; this kind of run exists only live."""
 
     kind: ClassVar[str] = "ad-server"
 
     clients: int
     concepts: int
-    """The concepts of each request."""
+    """The number of concepts per request."""
     threads: int
-    """Threads that search for a high-priority request; low-priority requests have one."""
+    """The number of threads that search for a high-priority request; a low-priority request has
+    one."""
     banners: int
-    """Banners under contract, which the ad server searches."""
+    """The number of banners under contract, which the ad server searches."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "AdServerRun":
@@ -425,7 +439,7 @@ RunSpec = ShopRun | PlatformRun | AdServerRun
 
 
 def run_of(plain: Mapping[str, Any]) -> RunSpec:
-    """Return the run that `as_json` wrote, of any kind."""
+    """Return the run, of any kind, whose JSON form `as_json` returned."""
     given = dict(plain)
     kinds: dict[str, type[ShopRun | PlatformRun | AdServerRun]] = {
         each.kind: each for each in (ShopRun, PlatformRun, AdServerRun)

@@ -43,16 +43,17 @@ if TYPE_CHECKING:
 
 
 FORM: Final = "form"
-"""The validation context in which only the form is checked; in any other context all is checked."""
+"""The validation context in which only the form is checked; in any other context everything is
+checked."""
 
 
 def is_form_only(info: ValidationInfo) -> bool:
-    """Return whether checks that need a section's subject are left for later."""
+    """Return whether the checks that need a section's subject must wait for the second step."""
     return info.context == FORM
 
 
 def at_most(number: int) -> BeforeValidator:
-    """Return a validator that refuses a longer list before it checks the entries."""
+    """Return a validator that refuses a list that is too long before its entries are checked."""
 
     def check(given: Any) -> Any:
         if isinstance(given, list | tuple) and len(given) > number:
@@ -70,12 +71,13 @@ BaselineProxy = Literal["haproxy", "nginx"]
 """A proxy that replaces the gateway."""
 
 AtOnce = Literal[False, True, "crowded"]
-"""False: consecutive policies; True: all at once; `crowded`: at once even with too few CPUs."""
+"""False: the policies run one after the other; True: all run at the same time; `crowded`: all run
+at the same time even with too few CPUs."""
 FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
-"""Shops at the same time."""
+"""The minimum and the maximum number of shops that run at the same time."""
 
 BUY_PROBABILITY = defaults.LIFO_PRI_BUY_PROBABILITY
-"""The value of LIFO-Pri's Fig. 1."""
+"""The probability in LIFO-Pri's Fig. 1."""
 
 MOST_LOADS = 200
 MOST_STRETCHES = 1000
@@ -83,14 +85,14 @@ MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
 MOST_RHO = 20.0
-"""The smallest load; below it a run would hardly end, and its duration is not finite."""
+"""The bounds of ρ; below the smallest load, a run would take almost for ever."""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
-"""The keys for how long sessions arrive; a spec has one of them."""
+"""The keys that limit how long sessions arrive; a spec has one of them."""
 
 
 class Section(BaseModel):
-    """A part of a spec; it refuses unknown keys and never changes."""
+    """A part of a spec; it refuses unknown keys and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -98,20 +100,20 @@ class Section(BaseModel):
 class PolicyChoice(Section):
     """A queueing policy, its admission policy, and the parameters that differ from their defaults.
 
-    A `name` that ends in .py is the path of a student's policy. With `gateway` it is a baseline
-    proxy in the gateway's place; `name` is then the proxy's, too.
+    A `name` that ends in .py is the path of a student's policy. If `gateway` is given, a baseline
+    proxy replaces the gateway, and `name` also belongs to the proxy.
     """
 
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """The digest of a student's file; it is filled in when the file is first read for a check."""
+    """The digest of a student's file, filled in when the file is first read for a check."""
     gateway: BaselineProxy | None = None
     """The baseline proxy in front of the shop; None (or `doorbuster`) means the gateway."""
     parameters: Parameters = {}
     admission: str = NO_ADMISSION
     admission_parameters: Parameters = {}
     abandonment: Abandonment | None = None
-    """The effect of a customer's leaving; None means that of the spec."""
+    """The abandonment with this policy; None stands for the spec's."""
     label: str | None = None
 
     @model_validator(mode="before")
@@ -186,7 +188,7 @@ class PolicyChoice(Section):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise PolicyError for parameters that do not fit; policies fit their defaults."""
+        """Raise PolicyError if parameters do not fit the policy; default parameters always fit."""
         if self.sha256 is None and (self.parameters or self.admission_parameters):
             self.create()
         elif self.admission_parameters:
@@ -199,7 +201,7 @@ class PolicyChoice(Section):
     def key(self) -> str:
         """The name in runs, cells and folders: the label, or the names of the parts.
 
-        Examples are `sq`, `sq+sbac-stable` and `sq+cancel`. Abandonment is named only if it
+        Examples are `sq`, `sq+sbac-stable` and `sq+cancel`. The name has the abandonment only if it
         differs from the spec's.
         """
         admission = None if self.is_pure_queueing else self.admission
@@ -207,17 +209,18 @@ class PolicyChoice(Section):
 
     @property
     def policy_name(self) -> str:
-        """The queueing policy's name; for a file its stem."""
+        """The name of the queueing policy; for a file, the file's name without its suffix."""
         return stem(self.name)
 
     @property
     def is_pure_queueing(self) -> bool:
-        """Whether no admission policy turns sessions away."""
+        """Whether the policy has no admission policy that turns sessions away."""
         return self.admission == NO_ADMISSION
 
     @property
     def file(self) -> "PolicyFile | None":
-        """A student's file with the text of the digest; raises PolicyError when it is lost."""
+        """The student's file, with the text that has the digest; raises PolicyError if the text is
+        lost."""
         if self.sha256 is None:
             return None
         from gateway.students import files
@@ -225,7 +228,7 @@ class PolicyChoice(Section):
         return files.known(self.name, self.sha256)
 
     def create(self) -> "Policy":
-        """Return a new policy; raises PolicyError."""
+        """Return a new policy object; raises PolicyError if its parameters are invalid."""
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if (file := self.file) is not None:
             from gateway.students import naming
@@ -238,7 +241,7 @@ class PolicyChoice(Section):
 
 @contextmanager
 def _as_name() -> Iterator[None]:
-    """Report faults of a policy at the key `name`."""
+    """Report a policy's faults at the key `name`."""
     try:
         yield
     except PolicyError as error:
@@ -247,29 +250,30 @@ def _as_name() -> Iterator[None]:
 
 
 class Stretch(Section):
-    """A piece of a schedule: a duration at a load."""
+    """A part of a schedule: a duration and its load."""
 
     duration_s: Positive
     rho: Annotated[float, Field(ge=0, le=20)]
 
 
 class Arrivals(Section):
-    """The shape of the load over the time of a run: by a formula, or as in a trace.
+    """The shape of the load over the time of a run, given by a formula or a trace.
 
-    A trace is read once, when the spec is checked: its sessions in steps of equal length are kept
-    as `counts`, so that a result needs no other file.
+    A trace is read once, when the spec is checked. The numbers of its sessions in steps of equal
+    length are kept as `counts`, so that a result does not need another file.
     """
 
     formula: str | None = None
     """A formula of the load at `t` paper seconds; only the shape of the load counts."""
     trace: str | None = Field(None, max_length=300)
-    """The name of an included trace, or the path of a CSV or Parquet file."""
+    """The name of an included trace, or the path of a trace's CSV or Parquet file."""
     counts: Annotated[
         tuple[Annotated[int, Field(ge=0, le=10**6)], ...] | None, at_most(MOST_STRETCHES)
     ] = Field(None, min_length=1)
-    """The sessions of the trace in steps of equal length, filled in when it is first read."""
+    """The numbers of the trace's sessions in steps of equal length, filled in when the trace is
+    first read."""
     traced_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
-    """The duration of the trace, filled in when it is first read."""
+    """The duration of the trace, filled in when the trace is first read."""
 
     @model_validator(mode="before")
     @classmethod
@@ -305,7 +309,8 @@ class Arrivals(Section):
             raise ValueError(f"formula: {fault}") from None
 
     def shape(self, duration_s: float) -> "Schedule":
-        """Return the loads of a run of this duration, with a mean of 1; raises ValueError."""
+        """Return the loads of a run with this duration as multiples of their mean; raises
+        ValueError if no session would arrive."""
         from loadgen.workload.load_schedule import Schedule, Segment
 
         loads: list[float] = [float(count) for count in self.counts or ()]
@@ -327,9 +332,10 @@ class Arrivals(Section):
 class Load(Section):
     """The offered load and its duration.
 
-    Each ρ is a separate run. Sessions arrive until `sessions` have, for `duration_s`, or by a
-    `schedule` with its loads (the run's ρ is then 1). With `arrivals` ρ is the mean load of a run
-    whose load changes. A closed loop has no ρ: its clients are there for `duration_s`.
+    Each ρ is a separate run. Sessions arrive until there are `sessions`, for `duration_s`, or as
+    long as a `schedule` with its own loads says (the run's ρ is then 1). With `arrivals`, the load
+    changes during the run, and ρ is its mean. A closed loop has no ρ; its clients are there for
+    `duration_s`.
     """
 
     rho: Annotated[
@@ -341,7 +347,7 @@ class Load(Section):
         None, min_length=1
     )
     arrivals: Arrivals | None = None
-    """The shape of the load over `duration_s`, which is by default the duration of a trace."""
+    """The shape of the load over `duration_s`, whose default is the duration of the trace."""
 
     @model_validator(mode="before")
     @classmethod
@@ -402,7 +408,7 @@ class Load(Section):
     def as_schedule(self) -> "Schedule | None":
         """Return the schedule in the session model's form; None if the load does not change.
 
-        With `arrivals` the loads of the schedule are multiples of the run's ρ.
+        With `arrivals`, the loads of the schedule are multiples of the run's ρ.
         """
         if self.arrivals is not None:
             return self.arrivals.shape(self.arrivals_s or 0.0)
@@ -422,21 +428,22 @@ class Load(Section):
         return Schedule(tuple(Segment(s, rho * load) for s, load in schedule.segments))
 
     def offered(self, rho: float | None) -> float | None:
-        """Return the mean offered load of the run at `rho`; with a schedule, the mean of the
-        schedule."""
+        """Return the mean offered load of the run at `rho`; for a schedule, its mean."""
         schedule = None if self.arrivals else self.as_schedule()
         if schedule is None or rho is None:
             return rho
         return schedule.expected_sessions(rho) / schedule.duration_s
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the sessions of a run in which ρ (with a schedule: ρ = 1) means `session_rate`."""
+        """Return the number of sessions in a run in which ρ (with a schedule: ρ = 1) corresponds to
+        `session_rate`."""
         if schedule := self.as_schedule():
             return schedule.expected_sessions(session_rate)
         return self.sessions or session_rate * (self.duration_s or 0.0)
 
     def words(self) -> str:
-        """Return the extent for headings: `1,000 sessions`, `500 s of arrivals`."""
+        """Return the extent of the load as text for headings: `1,000 sessions`, `500 s of
+        arrivals`."""
         if self.rho is None:
             return f"{self.arrivals_s:g} s of clients in a closed loop"
         if self.sessions is not None:
@@ -456,7 +463,8 @@ class Class(Section):
 
 
 class Lengths(Section):
-    """Requests per session, instead of the chain's walks (SBAC, section 4 and Table 1)."""
+    """The number of requests per session, instead of walks along the chain (SBAC, section 4 and
+    Table 1)."""
 
     kind: Literal["geometric", "exponential"] = "geometric"
     mean: float | None = None
@@ -469,7 +477,8 @@ class Lengths(Section):
         return self
 
     def as_model(self) -> "SessionLengths":
-        """Return the lengths in the session model's form; raises SessionModelError."""
+        """Return the lengths in the session model's form; raises SessionModelError if they are
+        invalid."""
         from loadgen.workload.lengths import LengthClass, SessionLengths
 
         classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
@@ -540,7 +549,8 @@ class Clients(Section):
         return self
 
     def as_model(self) -> "ClientModel":
-        """Return the clients in the load generator's form; raises SessionModelError."""
+        """Return the clients in the load generator's form; raises SessionModelError if they are
+        invalid."""
         from loadgen.workload.clients import ClientModel
 
         return ClientModel(**self.model_dump())
@@ -553,7 +563,8 @@ class SharedCpusServer(Section):
     workers: int = Field(defaults.LIFO_PRI_WORKERS, ge=1, le=10_000)
     cpus: int = Field(defaults.LIFO_PRI_CPUS, ge=1, le=1000)
     execution_factor: float = Field(1.0, ge=0.1, le=10)
-    """Actual execution times over expected ones, on which ρ and capacity are based."""
+    """The actual execution times divided by the expected ones, on which ρ and capacity are
+    based."""
     session_known_from: Literal["answer", "admission"] = "answer"
 
 

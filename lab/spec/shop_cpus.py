@@ -1,6 +1,6 @@
 """The CPUs of several live shops that run at the same time.
 
-Each shop has as many separate CPUs as the appliance's shop. At least one CPU is left for everything
+Each shop has as many separate CPUs as the appliance's shop. At least one CPU remains for everything
 else: gateways, database, load generators, console.
 """
 
@@ -18,7 +18,7 @@ from runtime.settings import Settings
 class ShopCpus:
     """The CPUs of each shop (`shops`) and the CPUs of everything else (`rest`).
 
-    `crowded`: the shops share CPUs. Their numbers are then worthless.
+    If `crowded` is true, the shops share CPUs, and their numbers mean nothing.
     """
 
     shops: tuple[tuple[int, ...], ...]
@@ -26,7 +26,7 @@ class ShopCpus:
     crowded: bool = False
 
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts for machine.json."""
+        """Return the assignment in the form of machine.json."""
         return {
             "shops": [list(shop) for shop in self.shops],
             "rest": list(self.rest),
@@ -35,10 +35,11 @@ class ShopCpus:
 
 
 def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
-    """Return the CPUs of N shops; raises SpecError, with a way out, if there are too few.
+    """Return the CPUs for N shops.
 
-    The first shop has the CPUs of the appliance's shop. The other shops have the CPUs with the
-    highest numbers among the rest.
+    If there are too few, raises SpecError, which names the alternatives. The first shop gets the
+    CPUs of the appliance's shop. The other shops get the CPUs with the highest numbers among the
+    rest.
     """
     own = lab.shop_cpus
     left = sorted(set(lab.other_cpus) - set(own))
@@ -55,15 +56,15 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     raise SpecError(
         f"at_once: {shops} shops of {_counted(len(own))} each and one for everything else need "
         f"{_counted(needed + len(own) + 1)}; here are {len(left) + len(own)} "
-        f"({cpus.written({*left, *own})}). Leave at_once out (or --in-turn): the same comparison, "
-        "one run after the other, has the same customers and can be raced from its logs. To see "
-        "how it works all the same: at_once = 'crowded' (or --crowded); its figures are worth "
-        "nothing"
+        f"({cpus.written({*left, *own})}). Omit at_once (or use --in-turn): the same comparison "
+        "then runs one policy after the other, has the same customers and can be raced from its "
+        "logs. To run the shops at the same time all the same, use at_once = 'crowded' (or "
+        "--crowded); its numbers mean nothing"
     )
 
 
 def most_shops(lab: Settings) -> int:
-    """Return the number of shops for which there are CPUs, up to MOST_AT_ONCE, or 0."""
+    """Return the number of shops for which this machine has CPUs, up to MOST_AT_ONCE, or 0."""
     left = set(lab.other_cpus) - set(lab.shop_cpus)
     fitting = min(MOST_AT_ONCE, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0
     return fitting if fitting >= FEWEST_AT_ONCE else 0

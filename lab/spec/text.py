@@ -2,7 +2,7 @@
 
 The parser of the standard library has three weaknesses. Its time grows with the square of a dotted
 key's length, it recurses with each bracket, and it stops at numbers of thousands of digits. A scan
-therefore refuses such texts first; its time grows only with the length of the text.
+whose time grows only in proportion to the text therefore refuses such texts first.
 """
 
 import json
@@ -15,13 +15,13 @@ from typing import Any, Final
 from lab.errors import SpecError
 
 MOST_BYTES: Final = 1024 * 1024
-"""The most bytes of a spec in UTF-8."""
+"""The maximum size of a spec in bytes of UTF-8."""
 MOST_WORD: Final = 64
-"""The most characters of a key or a number."""
+"""The maximum number of characters in a key or a number."""
 MOST_PARTS: Final = 6
-"""The most parts of a dotted key; the sections of a spec have three at most."""
+"""The maximum number of parts in a dotted key; keys of specs have at most three."""
 MOST_DEPTH: Final = 12
-"""The most nested brackets."""
+"""The maximum depth of nested brackets."""
 
 _LITERAL = re.compile(
     r'"""(?:[^\\"]++|\\.|"(?!""))*+(?:"{3,5})?'
@@ -31,15 +31,14 @@ _LITERAL = re.compile(
     r"|#[^\n]*+",
     re.S,
 )
-"""A string or a comment. The quantifiers are possessive, so the time grows only with the text."""
+"""A string or a comment. The quantifiers are possessive, so that a match takes linear time."""
 _LONG = re.compile(rf"[\w+.:-]{{{MOST_WORD + 1},}}+")
 _PARTS = re.compile(rf'(?:(?:[\w-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS},}}+')
 _DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def parse(text: str, origin: str) -> dict[str, Any]:
-    """Return the values in `text`; raises SpecError if it is not TOML or exceeds the bounds
-    above."""
+    """Return the values in `text`; raises SpecError if it is not TOML or exceeds a limit."""
     _check(text, origin)
     try:
         return tomllib.loads(text)
@@ -48,7 +47,7 @@ def parse(text: str, origin: str) -> dict[str, Any]:
 
 
 def as_json(asked: Mapping[str, str]) -> Any:
-    """Return `parse` for `common.bounded`: `text` and `origin` in, JSON values out."""
+    """Return the result of `parse` as JSON values, for use in `common.bounded`."""
     return json.loads(json.dumps(parse(asked["text"], asked["origin"]), default=str))
 
 

@@ -1,6 +1,6 @@
 """Traces of arrivals: the included traces, and files by their path.
 
-`python -m lab.spec.traces` writes the included ones again. They are generated, not recorded.
+The included traces are generated, not recorded; `python -m lab.spec.traces` generates them again.
 """
 
 import math
@@ -22,7 +22,7 @@ def names() -> list[str]:
 def read(name: str) -> trace.Trace:
     """Return an included trace by name, or the trace in a file by its path.
 
-    Raises ValueError, which names the file, the line, the column and what is allowed.
+    Raises ValueError, which names the file, the line, the column and the allowed values.
     """
     included = name in names()
     try:
@@ -48,7 +48,8 @@ _SALE = Schedule(
         *(Segment(10.0, 0.6 + 4.0 * math.exp(-i / 8)) for i in range(60)),
     )
 )
-"""Customers wait for a sale at 300 s and come all at once; the rate then falls for ten minutes."""
+"""The rate of a sale: at 300 s, all the customers who waited for it come at once, and then the rate
+falls for ten minutes."""
 _GENERATED = {
     "day": (_DAY, 4, "a day of a shop in 40 minutes, 24 hours at 100 s each."),
     "flash-sale": (_SALE, 5, "a sale that begins after five minutes, 15 minutes long."),

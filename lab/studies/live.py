@@ -1,5 +1,7 @@
 """Live reproductions: their common base, and the kind that consists of comparisons on the
-appliance. A paper's `live.py` lists its comparisons, or defines another way to run.
+appliance.
+
+A paper's `live.py` lists its comparisons, or defines another way to run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -65,9 +65,10 @@ def measure_of(name: str) -> Measure:
 
 
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
-    """Return the sessions by outcome and length, and the server's time by use. `unfinished` is the
-    number of sessions in progress when the run was cut. The bins are those of SBAC, section 6: up
-    to the mean length, up to twice the mean length, and longer.
+    """Return the sessions by outcome and length, and the server's time by use.
+
+    `unfinished` is the number of sessions in progress when the run was cut. The bins are those of
+    SBAC, section 6: up to the mean length, up to twice the mean length, and longer.
     """
     sessions = simulated.sessions
     fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))

@@ -1,5 +1,6 @@
-"""The papers that can be reproduced, one line each. A paper is imported at its first use, so
-listing the names does not import the studies.
+"""The papers that can be reproduced, one line each.
+
+A paper is imported at its first use, so listing the names does not import the studies.
 """
 
 from collections.abc import Iterator, Mapping

@@ -96,8 +96,9 @@ class ReportText:
 
 
 def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
-    """Return the prose of a file, with these values filled in. Raises ReportTextError, which names
-    the part that is missing or misplaced.
+    """Return the prose of a file, with these values filled in.
+
+    Raises ReportTextError, which names the part that is missing or misplaced.
     """
     source = _LONE_TAG.sub(r"\1", path.read_text(encoding="utf-8"))
     environment = Environment(

@@ -121,6 +121,7 @@ class PaperStudy(Generic[C]):
 
     def live(self, given: Mapping[str, Any]) -> "StudyRun":
         """Return the live study on this machine, with these options of `doorbuster reproduce`.
+
         Raises ExperimentError if this machine cannot run it.
         """
         study: StudyRun = import_module(f"{self.package}.live").live_study(given)

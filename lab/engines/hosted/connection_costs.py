@@ -19,7 +19,9 @@ COMMAND = "doorbuster profile-connections"
 @dataclass(frozen=True, slots=True)
 class ConnectionCosts:
     """The CPU time of an application's processes (gateway front, shops), in paper seconds: real CPU
-    seconds × time scale. It excludes PostgreSQL, Redis and the customers.
+    seconds × time scale.
+
+    It excludes PostgreSQL, Redis and the customers.
     """
 
     cto_s: float

@@ -33,8 +33,10 @@ class KeySize:
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
-    """Return the CPU seconds of a signature by key size. Large keys take long to generate, so the
-    result is kept and measured again only on another machine.
+    """Return the CPU seconds of a signature by key size.
+
+    Large keys take long to generate, so the result is kept and measured again only on another
+    machine.
     """
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
@@ -48,9 +50,10 @@ def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
 def sizes(
     signature_s: dict[int, float], *, handshake_s: float, own_signature_s: float, session_s: float
 ) -> list[KeySize]:
-    """Return each key size with its handshake's share of a session. `handshake_s` and `session_s`
-    were measured with a key whose signature costs `own_signature_s`. A session has one full
-    handshake; another key changes only the cost of the signature.
+    """Return each key size with its handshake's share of a session.
+
+    `handshake_s` and `session_s` were measured with a key whose signature costs `own_signature_s`.
+    A session has one full handshake; another key changes only the cost of the signature.
     """
     rest_s = session_s - handshake_s
     found = []

@@ -25,7 +25,9 @@ class HostingMeter:
 
     def read(self) -> tuple[tuple[float, float, float | None, float], list[float]]:
         """Return the processors that each part used, and the CPU time of each application in paper
-        seconds. The parts are applications, load generators, database and everything else.
+        seconds.
+
+        The parts are applications, load generators, database and everything else.
         """
         took_s = time.monotonic() - self._began_real_s
         (own, load, database, busy), now = self._before, self._look()

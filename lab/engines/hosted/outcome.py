@@ -1,5 +1,7 @@
-"""The results of a hosted application's customers, second by second. The numbers are read from the
-files of a load generator and of the CPU manager. Times are paper seconds unless a name says real.
+"""The results of a hosted application's customers, second by second.
+
+The numbers are read from the files of a load generator and of the CPU manager. Times are paper
+seconds unless a name says real.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -48,6 +48,7 @@ def make_hosted_run(
     lab: Settings, run: PlatformRun, seed: int, folder: Path, say: Callable[[str], None]
 ) -> Hosted:
     """Start the platform, load all its applications and stop it; files are written to `folder`.
+
     Raises ExperimentError if a part fails. After any exception, no process remains.
     """
     folder.mkdir(parents=True, exist_ok=True)

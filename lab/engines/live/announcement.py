@@ -1,6 +1,7 @@
-"""The announcement of live runs in progress to other processes: the console and its metrics. Each
-run has a file, and the run's process holds a lock on it. The kernel releases the lock however the
-process ends, so readers remove a file without a lock.
+"""The announcement of live runs in progress to other processes: the console and its metrics.
+
+Each run has a file, and the run's process holds a lock on it. The kernel releases the lock however
+the process ends, so readers remove a file without a lock.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 

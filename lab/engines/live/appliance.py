@@ -26,8 +26,10 @@ T = TypeVar("T")
 
 class JsonApi:
     """A client for one HTTP address that sends and receives JSON. It turns every fault into an
-    ExperimentError that names the part. `host_variable` is the name of the setting with the
-    address, for error messages. Every call sends the `token`.
+    ExperimentError that names the part.
+
+    `host_variable` is the name of the setting with the address, for error messages. Every call
+    sends the `token`.
     """
 
     def __init__(
@@ -74,8 +76,9 @@ class JsonApi:
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """Return what `ask` returns, calling it again while a part that died restarts. After `limit_s`,
-    the function raises the last ExperimentError of `ask`.
+    """Return what `ask` returns, calling it again while a part that died restarts.
+
+    After `limit_s`, the function raises the last ExperimentError of `ask`.
     """
     return retry(ask, ExperimentError, limit_s, every_s=0.2)
 
@@ -135,8 +138,9 @@ class Appliance:
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
-        """Raise ExperimentError unless the running gateway has all these policies. A gateway lacks
-        the policies that were written after its start.
+        """Raise ExperimentError unless the running gateway has all these policies.
+
+        A gateway lacks the policies that were written after its start.
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:

@@ -1,7 +1,8 @@
-"""The appliance with a baseline proxy instead of the gateway, for one run. The proxy's log and
-statistics replace the numbers that other runs get from the gateway. Customers do not reach the
-gateway, but it still measures the shop's load. `snapshot` has the form of the gateway's `GET
-/snapshot` (docs/admin-api.md); values that a proxy does not report are None.
+"""The appliance with a baseline proxy instead of the gateway, for one run.
+
+The proxy's log and statistics replace the numbers that other runs get from the gateway. Customers
+do not reach the gateway, but it still measures the shop's load. `snapshot` has the form of the
+gateway's `GET /snapshot` (docs/admin-api.md); values that a proxy does not report are None.
 """
 
 from collections.abc import Iterator, Mapping
@@ -152,8 +153,9 @@ def proxy_in_front(
     files: Path,
 ) -> Iterator[BehindProxy]:
     """Run the shop behind the baseline proxy `name` until the block ends; the proxy is ready when
-    the block begins. Its configuration and log are in `files`. Raises ExperimentError if the proxy
-    does not start.
+    the block begins.
+
+    Its configuration and log are in `files`. Raises ExperimentError if the proxy does not start.
     """
     lab = appliance.lab
     known = sheets.read(name, parameters)

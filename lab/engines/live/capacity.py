@@ -41,11 +41,13 @@ def expected_real_s(time_scale: float) -> float:
 def measure(
     shops: Sequence[Appliance], spec: Spec, *, on_progress: Callable[[str], None]
 ) -> Capacity:
-    """Measure the capacity for the customers and the page work of `spec`. Several shops are
-    measured at the same time, as they run, so that their effects on each other are included. The
-    capacity for ρ comes from three measurements with every worker busy; a fourth measurement has
-    `FEW_CUSTOMERS`. The call takes about `expected_real_s`. The caller holds the machine's lock and
-    has prepared catalogue and database. Raises ExperimentError if a measurement fails.
+    """Measure the capacity for the customers and the page work of `spec`.
+
+    Several shops are measured at the same time, as they run, so that their effects on each other
+    are included. The capacity for ρ comes from three measurements with every worker busy; a fourth
+    measurement has `FEW_CUSTOMERS`. The call takes about `expected_real_s`. The caller holds the
+    machine's lock and has prepared catalogue and database. Raises ExperimentError if a measurement
+    fails.
     """
     found: list[list[float]] = []
     for repetition in range(REPETITIONS + 1):

@@ -29,9 +29,10 @@ from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:
-    """One run, divided into steps so that several runs can take each step at the same time. The
-    customers arrive within the block `with`. Call `customers_gone` within the block and `record`
-    after it. All of these raise ExperimentError.
+    """One run, divided into steps so that several runs can take each step at the same time.
+
+    The customers arrive within the block `with`. Call `customers_gone` within the block and
+    `record` after it. All of these raise ExperimentError.
     """
 
     def __init__(
@@ -162,8 +163,10 @@ class LiveRun:
         )
 
     def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
-        """Log the changes since the last call. `load_changes` has all changes of the load, in the
-        form of the load generator's progress lines. Raises ExperimentError if a part has died.
+        """Log the changes since the last call.
+
+        `load_changes` has all changes of the load, in the form of the load generator's progress
+        lines. Raises ExperimentError if a part has died.
         """
         self._check_lived()
         switched = self.sampler.changes[self._switched :]

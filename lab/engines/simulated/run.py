@@ -25,6 +25,7 @@ OnProgress = Callable[[int], None]
 
 def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress) -> RunRecord:
     """Simulate the run and write the same files to its folder as a live run, except for run.json.
+
     Raises ExperimentError if no session arrives.
     """
     folder.clear()
@@ -61,8 +62,10 @@ def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProg
 
 
 def scenario_of(run: ShopRun, seed: int) -> Scenario:
-    """Return the run as a scenario of the simulator. Raises PolicyError, SessionModelError or
-    ScenarioError if its policy, customers or other settings are invalid.
+    """Return the run as a scenario of the simulator.
+
+    Raises PolicyError, SessionModelError or ScenarioError if its policy, customers or other
+    settings are invalid.
     """
     if run.is_closed_loop:
         customers: Customers | Clients = Clients(run.client_model, seed)

@@ -108,7 +108,9 @@ def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
     """Return the claim that the mean of some metrics is above the mean of other metrics, or above
-    0. The differences between the two means, one per repetition, decide. The claim does not hold if
+    0.
+
+    The differences between the two means, one per repetition, decide. The claim does not hold if
     the interval of these differences contains 0.
     """
 

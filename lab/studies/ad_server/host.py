@@ -84,9 +84,10 @@ class AdClients:
         self._log = log
 
     def play(self, order: AdOrder) -> dict[str, Any]:
-        """Return what `loadgen.customers.ad_clients.play` returns in the clients' process. Raises
-        ExperimentError if the process ends or a request gets no answer; the run's attempts are not
-        kept then.
+        """Return what `loadgen.customers.ad_clients.play` returns in the clients' process.
+
+        Raises ExperimentError if the process ends or a request gets no answer; the run's attempts
+        are not kept then.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None

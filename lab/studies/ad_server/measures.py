@@ -92,8 +92,10 @@ def rsd_drop_points(found: Metrics) -> float | None:
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
     """Return the ideal gain, 0 to 1, of a request that consists only of a search and is alone on
-    the machine. A thread searches one whole concept at a time, so the search has rounds. If there
-    are more threads than CPUs, the threads share the CPUs equally.
+    the machine.
+
+    A thread searches one whole concept at a time, so the search has rounds. If there are more
+    threads than CPUs, the threads share the CPUs equally.
     """
     at_a_time = min(threads, concepts)
     rounds, left = divmod(concepts, at_a_time)

@@ -25,7 +25,9 @@ CLIENT_METRICS = "studies.connection_sentry:clients"
 
 TIME_SCALE = 10.0
 """The time scale at which a search of 0.15 real seconds takes 1.5 paper seconds, as in the
-simulator. A page of profile `real` takes the same real time at every time scale.
+simulator.
+
+A page of profile `real` takes the same real time at every time scale.
 """
 
 MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
@@ -48,9 +50,10 @@ PAPER_PROFILE_PER_SET = 36
 takes a quarter of the work."""
 
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
-"""The CPU seconds of a page on the simulated server. Home, browse and file take as long as their
-latencies in Table 3 with 3 processes. Search takes 1.5 s and select 1 s; these values give about
-the published latencies.
+"""The CPU seconds of a page on the simulated server.
+
+Home, browse and file take as long as their latencies in Table 3 with 3 processes. Search takes 1.5
+s and select 1 s; these values give about the published latencies.
 """
 
 _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]

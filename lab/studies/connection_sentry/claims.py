@@ -107,8 +107,9 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
 
 
 def wasted_work_claims(cases: Cases) -> list[Claim]:
-    """Return the claims about wasted work, in the paper's cells and with LIFO-Pri's customers. A
-    simulated cancel never wastes work, so the claims that waste is small need live runs.
+    """Return the claims about wasted work, in the paper's cells and with LIFO-Pri's customers.
+
+    A simulated cancel never wastes work, so the claims that waste is small need live runs.
     """
     live = cases.cells() if cases.engine == "live" else []
     sq, lifo_pri = SCHEMES

@@ -33,9 +33,11 @@ def client_metrics(
     run: ShopRun,
 ) -> dict[str, Any]:
     """Return the control set's metrics by class, and the level of multiprogramming and the wasted
-    work of the whole run. `samples` are the columns of samples.parquet, and `waste` is the entry of
-    this name in run.json. A latency is a mean response time. It covers the requests that begin
-    after the warm-up and get an answer, however late. No client of the control set leaves.
+    work of the whole run.
+
+    `samples` are the columns of samples.parquet, and `waste` is the entry of this name in run.json.
+    A latency is a mean response time. It covers the requests that begin after the warm-up and get
+    an answer, however late. No client of the control set leaves.
 
     Throughput counts all answers between the end of the warm-up and `duration_s`, when the clients
     end. It does not matter when the answered request began: a limit on that time would exclude long
@@ -112,10 +114,12 @@ def shop_tasks(
     before: Mapping[str, Any], after: Mapping[str, Any], run: ShopRun
 ) -> dict[str, dict[str, float | None]]:
     """Return the mean times that the shop took for a page, by class of request, between two answers
-    to `GET /status`. `build_s` is the time to build a page. It is the sum of `cpu_s` (on the CPU),
-    `database_s` (waiting for the database) and `other_s` (waiting for a CPU or the interpreter).
-    The means are over completed pages; a class without completed pages is omitted. Only profile
-    `real` separates the two waiting times; for other profiles they are None.
+    to `GET /status`.
+
+    `build_s` is the time to build a page. It is the sum of `cpu_s` (on the CPU), `database_s`
+    (waiting for the database) and `other_s` (waiting for a CPU or the interpreter). The means are
+    over completed pages; a class without completed pages is omitted. Only profile `real` separates
+    the two waiting times; for other profiles they are None.
     """
     server = run.server
     assert isinstance(server, Appliance)

@@ -1,6 +1,7 @@
-"""eDragon's runs: applications and their processors, provisioning, admission and load. The first
-part of the module describes the run of 90 minutes with both applications: its schedule, its zones
-and the published numbers. The second part defines the cases of the figures.
+"""eDragon's runs: applications and their processors, provisioning, admission and load.
+
+The first part of the module describes the run of 90 minutes with both applications: its schedule,
+its zones and the published numbers. The second part defines the cases of the figures.
 
 Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
 package are that paper's.
@@ -68,10 +69,11 @@ SCHEDULE = (
     Stretch(4200.0, (6.0, 6.0)),
     Stretch(4800.0, (2.25, 2.25)),
 )
-"""The new sessions/s at both applications over time. The paper prints the loads of zones B and D.
-The other loads are our choice within the limits that its text gives. In zones A and C, both
-applications together get at most 3 new sessions/s. "The rest of the time" they get more, and from 8
-new sessions/s on they are "completely overloaded".
+"""The new sessions/s at both applications over time.
+
+The paper prints the loads of zones B and D. The other loads are our choice within the limits that
+its text gives. In zones A and C, both applications together get at most 3 new sessions/s. "The rest
+of the time" they get more, and from 8 new sessions/s on they are "completely overloaded".
 """
 
 PRINTED_LOADS = ("B", "D")
@@ -160,8 +162,9 @@ def shortened(factor: float) -> Course:
 
 
 def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None:
-    """Return the mean of the bins that begin in the zone, or None if no bin begins there. `series`
-    has one value for every `bin_s` seconds, from the start of the run.
+    """Return the mean of the bins that begin in the zone, or None if no bin begins there.
+
+    `series` has one value for every `bin_s` seconds, from the start of the run.
     """
     values = [
         value for i, value in enumerate(series) if zone.from_s <= i * bin_s < zone.until_s - 1e-9

@@ -1,6 +1,8 @@
-"""The claims of eDragon's reproduction. The 95 % interval over the repetitions decides each claim.
-A claim is undecided if the interval contains its bound, because the metric could then be on either
-side by chance. A single repetition has no interval, so its value alone decides.
+"""The claims of eDragon's reproduction.
+
+The 95 % interval over the repetitions decides each claim. A claim is undecided if the interval
+contains its bound, because the metric could then be on either side by chance. A single repetition
+has no interval, so its value alone decides.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
-"""eDragon live: a series of hosting platforms on this machine, and the report of their runs. Loads
-and costs are scaled to the capacity that the load generator and the database leave on this machine.
+"""eDragon live: a series of hosting platforms on this machine, and the report of their runs.
+
+Loads and costs are scaled to the capacity that the load generator and the database leave on this
+machine.
 """
 
 import shutil
@@ -178,6 +180,7 @@ def expected_real_s(runs: Sequence[PlatformRun]) -> float:
 
 def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
     """Return the number of new sessions per paper second that the platform can serve.
+
     `beside_ratio` is the CPU time of the load generator and the database, which run on the same
     processors, divided by the CPU time of the applications.
     """
@@ -224,8 +227,9 @@ def beside_ratio(found: Mapping[str, float | None]) -> float:
 def scaled_run(
     run: PlatformRun, factor: float, costs: ConnectionCosts, beside_ratio: float
 ) -> PlatformRun:
-    """Return the run scaled to this machine: its loads are multiplied by `factor`. CTO and CTN
-    include the CPU time of the load generator and the database on the same processors.
+    """Return the run scaled to this machine: its loads are multiplied by `factor`.
+
+    CTO and CTN include the CPU time of the load generator and the database on the same processors.
     """
     return run.with_(
         loads=tuple(tuple((at_s, rate * factor) for at_s, rate in loads) for loads in run.loads),

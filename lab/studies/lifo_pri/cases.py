@@ -29,8 +29,9 @@ spread."""
 NOMINAL_RHO = 1.47
 """The load that Table 1 prints."""
 EFFECTIVE_RHO = 1.15
-"""The load that follows from the published 13.3 % of dropped requests. At a load ρ, a share 1 − 1/ρ
-of the requests cannot be served, whatever the discipline.
+"""The load that follows from the published 13.3 % of dropped requests.
+
+At a load ρ, a share 1 − 1/ρ of the requests cannot be served, whatever the discipline.
 """
 TIMEOUTS_S = (40, 20)
 FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]

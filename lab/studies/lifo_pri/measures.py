@@ -67,8 +67,9 @@ def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time below which this `share` of the answered requests are. The single
-    largest response time would say little.
+    """Return the response time below which this `share` of the answered requests are.
+
+    The single largest response time would say little.
     """
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))

@@ -38,9 +38,10 @@ STRATEGIES = {
 """The admission policies in the order of Table 2, and their names in the paper."""
 
 PLANNED_UTILISATION = 0.95
-"""The share of the capacity with which the predictive strategy plans: the ac-threshold. Equation 7
-plans with the full capacity. With file sizes that vary as much as in SPECweb96, the wait in the
-queue would then exceed the timeout of 1 s by chance alone.
+"""The share of the capacity with which the predictive strategy plans: the ac-threshold.
+
+Equation 7 plans with the full capacity. With file sizes that vary as much as in SPECweb96, the wait
+in the queue would then exceed the timeout of 1 s by chance alone.
 """
 
 DURATION_S = 500.0
@@ -140,8 +141,9 @@ class Cases(PaperCases[Scale]):
         everybody_finishes: bool = False,
     ) -> Case[ShopRun]:
         """Return a case without admission control, with the paper's clients (section 6) or with
-        other clients (section 5). The run is cut when arrivals end, unless `everybody_finishes` is
-        true.
+        other clients (section 5).
+
+        The run is cut when arrivals end, unless `everybody_finishes` is true.
         """
         paper = published()["sbac"]
         retries = paper["retries"] if retries is None else retries

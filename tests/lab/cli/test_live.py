@@ -102,7 +102,7 @@ def test_a_load_is_applied_once_the_customers_have_it(run):
     run.tell({"planned": 100, "started": 60, "load_changes": [{"at_s": 5.0, "factor": 2.0}]})
     assert said("load", "2").startswith("Applied at ")
     run.tell({"planned": 100, "started": 100, "load_changes": []})
-    assert "All customers of this run have come" in said("load", "3", status=1)
+    assert "All customers of this run have arrived" in said("load", "3", status=1)
     run.close()
     assert "No run is in progress" in said("load", "2", status=1)
 

@@ -42,7 +42,7 @@ def test_a_load_is_applied_once_the_customers_have_it(console, runs_of):
     assert "Applied at " in console.post("/watch/load", {"load_factor": "2"}).text
     run.tell({"planned": 100, "started": 100, "load_changes": []})
     said = console.post("/watch/load", {"load_factor": "3"}).text
-    assert "All customers of this run have come" in said
+    assert "All customers of this run have arrived" in said
     assert "Applied at " not in said
     run.close()
 
