@@ -1,6 +1,6 @@
-// Tables of class "sortable": every head becomes a button that sorts by its column.
-// A cell sorts by its data-value, or by its text where it has none;
-// numbers begin with the largest unless the head says data-order="up"; empty ones come last.
+// Tables of class "sortable": every column head becomes a button that sorts by its column.
+// A cell sorts by its data-value, or by its text if it has no data-value;
+// numbers begin with the largest unless the head has data-order="up"; empty cells come last.
 "use strict";
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];

@@ -1,4 +1,4 @@
-// Python in the browser: loads it and the project's modules once, then runs what the page sends.
+// Python in the browser: this worker loads Python and the project's modules once, then runs the page's tasks.
 let python;
 let program;
 
@@ -23,7 +23,7 @@ function run(choice) {
   return JSON.parse(answer);
 }
 
-// A function that tells its answer part by part, as JSON.
+// A function that sends its answer in parts, as JSON.
 function call(id, { name, texts }) {
   program[name](...texts, (part) => self.postMessage({ id, part: JSON.parse(part) }));
 }
@@ -34,7 +34,7 @@ self.addEventListener("message", async ({ data }) => {
     if (data.call) call(data.id, data.call);
     self.postMessage({ id: data.id, answer: data.choices?.map(run), done: true });
   } catch (fault) {
-    // The last line of Python's traceback says what is wrong.
+    // The last line of Python's traceback is the error.
     const lines = String(fault.message).trim().split("\n");
     self.postMessage({ id: data.id, fault: lines.at(-1).replace(/^[\w.]+Error: /, "") });
   }

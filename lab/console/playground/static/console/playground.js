@@ -1,4 +1,4 @@
-// Two policies over the same customers: settings in the address, the simulator in a worker, what happened on the page.
+// Two policies with the same customers: the settings are in the address, the simulator is a worker, and the page shows the outcome.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const SIDES = ["a", "b"];
@@ -92,11 +92,11 @@ addEventListener("DOMContentLoaded", () => {
     draw(data.answer);
   });
   worker.addEventListener("error", (event) => {
-    set(byId("fault"), `The simulator could not be loaded: ${event.message ?? "the worker failed"}. Reload the page.`);
+    set(byId("fault"), `The simulator could not be loaded: ${event.message ?? "the worker failed"}. Load the page again.`);
     byId("fault").hidden = false;
   });
 
-  // ---- what happened --------------------------------------------------------------------------
+  // ---- the outcome --------------------------------------------------------------------------
   let runs = [];
   let end = 0;
   let time = 0;
@@ -138,7 +138,7 @@ addEventListener("DOMContentLoaded", () => {
       ["Efficiency: purchases / bound", ({ revenue_efficiency_ratio }) => (revenue_efficiency_ratio === null ? "–" : format(revenue_efficiency_ratio, 2))],
       ["Requests completed", ({ completed_ratio }) => percent(completed_ratio)],
       ["Completed requests per second", ({ throughput_rps }) => format(throughput_rps, 2)],
-      ["Server time spent on customers who had left", ({ wasted_ratio }) => percent(wasted_ratio)],
+      ["Server time for customers who had left", ({ wasted_ratio }) => percent(wasted_ratio)],
       ["Customers", ({ sessions }) => format(sessions)],
       ["Duration", ({ duration_s }) => `${format(duration_s)} s`],
     ];
@@ -258,7 +258,7 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  // ---- what a visitor does --------------------------------------------------------------------
+  // ---- actions of the visitor --------------------------------------------------------------------
   form.addEventListener("input", () => {
     show();
     history.replaceState(null, "", address());
@@ -275,10 +275,10 @@ addEventListener("DOMContentLoaded", () => {
     const link = absolute(address());
     try {
       await navigator.clipboard.writeText(link);
-      set(byId("state"), "The link is copied.");
+      set(byId("state"), "The link has been copied.");
     } catch {
       history.replaceState(null, "", address());
-      set(byId("state"), "Copy the address of this page: it keeps every setting.");
+      set(byId("state"), "Copy the address of this page; it contains all settings.");
     }
   });
   byId("play").addEventListener("click", () => {

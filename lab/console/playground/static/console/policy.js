@@ -1,4 +1,4 @@
-// A policy of the visitor: the text in an editor, Python in a worker, what was found on the page.
+// A visitor's policy: the text is in an editor, Python is in a worker, and the page shows the findings.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const KEPT_TEXT = "doorbuster.policy";
@@ -15,7 +15,7 @@ addEventListener("DOMContentLoaded", () => {
   const sliders = [...byId("day").elements].filter((one) => one.name);
   const ACTIONS = ["check", "run", "compare"];
 
-  // ---- what the browser keeps -------------------------------------------------------------------
+  // ---- texts that the browser stores -------------------------------------------------------------------
   function kept(key, otherwise) {
     try {
       return JSON.parse(localStorage.getItem(key)) ?? otherwise;
@@ -64,7 +64,7 @@ addEventListener("DOMContentLoaded", () => {
     ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
   });
   let saving;
-  // Tab indents once somebody writes here. Before, it leads on to the buttons.
+  // Tab indents as soon as the user writes here. Before that, it moves to the buttons.
   let isWriting = false;
   const { run: more, shift: less } = CodeMirror.indentWithTab;
   const tab = { key: "Tab", run: (view) => isWriting && more(view), shift: (view) => isWriting && less(view) };
@@ -102,7 +102,7 @@ addEventListener("DOMContentLoaded", () => {
   const path = () => `own/${name.value}.py`;
   function save() {
     clearTimeout(saving);
-    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser keeps nothing: save the file before you leave the page. While you write, Tab indents; press Escape, then Tab, to leave the editor.");
+    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser does not store the text: save the file before you leave the page. While you write, Tab indents; press Escape, then Tab, to leave the editor.");
   }
   function replaceText(newText) {
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: newText }, selection: { anchor: 0 }, scrollIntoView: true });
@@ -140,7 +140,7 @@ addEventListener("DOMContentLoaded", () => {
   let isReady = false;
   function hush() {
     clearTimeout(silence);
-    if (work) silence = setTimeout(() => end(`The policy gave no sign for ${mostSilenceS} s, so the browser ended it${work.last ? ` after the line “${work.last}” of the check` : ""}. Is there a loop that does not end?`), 1000 * mostSilenceS);
+    if (work) silence = setTimeout(() => end(`The policy did not respond for ${mostSilenceS} s, so the browser ended it${work.last ? ` after the line “${work.last}” of the check` : ""}. Is there a loop that does not end?`), 1000 * mostSilenceS);
   }
   function start() {
     isReady = false;
@@ -155,7 +155,7 @@ addEventListener("DOMContentLoaded", () => {
       }
       if (!isReady) {
         isReady = !data.fault;
-        if (data.fault) fail(`Python could not be loaded: ${data.fault}. Reload the page.`);
+        if (data.fault) fail(`Python could not be loaded: ${data.fault}. Load the page again.`);
         else if (byId("fault").hidden) set(byId("state"), "Ready.");
       } else {
         clearTimeout(silence);
@@ -165,7 +165,7 @@ addEventListener("DOMContentLoaded", () => {
       }
       buttons();
     });
-    worker.addEventListener("error", (event) => fail(`Python could not be loaded: ${event.message ?? "the worker failed"}. Reload the page.`));
+    worker.addEventListener("error", (event) => fail(`Python could not be loaded: ${event.message ?? "the worker failed"}. Load the page again.`));
     const absolute = Object.fromEntries(Object.entries(addresses).map(([key, value]) => [key, key === "module" ? value : new URL(value, location.href).href]));
     worker.postMessage({ id: ++asked, load: absolute });
   }
@@ -186,7 +186,7 @@ addEventListener("DOMContentLoaded", () => {
     for (const id of ACTIONS) byId(id).disabled = !isReady || work !== null;
     byId("stop").hidden = work === null;
   }
-  // Keeps the text and shows what begins; false if the file has no valid name.
+  // Stores the text and shows which task begins; returns false if the file name is invalid.
   function began(words) {
     if (!name.checkValidity() || !name.value) {
       fail("File: allowed are 1 to 40 small letters, digits and _, beginning with a letter, for example quiet_door.");
@@ -237,7 +237,7 @@ addEventListener("DOMContentLoaded", () => {
   // ---- run --------------------------------------------------------------------------------------
   let charts = [];
   function fallBack(found) {
-    if (found) fail(`The policy was given up at ${format(found.at_s, 1)} s, and FIFO decided from then on: ${found.says}`, found.marks);
+    if (found) fail(`The policy was given up at ${format(found.at_s, 1)} s. FIFO decided from then on: ${found.says}`, found.marks);
   }
   byId("run").addEventListener("click", () => {
     const chosen = day();
@@ -256,7 +256,7 @@ addEventListener("DOMContentLoaded", () => {
         ["Efficiency: purchases / bound", metrics.revenue_efficiency_ratio === null ? "–" : format(metrics.revenue_efficiency_ratio, 2)],
         ["Requests completed", percent(metrics.completed_ratio)],
         ["Completed requests per second", format(metrics.throughput_rps, 2)],
-        ["Server time spent on customers who had left", percent(metrics.wasted_ratio)],
+        ["Server time for customers who had left", percent(metrics.wasted_ratio)],
         ["Customers", format(metrics.sessions)],
         ["Duration", `${format(metrics.duration_s)} s`],
       ];
@@ -364,7 +364,7 @@ addEventListener("DOMContentLoaded", () => {
         fail(`Not submitted. ${told.error.replace(/^text: /, "")}`, marksIn(told.error));
       }
     } catch {
-      fail("Not submitted: the console does not answer. Your browser keeps the text; try again later.");
+      fail("Not submitted: the console does not answer. Your browser has stored the text; try again later.");
     }
     byId("submit").disabled = false;
   });
@@ -372,13 +372,13 @@ addEventListener("DOMContentLoaded", () => {
     const { line, name: of } = target.dataset ?? {};
     if (!line || !of) return;
     if (of === name.value) goTo(Number(line));
-    else fail(`Line ${line} is in ${of}.py. The editor has ${name.value}.py now.`);
+    else fail(`Line ${line} is in ${of}.py. The editor now shows ${name.value}.py.`);
   });
 
-  // ---- what a visitor does ----------------------------------------------------------------------
+  // ---- actions of the visitor ----------------------------------------------------------------------
   byId("stop").addEventListener("click", () => end("You stopped it."));
   byId("template").addEventListener("click", () => {
-    if (confirm("Replace the text by the template? What is not saved or on your private scoreboard is lost.")) {
+    if (confirm("Replace the text by the template? You lose a text that is neither saved nor on your private scoreboard.")) {
       name.value = "my_policy";
       replaceText(template);
     }

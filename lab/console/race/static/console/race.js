@@ -1,4 +1,4 @@
-// Runs in step: every run shows its samples at the same moment of paper time.
+// Runs side by side: all runs show their samples at the same moment of paper time.
 "use strict";
 addEventListener("DOMContentLoaded", async () => {
   const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
@@ -22,7 +22,7 @@ addEventListener("DOMContentLoaded", async () => {
   const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0);
   const end = largest(runs.map(({ frames }) => frames.time_s.at(-1)));
   const most = Math.max(10, ...runs.flatMap(({ frames }) => frames.waiting_by_page.map(largest)));
-  // Clients of a closed loop buy nothing: there it is the pages they got.
+  // Clients of a closed loop buy nothing, so the page shows their completed pages instead of sales.
   const sells = runs.some(({ frames }) => frames.confirms_total.at(-1) > 0);
   const measure = sells ? "confirms_total" : "answered_total";
   const goal = Math.max(1, ...runs.map(({ frames }) => frames[measure].at(-1)));
@@ -124,7 +124,7 @@ addEventListener("DOMContentLoaded", async () => {
   let saidAt = -Infinity;
   let saidEnd = false;
   function say(scores) {
-    // For people who listen: seldom, and at the end.
+    // The text for screen readers changes seldom, and at the end.
     const isEnd = time >= end;
     if (!isEnd) saidEnd = false;
     if (saidEnd || (!isEnd && performance.now() - saidAt < SAY_EVERY_MS)) return;
@@ -145,7 +145,7 @@ addEventListener("DOMContentLoaded", async () => {
     draw();
   }
   function step(now) {
-    // With less motion wanted, a picture a second instead of sixty.
+    // If the user prefers less motion, the page draws one picture per second instead of sixty.
     if (plays && (!calm || now - last > 1000)) {
       time = Math.min(end, time + ((now - last) / 1000) * Number(speed.value));
       last = now;

@@ -1,5 +1,5 @@
-// The curves of one result, or of several over each other. All numbers come computed; what is
-// chosen stands in the address, so that a link shows the same again.
+// The curves of one result, or of several results over each other. The server computes all numbers. The
+// address of the page contains the choices, so that a link shows the same curves again.
 "use strict";
 addEventListener("DOMContentLoaded", async () => {
   const section = document.querySelector(".curves");
@@ -22,12 +22,12 @@ addEventListener("DOMContentLoaded", async () => {
   );
   const faults = results.filter((one) => one.error).map((one) => `${one.source.title}: ${one.error}`);
   const whole = results.filter((one) => !one.error && one.lines.length);
-  state.textContent = faults.join(" ") || (whole.length ? "" : "No run of it is whole yet.");
+  state.textContent = faults.join(" ") || (whole.length ? "" : "This result has no complete run yet.");
   if (!whole.length) return;
   id("curve-choice").hidden = false;
   const several = sources.length > 1;
 
-  // ---- what there is to choose ----
+  // ---- choices ----
   const policies = [...new Set(whole.flatMap((one) => one.lines.map((line) => line.policy)))];
   const loads = [...new Set(whole.flatMap((one) => one.lines.map((line) => line.load)))];
   const common = loads.findLast((load) => whole.every((one) => one.lines.some((line) => line.load === load)));
@@ -36,7 +36,7 @@ addEventListener("DOMContentLoaded", async () => {
   const highest = (one) => one.lines.reduce((most, line) => (line.rho > most.rho ? line : most)).load;
   const HIGHEST = "the highest of each";
   const group = (one, policy) => `${one.source.name}/${policy}`;
-  // At first a result of many policies, a board, shows those that another result has, too.
+  // At first, a result with many policies (a board) shows only policies that another result has, too.
   const isNew = !["page", "load", "against", "hide"].some((name) => chosen.has(name));
   const crowded = (one) => several && new Set(one.lines.map((line) => line.policy)).size > 8;
   const isElsewhere = (one, policy) => whole.some((other) => other !== one && other.lines.some((line) => line.policy === policy));
@@ -47,7 +47,7 @@ addEventListener("DOMContentLoaded", async () => {
       policy,
       title: several ? `${one.source.title}: ${title}` : title,
       colour, // the policy's own, everywhere
-      // Several results: a dash for each result; one: a dash for each policy.
+      // With several results, each result has a dash; with one result, each policy has a dash.
       dash: DASHES[(several ? place : policies.indexOf(policy)) % DASHES.length],
       shown: isNew ? !(crowded(one) && !isElsewhere(one, policy)) : !chosen.getAll("hide").includes(group(one, policy)),
     })),
@@ -274,7 +274,7 @@ addEventListener("DOMContentLoaded", async () => {
   section.querySelector("details").addEventListener("toggle", draw);
   let width = innerWidth;
   addEventListener("resize", () => {
-    if (width === innerWidth) return; // a phone's address bar comes and goes
+    if (width === innerWidth) return; // a phone's address bar appears and disappears
     width = innerWidth;
     draw();
   });

@@ -1,4 +1,4 @@
-// Parts of a result that a narrow screen shows folded, and that paper shows whole.
+// Parts of a result that a narrow screen shows folded, and that a printed page shows in full.
 "use strict";
 {
   const narrow = matchMedia("(max-width: 40rem)");
@@ -8,7 +8,7 @@
   fold(document);
   // Parts that htmx loads later.
   document.addEventListener("htmx:load", (event) => event.target !== document.body && fold(event.target.parentElement ?? event.target));
-  // A link to what is folded unfolds it.
+  // A link to a folded part unfolds it.
   const unfold = () => {
     const part = location.hash && document.getElementById(location.hash.slice(1))?.closest("details");
     if (part) part.open = true;

@@ -1,5 +1,5 @@
-// Panels of several reports drawn together: a colour for each curve, a dash for each report, which
-// has a letter.
+// Panels of several reports drawn together: each curve has a colour; each report has a dash and
+// a letter.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const DASHES = [[], [10, 6], [3, 4], [12, 5, 3, 5], [6, 3], [2, 6]];
@@ -46,7 +46,7 @@ addEventListener("DOMContentLoaded", () => {
     const curves = [...new Set(Object.values(panel.lines).map((line) => line.curve))];
     const named = Object.keys(panel.x_names).length > 0;
     const all = Object.values(panel.lines);
-    const beside = (place) => (named ? ((place + 0.5) / all.length - 0.5) * 0.6 : 0); // where x is a name, points stand side by side
+    const beside = (place) => (named ? ((place + 0.5) / all.length - 0.5) * 0.6 : 0); // if x is a name, the points are side by side
     const lines = all.map((line, place) => ({ ...line, x: line.x.map((x) => x + beside(place)) }));
     const colours = new Map(lines.map((line) => [line.curve, line.colour]));
     const published = Object.values(panel.published).map(([curve, x, y]) => [curve, x + beside(all.findIndex((line) => line.curve === curve)), y]);
@@ -104,7 +104,7 @@ addEventListener("DOMContentLoaded", () => {
   }
   let width = innerWidth;
   addEventListener("resize", () => {
-    if (width === innerWidth) return; // a phone's address bar comes and goes
+    if (width === innerWidth) return; // a phone's address bar appears and disappears
     width = innerWidth;
     for (const [plot, element] of drawings) plot.setSize({ width: element.clientWidth, height: plot.height });
   });

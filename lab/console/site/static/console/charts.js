@@ -1,12 +1,12 @@
-// What the charts have in common: colours of the theme, marks where something was changed.
+// The common parts of all charts: the colours of the theme, and marks at the times of changes.
 "use strict";
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const MARKS = { start: "--good", end: "--soft", policy: "--accent", abandonment: "--accent", load: "--bad" };
 const MARK_WORDS = { start: "begins: ", policy: "from here decides " };
 
 function marks(list) {
-  // list: [{x, text, kind}]; drawn as dashed lines with their words, which keep out of each other's way.
-  // The pointer at a line shows the words of all lines there.
+  // list: [{x, text, kind}]; drawn as dashed lines with texts that do not overlap.
+  // If the user points at a line, the texts of all lines at this place are shown.
   const NEAR = 8; // CSS pixels
   const hint = document.createElement("div");
   hint.className = "mark-hint";
@@ -39,7 +39,7 @@ function marks(list) {
         (plot) => {
           const { ctx, bbox } = plot;
           const size = textSize() * 0.8 * devicePixelRatio;
-          const taken = []; // [line, end]: words that stand already
+          const taken = []; // [line, end] of texts that are already drawn
           ctx.save();
           ctx.beginPath();
           ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
@@ -57,7 +57,7 @@ function marks(list) {
             ctx.moveTo(at, bbox.top);
             ctx.lineTo(at, bbox.top + bbox.height);
             ctx.stroke();
-            if (kind === "end") continue; // the line says enough
+            if (kind === "end") continue; // the line needs no text
             const wide = ctx.measureText(text).width;
             const left = Math.min(at + 5, bbox.left + bbox.width - wide - 4);
             let line = 0;
@@ -66,7 +66,7 @@ function marks(list) {
             if (line > 4) continue;
             const low = bbox.top + size * 1.3 * (line + 1);
             ctx.fillStyle = style("--card");
-            ctx.globalAlpha = 0.8; // what is behind the words stays to be guessed
+            ctx.globalAlpha = 0.8; // the curves behind the text stay visible
             ctx.fillRect(left - 3, low - size, wide + 6, size * 1.3);
             ctx.globalAlpha = 1;
             ctx.fillStyle = ctx.strokeStyle;
@@ -82,7 +82,7 @@ function marks(list) {
 const textSize = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
 // `sync`: charts with the same name share the cursor; `rem`: a function for the height in rem;
-// `saved`: what a saved picture has beside its title, as `note` and words of the `file`.
+// `saved`: the `note` of a saved picture, and the parts of its `file` name.
 function chart(element, series, markList, range, { sync, rem = () => 14, xLabel = "paper seconds", saved } = {}) {
   const height = () => Math.round(textSize() * rem());
   const font = () => `${Math.round(textSize() * 0.8)}px system-ui, sans-serif`;
@@ -109,7 +109,7 @@ function chart(element, series, markList, range, { sync, rem = () => 14, xLabel 
 }
 
 function bars(element, lengths, most, names = []) {
-  // One bar for each page type, its name before it and the number beside it.
+  // One bar for each page type, with its name before the bar and the number after it.
   if (!element.children.length) {
     lengths.forEach((_, page) => {
       const row = document.createElement("div");
@@ -123,7 +123,7 @@ function bars(element, lengths, most, names = []) {
     const row = element.children[page];
     row.querySelector(".bar").style.width = `${Math.min(100, (100 * length) / most)}%`;
     const number = row.querySelector(".length");
-    const text = String(length ?? "–"); // a peer does not say which pages wait
+    const text = String(length ?? "–"); // a baseline proxy does not report which pages wait
     if (number.textContent !== text) number.textContent = text;
   });
 }

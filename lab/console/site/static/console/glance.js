@@ -1,4 +1,4 @@
-// The panel of the gallery: there while a live run is under way and can be looked at.
+// The panel of the gallery, visible while a live run that the user can watch is in progress.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const panel = document.getElementById("glance");
@@ -11,7 +11,7 @@ addEventListener("DOMContentLoaded", () => {
     const { live_shops: shops } = frame;
     panel.querySelector(".glance-row").hidden = Boolean(shops);
     if (shops) {
-      // Several shops at once: their own page has the figures.
+      // The numbers of several simultaneous shops are on a separate page.
       panel.querySelector('[data-show="policy"]').textContent = shops.map((shop) => shop.title).join(" | ");
       return;
     }
@@ -19,7 +19,7 @@ addEventListener("DOMContentLoaded", () => {
     bars(queues, frame.waiting_by_page, most, pages);
   });
   live.onAway(() => {
-    panel.hidden = true; // nothing is known to be live
+    panel.hidden = true; // no live run is known
   });
   live.follow("/watch/stream?glance");
 });

@@ -1,7 +1,7 @@
 // Words of the glossary on pages of the console: column heads, names of rows, tiles, labels, captions,
 // and the terms of the papers in sentences, once in a card, a table or a section. A word with an entry
 // becomes a button with a dotted line. A label, or a word that is a link or a button already, gets a
-// small button next to it; that of a list to choose from explains the present choice, too. The entry is
+// small button next to it; the button of a select explains the present choice, too. The entry is
 // shown on hover and focus, and stays after a click, a tap or Enter. Escape, or a click elsewhere, closes it.
 "use strict";
 (async () => {
@@ -111,7 +111,7 @@
     if (event.key !== "Tab") return;
     const from = shown;
     if (event.shiftKey) event.preventDefault();
-    from.focus(); // the browser goes on from there to what follows
+    from.focus(); // from here the Tab key continues to the next element
     if (!event.shiftKey) hide();
   });
   link.addEventListener("blur", (event) => event.relatedTarget === shown || hide());

@@ -1,12 +1,12 @@
-// The stream of looks at the gateway, and what every live page shows of the newest.
+// The stream of samples of the gateway, and the parts of the newest sample that every live page shows.
 "use strict";
 const live = (() => {
   const KEPT = 2400;
   const state = { frames: [], marks: [], newest: null };
   const listeners = [];
   const awayListeners = [];
-  const LOST = "The console does not answer: what stands here is of before. It goes on by itself when the console is back.";
-  const ENDED = "The console sends this page nothing more: what stands here is of before. Load the page anew; you may have to log in again.";
+  const LOST = "The console does not answer, so this page shows old values. It continues by itself as soon as the console answers again.";
+  const ENDED = "The console no longer sends data to this page, so it shows old values. Load the page again; you may have to log in again.";
   const money = new Intl.NumberFormat("en", { style: "currency", currency: "EUR", maximumFractionDigits: 0 });
 
   function take(frame) {
@@ -15,23 +15,23 @@ const live = (() => {
       return;
     }
     const last = state.frames.at(-1);
-    if (last && last.gateway !== frame.gateway) state.frames.length = state.marks.length = 0; // its clock and counts begin anew
+    if (last && last.gateway !== frame.gateway) state.frames.length = state.marks.length = 0; // its clock and counts begin again
     for (const mark of frame.marks || []) state.marks.push(mark);
     state.frames.push(frame);
     if (state.frames.length > KEPT) state.frames.shift();
     state.newest = frame;
   }
 
-  // The start of the run under way, or of the last one; undefined before the first.
+  // The start of the run in progress, or of the last run; undefined before the first run.
   const start = () => state.marks.findLast((one) => one.kind === "start");
 
-  // The frame `seconds` (real) before number `at`, or the one before it.
+  // The frame that is `seconds` (real) older than number `at`, or the frame before it.
   function earlier(at, seconds) {
     let i = at - 1;
     while (i > 0 && state.frames[at].at - state.frames[i].at < seconds) i -= 1;
     return state.frames[i];
   }
-  // Requests of a fate per paper second, about the last two real ones; null where it cannot be known.
+  // Requests with a fate per paper second, over about the last two real seconds; null if unknown.
   function rate(at, ...fates) {
     if (at < 1) return null;
     const [before, now] = [earlier(at, 2), state.frames[at]];
@@ -55,10 +55,10 @@ const live = (() => {
 
   const ABANDONMENT = { ignore: "orphans are served in full", "drop-queued": "who leaves is taken out of the queue", cancel: "who leaves stops the work" };
 
-  // Which run is under way, what was changed in it, and whose purchases the tiles show after it.
+  // The run in progress, the changes during it, and the run whose purchases the tiles show afterwards.
   function runWords({ run, sold, title }) {
     const ended = sold?.ended_at ? `confirms and revenue are those of ${sold.words}, which ended at ${time.format(sold.ended_at * 1000)} UTC` : "";
-    if (!run) return ["No run is under way", ended].filter(Boolean).join("; ");
+    if (!run) return ["No run is in progress", ended].filter(Boolean).join("; ");
     const begun = start();
     const switched = run.run && begun && state.marks.some((mark) => mark.kind === "policy" && mark.at >= begun.at);
     const changed = [switched ? `now ${title} decides` : "", run.load_factor && run.load_factor !== 1 ? `load × ${run.load_factor}` : ""];
@@ -106,7 +106,7 @@ const live = (() => {
     for (const part of document.querySelectorAll("[data-only]")) part.hidden = !frame[part.dataset.only];
   }
 
-  // For people who listen: now and then a sentence, not every number as it changes.
+  // Screen readers get a sentence now and then instead of every changed number.
   const SAY_EVERY_MS = 10000;
   let saidAt = -Infinity;
   function say() {
@@ -139,7 +139,7 @@ const live = (() => {
       told();
     });
     stream.addEventListener("error", () => {
-      // The browser asks again by itself, unless it was refused or led to another page.
+      // The browser connects again by itself, unless it was refused or redirected to another page.
       take({ away: stream.readyState === EventSource.CLOSED ? ENDED : LOST });
       told();
     });
@@ -149,9 +149,9 @@ const live = (() => {
   return { state, start, rate, follow, onLook: (listener) => listeners.push(listener), onAway: (listener) => awayListeners.push(listener) };
 })();
 
-// Requests that wait, one by one: newcomers enter on the right, whoever goes fades where it stood.
+// Each waiting request is a square: a new request enters on the right; a request that leaves fades at its place.
 function strip(element) {
-  const DENSE = 130; // more squares than these are drawn smaller
+  const DENSE = 130; // if there are more squares, they are drawn smaller
   const shown = new Map();
   const motion = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   return (requests) => {

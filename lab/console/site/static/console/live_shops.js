@@ -1,4 +1,4 @@
-// Shops that run at the same time, next to each other, from the stream of samples; gone when their runs are over.
+// Simultaneous live shops side by side, from the stream of samples; they disappear when their runs have ended.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
@@ -12,7 +12,7 @@ addEventListener("DOMContentLoaded", () => {
   let most = 10;
   let saidAt = -Infinity;
 
-  // Clients of a closed loop buy nothing: there it is the pages they got.
+  // Clients of a closed loop buy nothing, so the page shows their completed pages instead of sales.
   const sells = (shops) => shops.some((shop) => shop.confirms > 0) || shops.every((shop) => shop.counts.answered === 0);
 
   function build(shops) {
@@ -39,12 +39,12 @@ addEventListener("DOMContentLoaded", () => {
     charts = ["score", "waiting"].map((name) => {
       const element = find(`[data-chart="${name}"]`);
       element.replaceChildren();
-      const saved = () => ({ note: `The same customers at live shops, ${find(".clock").textContent} since the first arrival was due`, file: ["live shops", ...shops.map((shop) => shop.title)] });
+      const saved = () => ({ note: `The same customers at live shops, ${find(".clock").textContent} since the planned arrival of the first customer`, file: ["live shops", ...shops.map((shop) => shop.title)] });
       return chart(element, series(), [], undefined, { saved });
     });
   }
 
-  // Shops of the race the page is about, where it is about one: another may hold the machine.
+  // If the page is about a race, only the shops of this race; the machine can be running another race.
   function wanted() {
     const { live_shops: shops } = live.state.newest;
     const race = document.querySelector("[data-race]")?.dataset.race;
@@ -87,7 +87,7 @@ addEventListener("DOMContentLoaded", () => {
       show("orphaned", shop.counts.orphaned);
       show("cpu", shop.cpu_utilisation_ratio === null ? "–" : `${Math.round(100 * shop.cpu_utilisation_ratio)} %`);
     });
-    // Of this race alone: its clock begins again with every race.
+    // Samples of this race only, because the clock begins again with every race.
     let from = live.state.frames.length - 1;
     while (from > 0 && live.state.frames[from - 1].live_shop_totals?.length === shops.length && live.state.frames[from - 1].live_shops_time_s <= live.state.frames[from].live_shops_time_s) from -= 1;
     const frames = live.state.frames.slice(from);
@@ -99,7 +99,7 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   function say(shops, scores, measure) {
-    // For people who listen: seldom.
+    // The text for screen readers changes seldom.
     if (performance.now() - saidAt < SAY_EVERY_MS) return;
     saidAt = performance.now();
     const told = shops.map((shop, number) => `${shop.title} ${scores[number]}`).join(", ");

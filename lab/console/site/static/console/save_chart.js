@@ -88,7 +88,7 @@ const saveChart = (() => {
     return group;
   }
 
-  // The legend: a piece of each line with its name, in as many rows as it needs.
+  // The legend: a sample of each line with its name, in as many rows as necessary.
   function legend(plot, most) {
     const group = element("g", {});
     const [SAMPLE, GAP, ROW] = [32, 18, 18];
@@ -125,7 +125,7 @@ const saveChart = (() => {
     const ratio = devicePixelRatio;
     const box = Object.fromEntries(Object.entries(plot.bbox).map(([key, value]) => [key, value / ratio]));
     const at = (x, value) => [number(plot.valToPos(x, "x", true) / ratio), number(plot.valToPos(value, "y", true) / ratio)];
-    const clip = `plot-${Math.random().toString(36).slice(2)}`; // a page may hold several of these files
+    const clip = `plot-${Math.random().toString(36).slice(2)}`; // a page can contain several of these files
     const inner = element("g", { "clip-path": `url(#${clip})` });
     for (const one of plot.bands ?? []) inner.append(band(plot, one, at));
     for (const place of drawn(plot)) {
@@ -169,15 +169,15 @@ const saveChart = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 
-  // The words of a caption without its buttons and selects.
+  // The text of a caption without its buttons and selects.
   function wordsOf(caption) {
     const copy = caption.cloneNode(true);
     for (const control of copy.querySelectorAll("button, select, .save-chart")) control.remove();
     return copy.textContent.trim().replace(/\s+/g, " ").replace(/:$/, "");
   }
 
-  // Put the buttons behind a chart's caption. `plotOf` returns the chart of the moment, or nothing;
-  // `describe` returns `title`, `note` and the words of the `file`.
+  // Put the buttons after a chart's caption. `plotOf` returns the current chart, or nothing;
+  // `describe` returns the `title`, the `note` and the parts of the `file` name.
   function offer(caption, plotOf, describe) {
     const place = Object.assign(document.createElement("span"), { className: "save-chart" });
     const name = wordsOf(caption);

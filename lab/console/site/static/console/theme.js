@@ -1,4 +1,4 @@
-// Light or dark: the system's choice until somebody chooses; kept in this browser.
+// Light or dark: the system's setting applies until the user chooses; the browser stores the choice.
 "use strict";
 (() => {
   const kept = localStorage.getItem("theme");

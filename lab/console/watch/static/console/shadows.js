@@ -1,4 +1,4 @@
-// What policies beside the acting one would have decided: a row each, and the last disagreements.
+// The decisions that shadow policies would have made: a row for each shadow, and the last disagreements.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const SAY_EVERY_MS = 15000;
@@ -23,7 +23,7 @@ addEventListener("DOMContentLoaded", () => {
     return [percent(agrees), ...shifts].filter(Boolean).join(", ");
   }
 
-  // Rows stay as they are while the shadows do: a button under the finger must not be made anew.
+  // The rows stay while the shadows stay the same, so that a button does not change under the user's finger.
   function fit(body, many, make) {
     while (body.children.length > many) body.lastElementChild.remove();
     while (body.children.length < many) body.append(make());
@@ -89,7 +89,7 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   function say(shadows) {
-    // For people who listen: seldom.
+    // The text for screen readers changes seldom.
     if (!shadows.length || performance.now() - saidAt < SAY_EVERY_MS) return;
     saidAt = performance.now();
     set(find("[data-say]"), shadows.map((one) => (one.fault ? `${one.title} was removed` : `${one.title} agrees in ${percent(one.agrees_ratio)} of ${one.asked}`)).join("; "));

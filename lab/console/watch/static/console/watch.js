@@ -1,4 +1,4 @@
-// The watch page: squares, bars and charts of the stream.
+// The watch page: squares, bars and charts, drawn from the stream of samples.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const { state } = live;
@@ -9,9 +9,9 @@ addEventListener("DOMContentLoaded", () => {
   const drawn = []; // marks as the charts take them
   let most = 20;
 
-  // Two rows of charts fit below what stands above them on a screen of 768 pixels.
+  // On a screen of 768 pixels, two rows of charts fit below the content above them.
   const rem = () => Math.min(13, Math.max(6.6, (innerHeight / textSize() - 34) / 2));
-  const roomy = (plot, low, high) => [0, Math.max(1, high * 1.45)]; // words of marks stand above the lines
+  const roomy = (plot, low, high) => [0, Math.max(1, high * 1.45)]; // leaves space for the texts of marks above the lines
   const saved = () => {
     const said = document.querySelector('[data-show="run"]').textContent.trim();
     const now = new Date().toISOString().slice(0, 16);
@@ -49,7 +49,7 @@ addEventListener("DOMContentLoaded", () => {
     list();
   }
 
-  // The marks as text, the newest first, for those who cannot point at a line.
+  // The marks as text, the newest first, for readers who cannot point at a line.
   function list() {
     const place = byId("changes");
     const wanted = drawn.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).toReversed();
@@ -66,7 +66,7 @@ addEventListener("DOMContentLoaded", () => {
 
   let describedAt = -Infinity;
   function describe() {
-    // What the pictures show, for who cannot see them; seldom, so that it can be read in peace.
+    // The content of the pictures as text for readers who cannot see them; it changes seldom, so that there is time to read it.
     if (performance.now() - describedAt < 10000) return;
     describedAt = performance.now();
     const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
@@ -75,7 +75,7 @@ addEventListener("DOMContentLoaded", () => {
     document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first; the customers of ${gone} have gone`);
   }
 
-  // A run that begins brings its own policy. The bar then shows it, unless the keyboard is in the bar.
+  // A new run has its own policy, which the control bar then shows, unless the keyboard focus is in the bar.
   let begun = null;
   function renew() {
     const at = live.start()?.at ?? 0;
