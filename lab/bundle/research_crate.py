@@ -128,8 +128,10 @@ def metadata(about: Described) -> bytes:
             "@id": _LICENCE,
             "@type": "CreativeWork",
             "name": "Apache License 2.0",
-            "description": "The licence of Doorbuster and of the results that it includes. To "
-            "publish your result under another licence, change it here.",
+            "description": (
+                "The licence of Doorbuster and of the results that it includes. To publish your "
+                "result under another licence, change this field."
+            ),
         },
         {
             "@id": "#doorbuster",

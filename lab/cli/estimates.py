@@ -125,8 +125,8 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
         note=f"Real time with the drawing, {estimates.IDLE}; simulations on {cpus} processors. "
         "Took: the duration of the last complete run on this machine. Idle: the duration of that "
         "run when nothing else runs, "
-        "calculated from its CPU time and its time with customers. Ratio: idle / predicted then; "
-        "good from "
+        "calculated from its CPU time and its time with customers. Ratio: idle duration / "
+        "predicted duration; good from "
         f"{1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
     )
     for one in every:

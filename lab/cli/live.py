@@ -47,7 +47,7 @@ def _complete_admission(_: click.Context, __: click.Parameter, begun: str) -> li
 )  # fmt: skip
 @click.option(
     "--admission", default=NO_ADMISSION, show_default=True, shell_complete=_complete_admission,
-    help="The admission policy in front of it.",
+    help="The admission policy in front of the queueing policy.",
 )  # fmt: skip
 @click.option(
     "--admission-set", "admission_parameters", metavar="NAME=VALUE", multiple=True,

@@ -40,8 +40,8 @@ _FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 def new(name: str) -> None:
     """Write a small working policy, own/NAME.py, and its test.
 
-    To make it your policy, change this one file. `policy check` reports its errors, and `policy
-    score` compares it with other policies.
+    Then change own/NAME.py. `policy check` reports errors in the file, and `policy score` compares
+    the policy with others.
     """
     from lab.students.template import write_policy
 
@@ -124,7 +124,7 @@ def score(
     scoreboard.
 
     FILE is the path of a policy; the default is all policies in own/. Invalid policies are reported
-    and omitted. The scoreboard is in results/scoreboard; --fresh empties it first.
+    and omitted. The scoreboard is in results/scoreboard; --fresh first removes its rows.
     """
     from lab.students.scoreboard import play
 

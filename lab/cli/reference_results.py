@@ -67,7 +67,7 @@ class Part:
         return reference.FOLDER / f"reference-{self.name}"
 
     def words(self, *, quick: bool) -> list[str]:
-        """Return the command's words after `doorbuster`."""
+        """Return the command's arguments after `doorbuster`."""
         return [*self.command, *(self.quick if quick else ())]
 
 

@@ -147,7 +147,7 @@ class RunSummary(_Part):
     at_once: AtOnce | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the known values, as run.json has them."""
+        """Return the values that are known, in the form of run.json."""
         plain = self.model_dump(mode="json", exclude_unset=True)
         for check, known in zip(plain.get("checks", ()), self.checks, strict=True):
             check["holds"] = known.holds

@@ -173,7 +173,7 @@ def _taken(name: str) -> socket.socket:
             fix = "stop it" if is_ours else f"ask {other.user_name} to stop it"
             raise ExperimentError(
                 f"Another live run holds this machine ({words}); two live runs at a time would "
-                f"spoil both results. Wait until it has ended, or {fix}."
+                f"spoil both results. Wait until that run has ended, or {fix}."
             )
         progress_file.tell(words=f"waits for another live run on this machine ({words})")
         if other is not None and asks and other != interrupted:

@@ -10,8 +10,8 @@ from common import cpus
 class Neighbours:
     """The CPU time of other processes between two samples.
 
-    This process and its children do not count as others. A child process that ends between two
-    samples counts as another process, so take samples while the children run.
+    This process and its children do not count as other processes. A child process that ends between
+    two samples counts as another process, so take samples while the children run.
     """
 
     def __init__(self) -> None:

@@ -259,7 +259,7 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
-    """Interpretations of the paper where it is ambiguous: name, explanation."""
+    """Interpretations of ambiguous places in the paper: (name, explanation)."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
     """A part of the result folder's name; empty means `reproduce-` and the paper."""

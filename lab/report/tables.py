@@ -168,7 +168,8 @@ def clients(cells: Sequence[Cell]) -> Table:
         "Requests of clients by class",
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
         note="Values are means of the repetitions ± half-width of the 95 % interval, in paper "
-        "seconds. The control set never leaves, so the paper measures it. Latency is the mean over "
+        "seconds. Clients of the control set never leave, so the paper measures their requests. "
+        "Latency is the mean over "
         "served requests. In the test set, only fast requests are served before the client "
         "leaves, so compare latencies in the control set. Left is the number of attempts whose "
         "client lost patience; a reload is a new attempt.",

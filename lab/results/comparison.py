@@ -41,7 +41,7 @@ class ComparisonResult(Result):
     ) -> "ComparisonResult":
         """Create the folder with the spec, the plan and the facts known before the first run.
 
-        Raises ExperimentError if it cannot be written.
+        Raises ExperimentError if the folder cannot be written.
         """
         return cls._create(
             results_dir,

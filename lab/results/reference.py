@@ -68,7 +68,7 @@ class Reference:
     def words(self) -> str:
         """Return the origin as text."""
         if self.at is None:
-            return "how it was made cannot be read"
+            return "its origin cannot be read"
         return (
             f"made by “{self.command}” from commit {self.version} on {self.at:%Y-%m-%d}, "
             f"on {self.machine}"

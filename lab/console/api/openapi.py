@@ -39,7 +39,7 @@ _REASONS: Final = {
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the whole document."""
+    """Return the complete OpenAPI document."""
     managed = api.get_openapi_schema(path_prefix="api/")
     whole = http_api.document(_API, (_DESCRIPTION,))
     for path, methods in managed["paths"].items():

@@ -1,4 +1,4 @@
-"""The page docs/console-api.md: `python -m lab.console.api.reference` writes it."""
+"""The page docs/console-api.md, which `python -m lab.console.api.reference` writes."""
 
 import os
 from pathlib import Path

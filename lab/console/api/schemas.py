@@ -39,7 +39,7 @@ class Account(Reply):
 
 
 class Accounts(Reply):
-    """All accounts, by name."""
+    """All accounts, sorted by name."""
 
     accounts: list[Account]
 
@@ -185,7 +185,7 @@ class ResultsQuery(Query):
 
 
 class Result(Reply):
-    """A result in the list."""
+    """A result in the result list."""
 
     name: str
     title: str

@@ -12,7 +12,7 @@ from lab.report import glossary
 from runtime.docs_site import SITE
 
 KEPT_S = 600
-"""The real seconds for which a browser may cache the glossary."""
+"""The real seconds for which a browser can cache the glossary."""
 
 
 @everybody

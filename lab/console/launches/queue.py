@@ -30,7 +30,7 @@ AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
 """The highest number of launches at the same time: a live launch, simulated launches and a quick
 launch."""
 LATELY_S = 3600.0
-"""The real seconds for which the machine time that a person has used counts."""
+"""The real seconds for which the time used by a person's launches counts."""
 
 
 class QueueError(ValueError):
@@ -202,7 +202,7 @@ def reap() -> None:
             end(
                 launch,
                 State.INTERRUPTED,
-                "The process that ran it has died. The measurements until then are kept.",
+                "The process that ran the launch has died. The measurements until then are kept.",
             )
 
 

@@ -35,7 +35,7 @@ class Start:
     title: str
     spec: Spec | None = None
     arguments: tuple[str, ...] = ()
-    """The words of a command that has no spec."""
+    """The arguments of a command that has no spec."""
     fault: str = ""
     """The reason why the console cannot launch the experiment now; empty if it can."""
 
@@ -95,7 +95,7 @@ def _with_spec(start: Start, sheet: Sheet) -> Start:
         return replace(start, fault=str(error))
     missing = [one.name for one in spec.policy if is_path(one.name) and not _is_offered(one.name)]
     if missing:
-        fault = f"{missing[0]} is missing; write it first, with the commands above."
+        fault = f"{missing[0]} is missing; first create it with the commands above."
         return replace(start, fault=fault)
     return replace(start, spec=spec)
 

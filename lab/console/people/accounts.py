@@ -44,7 +44,7 @@ class AccountError(ValueError):
 
 
 def check_name(name: str) -> None:
-    """Raise AccountError unless an account may have this name."""
+    """Raise AccountError unless an account can have this name."""
     try:
         User.username_validator(name)
     except ValidationError:
@@ -119,7 +119,7 @@ def names_in(text: str, source: str) -> list[str]:
 def text_of(file: Path) -> str:
     """Return the text of a CSV file, or of the standard input if its name is STANDARD_INPUT.
 
-    Raises AccountError when it cannot be read or is too long.
+    Raises AccountError if the text cannot be read or is too long.
     """
     try:
         source = 0 if str(file) == STANDARD_INPUT else file

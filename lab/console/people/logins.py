@@ -111,8 +111,8 @@ class PasswordHasher(PBKDF2PasswordHasher):
 def network_of(address: str) -> str:
     """Return the network that counts as one address: all of loopback, or an IPv6 /64.
 
-    A machine chooses its addresses freely within such a network. Text that is not an address stays
-    as it is.
+    A machine chooses its addresses freely within such a network. A text that is not an address is
+    returned unchanged.
     """
     try:
         known = ipaddress.ip_address(address)

@@ -96,12 +96,12 @@ password = students(Password.as_view())
 
 SAID = {
     "disable": "{} is disabled and logged out. The launches of {} are cancelled.",
-    "enable": "{} may log in again.",
+    "enable": "{} can log in again.",
     "teacher": "{} is a teacher now.",
     "student": "{} is a student now.",
     "delete": "{} is deleted. Results and notes of {} stay.",
 }
-"""The message of the next page after a change."""
+"""The message that the next page shows after a change."""
 
 
 def about_accounts(view: View) -> View:

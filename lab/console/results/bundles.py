@@ -211,9 +211,7 @@ def _check_own(folder: Path) -> None:
     }
     for path, sha256 in named:
         if sha256 not in copies:
-            raise SpecError(
-                f"bundle: policy {path!r:.80} is not in it; allowed: copies in {COPIES}/"
-            )
+            raise SpecError(f"bundle: policy {path!r:.80} is missing; allowed: copies in {COPIES}/")
 
 
 def _check_result(folder: Path, limits: Mapping[str, int]) -> None:

@@ -72,7 +72,7 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
         raise ExperimentError(
             "This version of Doorbuster makes another run of the same spec and seed than the one "
             "that was kept (see Machine and versions), so this page cannot explain the kept run. "
-            "Run it again and look there."
+            "Run the spec again, and look at the new result."
         )
     if not trace.found:
         raise ExperimentError(

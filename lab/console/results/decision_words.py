@@ -31,7 +31,7 @@ def answer(trace: DecisionTrace) -> str:
         return "Held, and never served."
     waited_s = trace.dispatched_s - (trace.arrived_s or 0.0)
     if waited_s == 0.0 and not trace.served_before and not trace.overtook:
-        served = "Served at once: a worker was free when it came"
+        served = "Served at once: a worker was free when the request arrived"
     else:
         served = f"Held for {waited_s:.2f} s, then served"
     if trace.outcome == "orphaned":
@@ -80,7 +80,7 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
 
 
 def _waited_in_vain(trace: DecisionTrace) -> bool:
-    """Return whether the attempt was refused after it had waited."""
+    """Return whether the attempt was turned away after waiting."""
     return bool(trace.refused) and trace.refused_s != trace.arrived_s
 
 
@@ -139,11 +139,14 @@ def _total(counted: Mapping[str, int]) -> str:
 def _left(trace: DecisionTrace, abandonment: str) -> str:
     if trace.dispatched_s is not None and (trace.left_s or 0.0) >= trace.dispatched_s:
         if abandonment == "cancel":
-            return "While it was served; abandonment cancels: its work was stopped."
-        return "While it was served. Abandonment is ignored: the request was executed in full."
+            return "The request was in service. Abandonment cancels, so its work was stopped."
+        return "The request was in service. Abandonment is ignored, so it was executed in full."
     if trace.withdrawn_s is not None:
-        return "While it waited; it was taken out of its queue."
-    return "While it waited. Abandonment is ignored: it kept its place, an orphan request."
+        return "The request was waiting, and was taken out of its queue."
+    return (
+        "The request was waiting. Abandonment is ignored, so it kept its place as an orphan "
+        "request."
+    )
 
 
 def _served(knew: Mapping[str, Any], page: str) -> str:

@@ -92,7 +92,7 @@ def _brought(
     now = datetime.now(UTC)
     target = results_dir / name_for(found["name"], now)
     if target.exists():
-        raise SpecError(f"bundle: {target.name} is here already; delete it first")
+        raise SpecError(f"bundle: the lab already has {target.name}; delete it first")
     source = place / "result" / found["name"]
     mark = Imported(by, now.isoformat(timespec="seconds"), sha256, found["size_bytes"])
     mark.write(source)

@@ -1,6 +1,6 @@
 """Results as the console shows them: the list of results, and the content of each result.
 
-A result can be damaged, on purpose or by accident. The console then shows it as damaged. No
+A result can be damaged, on purpose or by accident. The console then shows the result as damaged. No
 function of this module raises an exception, so a damaged result causes no failure of other pages.
 """
 
@@ -227,7 +227,7 @@ class ResultEntry:
 
     @property
     def damage(self) -> str:
-        """Why the result cannot be read completely; empty if it can."""
+        """The reason why the result cannot be read completely; empty if it can be read."""
         files = ComparisonResult(self.path).run_files(self.summary.plan)
         found = self.summary.damage or next(
             (fault for file in files if (fault := _fault(file))), ""
@@ -332,7 +332,7 @@ class ResultEntry:
         return [line for line in self.lines() if is_warning(line)]
 
     def checks(self) -> list[str]:
-        """Return the lines that do not begin with such a word."""
+        """Return those of the lines that do not begin with a warning word."""
         return [line for line in self.lines() if not is_warning(line)]
 
     def _marked(self, mark: str) -> list[str]:

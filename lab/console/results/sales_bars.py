@@ -1,7 +1,7 @@
 """The picture under the verdict: the share of the possible sales that each policy reached.
 
 The picture is made from the table *Who sells*. So older results and results from other consoles
-have it, too.
+have the picture, too.
 """
 
 from collections.abc import Mapping, Sequence

@@ -44,7 +44,7 @@ _OF_CUSTOMERS: Final = (
 
 
 class LabMetrics(Collector):
-    """The lab's metrics in a separate registry; `text` reads them."""
+    """The lab's metrics in a separate registry, which `text` reads."""
 
     def __init__(
         self,

@@ -130,7 +130,7 @@ def spend(allowance: Allowance, name: str, key: str) -> None:
     limit = _limit(allowance, name)
     if wait_s := limit.reserve(key):
         words = refusal(allowance, name, limit.most + 1)
-        raise TooOftenError(f"{words} You may do it again in {wait_s} s.", wait_s)
+        raise TooOftenError(f"{words} You can try again in {wait_s} s.", wait_s)
 
 
 def spent(allowance: Allowance, key: str) -> dict[str, int]:

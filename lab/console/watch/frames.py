@@ -1,7 +1,7 @@
 """The content of one sample of the gateway, and the changes since the sample before.
 
 Counts are cumulative since the gateway started (`proxies`). A viewer can calculate rates from any
-two frames of one gateway. So the server may omit frames of a long history.
+two frames of one gateway. So the server can omit frames of a long history.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

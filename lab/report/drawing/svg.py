@@ -31,7 +31,7 @@ def compact_svg(text: str) -> str:
 
 
 def _placed(found: re.Match[str]) -> str:
-    """Return the letter with its position as attributes, which are shorter."""
+    """Return a letter with its position as attributes, which need fewer characters."""
     y = f' y="{found[3]}"' if found[3] and float(found[3]) else ""
     return f'<use xlink:href="{found[1]}" x="{found[2]}"{y}/>'
 

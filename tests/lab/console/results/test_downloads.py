@@ -86,7 +86,7 @@ def test_downloads_of_one_person_in_a_minute_are_limited(tmp_path):
     _, wait_s, words, _ = found[2]
     assert 0 < int(wait_s) <= 60
     assert "in a minute: 3; allowed: 2 for a student." in words
-    assert words.endswith(f"You may do it again in {wait_s} s.\n")
+    assert words.endswith(f"You can try again in {wait_s} s.\n")
 
 
 def test_a_result_that_no_console_would_import_is_not_packed(tmp_path):
