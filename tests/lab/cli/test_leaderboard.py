@@ -47,7 +47,7 @@ def test_it_prints_the_board_and_what_carries_the_gain(board):
     assert "Revenue efficiency, estimated" in said
     assert "The gain of each rule of DOOR" in said
     assert "over 8Q-LIFO-Pri" in said
-    assert "seconds until they know, ρ = 1.4" in said
+    assert "seconds until the answer or the timeout, ρ = 1.4" in said
     assert "report.html" in said
 
 
