@@ -115,7 +115,7 @@ def check_options(file: Path) -> list[str]:
 
 
 def options(file: Path) -> list[str]:
-    """Return the options to serve in the foreground, with the log on standard output.
+    """Return the options with which HAProxy serves in the foreground and logs to standard output.
 
     `-q` would close standard output.
     """
@@ -123,11 +123,12 @@ def options(file: Path) -> list[str]:
 
 
 def read_line(line: str) -> Ended | None:
-    """Return the request of a log line; None for incomplete requests and other lines.
+    """Return the request that a log line describes, or None for an incomplete request or another
+    line.
 
-    Termination state: first the side that ended the session (C customer, S shop, s and c their
-    timeouts, P, L HAProxy itself, - none), then the phase (R request, Q queue, C connecting, H
-    headers, D data).
+    The first character of the termination state is the side that ended the session (C customer, S
+    shop, c and s their timeouts, P and L HAProxy itself, - none). The second is the phase (R
+    request, Q queue, C connecting, H headers, D data).
     """
     fields = line.rstrip("\n").split(" ", _FIELDS - 1)
     if len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
@@ -176,8 +177,8 @@ def read_stats(text: str) -> Queue:
 
 
 def _forwarding() -> list[str]:
-    """Return the lines that forward a customer's data and remove forged data, as the gateway
-    does."""
+    """Return the lines that forward a customer's address and scheme and remove forged headers, as
+    the gateway does."""
     return [
         *(f"  http-request del-header {name}" for name in ("Forwarded", "X-Real-IP", "Proxy")),
         "  http-request del-header X-Forwarded- -m beg",
@@ -189,7 +190,7 @@ def _forwarding() -> list[str]:
 
 
 def _page(rule: Rule) -> str:
-    """Return the line for a page: the first matching rule decides, as in the gateway.
+    """Return the line for a page's rule; the first matching rule decides, as in the gateway.
 
     The path is percent-decoded once.
     """

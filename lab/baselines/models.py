@@ -1,11 +1,11 @@
 """Models of the baseline proxies for the simulator: queue discipline, limits and timeouts.
 
-They are pure policies and serve the search for good settings. Published rows come from the real
-programs.
+They are pure policies and are used only in the search for good settings. Published rows are
+measured with the real programs.
 
-The shop has a separate first-come, first-served queue. A request that a proxy has sent to the shop
-waits in this queue while all workers are busy. Both models have abandonment `ignore`: a customer
-who leaves changes nothing.
+The shop has its own first-come, first-served queue, in which a request that the proxy has sent to
+the shop waits while all workers are busy. Both models have abandonment `ignore`: requests are
+served even if their customers leave.
 """
 
 from collections import OrderedDict
@@ -22,7 +22,7 @@ _UNBOUNDED = 1 << 62
 
 
 class _Proxy(IgnoringPolicy):
-    """The common part of both proxies: the requests at the shop, which wait for a worker or are in
+    """The common base of both models: the requests at the shop, which wait for a worker or are in
     service."""
 
     name: str
@@ -48,7 +48,7 @@ class _Proxy(IgnoringPolicy):
             self.send(request)
 
     def lines(self) -> list[Line]:
-        """Return the queues in which requests wait."""
+        """Return the queues in which requests wait, as lists of requests."""
         return [self._shop]
 
     def waiting(self) -> Sequence[Request]:
@@ -63,8 +63,8 @@ class _Proxy(IgnoringPolicy):
 
 
 class HaproxyModel(_Proxy):
-    """HAProxy: at most `maxconn` requests are at the shop. The others wait at most `queue_s`,
-    ordered by class and age."""
+    """The model of HAProxy: at most `maxconn` requests are at the shop. Other requests wait for at
+    most `queue_s`, ordered by class and age."""
 
     name = "haproxy-model"
 
@@ -120,7 +120,8 @@ class HaproxyModel(_Proxy):
 
 
 class NginxModel(_Proxy):
-    """nginx: a leaky bucket, then a limit on requests at the shop; both are for limited pages."""
+    """The model of nginx: a leaky bucket, followed by a limit on requests at the shop; both apply
+    to limited pages only."""
 
     name = "nginx-model"
 
@@ -157,9 +158,8 @@ class NginxModel(_Proxy):
 
 
 def create(name: str, given: Mapping[str, object], capacity_rps: float) -> AnyPolicy:
-    """Return the model of proxy `name` with these parameters; raises PolicyError.
-
-    nginx's rate is a share of `capacity_rps`, as with the real program.
+    """Return the model of proxy `name` with these parameters; raises PolicyError if they are
+    invalid. nginx's rate is a share of `capacity_rps`, as with the real program.
     """
     values: dict[str, Any] = sheets.read(name, given)
     if name == "haproxy":

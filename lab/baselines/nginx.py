@@ -143,8 +143,8 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return requests per real minute: nginx takes whole numbers, which are too coarse per
-    second."""
+    """Return the rate in requests per real minute; nginx takes only whole numbers, and per second
+    these would be too coarse."""
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
     )
@@ -157,12 +157,13 @@ def check_options(file: Path) -> list[str]:
 
 
 def options(file: Path) -> list[str]:
-    """Return the options to serve in the foreground, as one process."""
+    """Return the options with which nginx serves in the foreground, as a single process."""
     return ["-p", str(file.parent), "-c", str(file)]
 
 
 def read_line(line: str) -> Ended | None:
-    """Return the request of a log line; None for nginx's own refusals and other lines."""
+    """Return the request that a log line describes, or None for a line about nginx's own refusals
+    and other lines."""
     found = _LINE.match(line)
     if found is None:
         return None
@@ -195,18 +196,20 @@ def _fate(status: int, is_rejected: bool, is_dispatched: bool, is_complete: bool
 
 
 def read_stats(text: str) -> Queue:
-    """Return the queue in the answer to `STATS_QUESTION`; raises ValueError for another text.
+    """Return the queue in the answer to `STATS_QUESTION`; raises ValueError if the text is not a
+    status page.
 
     The counts include this query. nginx counts delayed requests as in service.
     """
     found = _WRITING.search(text)
     if found is None:
-        raise ValueError("no status of nginx")
+        raise ValueError("not a status page of nginx")
     return Queue(None, int(found[2]) - 1, int(found[1]) - 1)
 
 
 def _page(rule: Rule) -> str:
-    """Return the line for a page: the first matching rule decides; `$uri` is decoded once."""
+    """Return the line for a page's rule; the first matching rule decides, and `$uri` is
+    percent-decoded once."""
     methods = "|".join(sorted(method.decode() for method in rule.methods))
     pattern = rf"~^(?:{methods}) (?:{rule.path.pattern})\z"
     return f'"{_escaped(pattern)}" {rule.page};'
@@ -215,6 +218,6 @@ def _page(rule: Rule) -> str:
 def _escaped(text: str) -> str:
     """Return the text escaped for double quotes.
 
-    Between double quotes a backslash is special only before another backslash or a quote.
+    Between double quotes, a backslash is special only before another backslash or a double quote.
     """
     return text.replace("\\", "\\\\").replace('"', '\\"')

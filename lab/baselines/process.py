@@ -45,18 +45,20 @@ class Dialect(Protocol):
 DIALECTS: Final[Mapping[str, Dialect]] = {"haproxy": haproxy, "nginx": nginx}
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
-"""Folders of distributions that are not in the search path of ordinary users."""
+"""The folders in which distributions install programs that are not in the search path of ordinary
+users."""
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""The number of attempts to start: another process may take a free port before the baseline
-proxy."""
+"""The number of attempts to start, because another process can take a free port before the baseline
+proxy does."""
 _LAST_CHARACTERS: Final = 500
 _VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
 
 def program(proxy: Proxy) -> str:
-    """Return the program's path; raises ExperimentError that names the package."""
+    """Return the program's path; raises ExperimentError, which names the package, if it is not
+    installed."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
     found = shutil.which(proxy.program, path=path)
     if found is None:
@@ -68,7 +70,7 @@ def program(proxy: Proxy) -> str:
 
 
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
-    """Raise ExperimentError unless these proxies can run here, in front of this machine's shop.
+    """Raise ExperimentError unless these proxies can run on this machine, in front of its shop.
 
     None stands for the gateway, which can always run.
     """
@@ -86,15 +88,16 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
                 )
         if lab.loadgen_workers:
             raise ExperimentError(
-                f"{name}: customers from other machines (DOORBUSTER_LOADGEN_WORKERS) do not find "
-                "it; set it to 0."
+                f"{name}: customers from other machines (DOORBUSTER_LOADGEN_WORKERS) cannot reach "
+                "it; set the number of remote workers to 0."
             )
 
 
 class ProxyProcess:
     """A baseline proxy that serves within the block `with ProxyProcess(…)`.
 
-    The object chooses `place.port`; `cpus` are the CPUs of the gateway. Raises ExperimentError.
+    The object chooses `place.port`; `cpus` has the CPUs of the gateway. Raises ExperimentError if
+    the proxy does not start.
     """
 
     def __init__(
@@ -139,11 +142,11 @@ class ProxyProcess:
 
     @property
     def title(self) -> str:
-        """The proxy's name as people read it."""
+        """The proxy's name as pages and tables print it."""
         return title_of(self.proxy.sheet.name)
 
     def log(self) -> "Log":
-        """Return its log, from the beginning."""
+        """Return the proxy's log, to be read from the beginning."""
         return Log(self._dialect, self.place.files / self._dialect.LOG)
 
     def version(self) -> str:
@@ -152,11 +155,11 @@ class ProxyProcess:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
         found = _VERSION.search(done.stdout + done.stderr)  # nginx prints it on standard error
         if found is None:
-            raise ExperimentError(f"{self.title} does not say its version.")
+            raise ExperimentError(f"{self.title} does not print its version.")
         return found[1]
 
     def check_lives(self) -> None:
-        """Raise ExperimentError when the process has ended by itself."""
+        """Raise ExperimentError if the process has ended by itself."""
         if self.process is not None and self.process.poll() is not None:
             raise ExperimentError(
                 f"{self.title} ended in mid-run with status {self.process.returncode}: "
@@ -164,7 +167,7 @@ class ProxyProcess:
             )
 
     def look(self) -> Queue:
-        """Return the proxy's present statistics; raises ExperimentError when it does not answer."""
+        """Return the proxy's present statistics; raises ExperimentError if it does not answer."""
         path = self.place.sockets / self._dialect.STATS
         try:
             text = _ask(path, self._dialect.STATS_QUESTION)
@@ -174,7 +177,7 @@ class ProxyProcess:
         return queue
 
     def end(self) -> None:
-        """End the process and wait for it; repeated calls have no effect."""
+        """End the process and wait for its end; further calls have no effect."""
         process, self.process = self.process, None
         if process is not None:
             processes.end(process, END_WITHIN_S)
@@ -222,12 +225,12 @@ class ProxyProcess:
 
     def _last_words(self) -> str:
         said = log_tail.read(self._errors).strip()
-        return said[-_LAST_CHARACTERS:] or "it did not say why"
+        return said[-_LAST_CHARACTERS:] or "it did not print a reason"
 
 
 @dataclass(slots=True)
 class Log:
-    """A baseline proxy's log, read while it grows."""
+    """A baseline proxy's log, which is read while it grows."""
 
     dialect: Dialect
     path: Path
@@ -241,7 +244,7 @@ class Log:
         self._read_bytes = 0
 
     def read(self) -> list[Ended]:
-        """Return the requests that were added since the last call; whole lines only."""
+        """Return the requests in the complete lines that were added since the last call."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._read_bytes)
@@ -256,7 +259,8 @@ class Log:
 
 
 def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
-    """Return a folder with a short name: a socket's path may have 107 characters."""
+    """Return a new folder with a short name, because a socket's path can have at most 107
+    characters."""
     return tempfile.TemporaryDirectory(prefix="doorbuster-proxy-")
 
 

@@ -1,4 +1,5 @@
-"""The page type of a request, from the gateway's own table, for a proxy's configuration."""
+"""The rules for a request's page type, from the gateway's own table, for a proxy's
+configuration."""
 
 from functools import cache
 

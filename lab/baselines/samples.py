@@ -12,11 +12,12 @@ from lab.baselines.requests import Ended
 def completed(
     rows: Sequence[dict[str, Any]], ended: Iterable[Ended], began_at: float, time_scale: float
 ) -> None:
-    """Complete the rows in place from the log of the baseline proxy.
+    """Complete the rows, in place, from the log of the baseline proxy.
 
-    It sets `arrived_total`, `dispatched_total`, the waiting requests by page and, where the proxy
-    did not report it, `waiting`. `began_at`: Unix time of the rows' time 0. The log has a
-    resolution of a millisecond, so a wait of less than a millisecond is not counted as queueing.
+    The function sets `arrived_total`, `dispatched_total`, the number of waiting requests by page
+    and, if the proxy did not report it, `waiting`. `began_at` is the Unix time of the rows' time 0.
+    The log has a resolution of a millisecond, so a wait of less than a millisecond is not counted
+    as queueing.
     """
     of_pages = [one for one in ended if one.page in PAGES]
     arrivals = sorted(one.arrived_s for one in of_pages)
@@ -35,7 +36,8 @@ def completed(
 
 
 def _queue(ended: Iterable[Ended]) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
-    """Return by page the times at which waits began and those at which waits ended, in order."""
+    """Return, for each page, the times at which waits began and the times at which waits ended, in
+    order."""
     came: dict[str, list[float]] = defaultdict(list)
     went: dict[str, list[float]] = defaultdict(list)
     for one in ended:

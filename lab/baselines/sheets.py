@@ -12,7 +12,7 @@ from gateway.policies.interface import Page
 from gateway.policies.sheet import Parameter, Sheet
 
 WORKERS: Final = 30
-"""Threads of the shop, unless DOORBUSTER_SHOP_WORKERS changes the number."""
+"""The number of the shop's threads, unless DOORBUSTER_SHOP_WORKERS changes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,36 +22,37 @@ class Proxy:
     sheet: Sheet
     program: str
     package: str
-    """The package in Debian and distributions derived from it."""
+    """The name of the package in Debian and distributions derived from it."""
     leaving: tuple[Abandonment, ...]
-    """The abandonment that it supports."""
+    """The kinds of abandonment that the proxy supports."""
 
 
 HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
-        idea="HAProxy, as a competent operator of this shop would set it up: as many requests "
-        "at the shop as it has workers, the others in one queue, later pages first. A request "
-        "that has waited too long is turned away.",
-        rule="At most maxconn requests are at the shop. A freed place goes to the request with the "
-        "lowest priorities[page], among equals to the oldest. 503 after queue_s in the queue, and "
-        "at once where maxqueue (if not 0) wait already.",
+        idea="HAProxy, as a competent operator of this shop would set it up. The shop gets as "
+        "many requests as it has workers; other requests wait in one queue, in which later "
+        "pages come first. A request that has waited too long is turned away.",
+        rule="At most maxconn requests are at the shop. A free place goes to the request with the "
+        "lowest priorities[page], and among equals to the oldest. A request gets 503 after "
+        "queue_s in the queue, and at once if maxqueue (if not 0) requests wait already.",
         source="HAProxy 2.6 Configuration Manual: server `maxconn`, `timeout queue`, "
         "`http-request set-priority-class`, `queue()`, `option abortonclose`; HAProxy's tutorial "
         "*Queue connections to servers* has maxconn 30 and a timeout queue.",
         deviations="HAProxy's own `maxqueue` of a server does not bound the queue of a backend "
-        "with one server, so maxqueue is an `http-request return` on `queue()`. Other requests "
-        "than the eight pages have a separate backend with 4 places, as in the gateway. If the "
-        "shop cannot be reached, the answer is 503, as for a full queue. A customer who leaves "
-        "without a reset while abandonment is `ignore` is logged as answered.",
+        "with one server, so maxqueue is an `http-request return` on `queue()`. Requests that are "
+        "not for the eight pages have a separate backend with 4 places, as in the gateway. If the "
+        "shop cannot be reached, the answer is 503, as for a full queue. While abandonment is "
+        "`ignore`, the request of a customer who leaves without a reset is logged as answered.",
         parameters=(
             Parameter(
                 "maxconn",
                 WORKERS,
                 "requests",
                 "at the shop at a time",
-                "the shop's workers: the manual has it protect a server from more than it can "
-                "process at once, and more would wait in the shop, where no priority holds",
+                "the shop's workers: in the manual, it protects a server from more requests than "
+                "it can process at once; more would wait in the shop, where priorities do not "
+                "apply",
                 1,
                 10_000,
             ),
@@ -59,9 +60,9 @@ HAPROXY: Final = Proxy(
                 "queue_s",
                 5.0,
                 "s",
-                "a request may wait this long",
-                "the manual gives 5 s if only Debian's `timeout connect 5000` is set; "
-                "customers leave from 8 s on, and the page itself takes some of it",
+                "the maximum wait of a request",
+                "in the manual it is 5 s if only Debian's `timeout connect 5000` is set; "
+                "customers leave after 8 s or more, which include the time of the page",
                 0.1,
                 3600,
             ),
@@ -69,7 +70,7 @@ HAPROXY: Final = Proxy(
                 "maxqueue",
                 0,
                 "requests",
-                "most requests that may wait; 0: no limit",
+                "the maximum number of waiting requests; 0: no limit",
                 "the manual's default of `maxqueue`; queue_s bounds it",
                 0,
                 100_000,
@@ -79,7 +80,7 @@ HAPROXY: Final = Proxy(
                 {page: float(-place) for place, page in enumerate(Page)},
                 "class",
                 "lower numbers are served first; whole numbers",
-                "a customer who is further on is nearer to an order; the classes are the manual's, "
+                "a customer on a later page is closer to an order; the manual allows classes from "
                 "-2047 to 2047",
                 -2047,
                 2047,
@@ -95,25 +96,28 @@ NGINX: Final = Proxy(
     sheet=Sheet(
         name="nginx",
         idea="nginx, which has no queue in front of a server (its `queue` is not in the free "
-        "version): requests beyond a rate, and beyond a number at the shop, are turned away.",
-        rule="The rules are for the pages in limited. More than burst requests beyond the rate get "
-        "503 (leaky bucket: rate = rate_rps, or rate_ratio × the measured capacity). So does a "
-        "request while as many as connections are at the shop. nodelay = 1: a request within burst "
-        "continues at once; 0: it waits until the rate allows it, in order of arrival.",
+        "version). Requests above a rate, and requests above a number at the shop, are "
+        "turned away.",
+        rule="The rules apply to the pages in limited. If more than burst requests exceed the "
+        "rate, a request gets 503 (leaky bucket: rate = rate_rps, or rate_ratio × the "
+        "measured capacity). A request also gets 503 while the shop has as many requests as "
+        "connections says. nodelay = 1: a request within burst continues at once; 0: it "
+        "waits until the rate allows it, in order of arrival.",
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
         "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most.",
         deviations="Keyed by the server, not by the customer: the limits protect the shop. An "
-        "empty key leaves pages without limit, as the manual has it. One process. Nothing "
-        "limits other requests than the eight pages. With nodelay = 0 a customer who leaves "
-        "while being delayed is withdrawn, so abandonment `ignore` needs nodelay = 1.",
+        "empty key means that a page has no limit, as in the manual. nginx runs as one "
+        "process. Requests that are not for the eight pages have no limit. With "
+        "nodelay = 0, nginx withdraws a delayed request whose customer leaves, so "
+        "abandonment `ignore` needs nodelay = 1.",
         parameters=(
             Parameter(
                 "rate_ratio",
                 0.9,
                 "of the capacity",
-                "requests of limited pages, sustained",
-                "a tenth is left for the pages without limit (5 % of all requests) and for "
-                "chance; nginx gives no advice",
+                "sustained rate of requests for limited pages",
+                "a tenth remains for the pages without limit (5 % of all requests) and for "
+                "chance; nginx's manual gives no advice",
                 0.01,
                 100,
             ),
@@ -139,7 +143,7 @@ NGINX: Final = Proxy(
                 "nodelay",
                 1,
                 "0 or 1",
-                "1: a burst goes on at once; 0: it is delayed to the rate",
+                "1: a burst continues at once; 0: it is delayed to the rate",
                 "recommended for most deployments (*Rate Limiting with NGINX*)",
                 0,
                 1,
@@ -148,7 +152,7 @@ NGINX: Final = Proxy(
                 "connections",
                 WORKERS,
                 "requests",
-                "the most of limited pages at the shop at a time",
+                "the maximum number of requests for limited pages at the shop at a time",
                 "the shop's workers: more would wait inside the shop",
                 1,
                 10_000,
@@ -157,9 +161,9 @@ NGINX: Final = Proxy(
                 "limited",
                 {page: 0.0 if page.startswith("Tr") else 1.0 for page in Page},
                 "0 or 1",
-                "pages that the limits hold for",
-                "a checkout is worth more than a glance, and nginx can express that only by a "
-                "map with an empty key",
+                "the pages to which the limits apply",
+                "a checkout is worth more than a visit to another page, and nginx can express "
+                "this only by a map with an empty key",
                 0,
                 1,
             ),
@@ -174,7 +178,8 @@ PROXIES: Final[Mapping[str, Proxy]] = {proxy.sheet.name: proxy for proxy in (HAP
 
 
 def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the parameters of baseline proxy `name`, `given` over defaults; raises PolicyError."""
+    """Return the parameters of baseline proxy `name`: the defaults, with the values in `given`
+    instead of theirs; raises PolicyError if a value is invalid."""
     values: dict[str, object] = dict(PROXIES[name].sheet.read(given))
     for parameter, value in values.items():
         if isinstance(value, Mapping):
@@ -189,12 +194,12 @@ def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
 
 
 def knows_its_rate(name: str, parameters: Mapping[str, object]) -> bool:
-    """Return whether the proxy needs no measured capacity."""
+    """Return whether the proxy can run without a measured capacity."""
     return bool(read(name, parameters).get("rate_rps", True))
 
 
 def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Abandonment) -> None:
-    """Raise PolicyError when the baseline proxy does not support this abandonment."""
+    """Raise PolicyError if the baseline proxy does not support this abandonment."""
     proxy = PROXIES[name]
     if abandonment not in proxy.leaving:
         raise PolicyError(

@@ -1,1 +1,1 @@
-"""Students' own policies: a file from a template, its check, the class's scoreboard."""
+"""Students' own policies: the file made from a template, its check, and the class's scoreboard."""

@@ -25,17 +25,17 @@ from gateway.policies.interface import (
 WORKERS = 4
 
 MOST_TIMERS = 10_000
-"""The most times that `finish` waits for a policy's timer."""
+"""The maximum number of times that `finish` waits for a policy's timer."""
 
 Step = tuple[str, Any]
-"""A kind of event, and its subject."""
+"""An event: its kind and its subject."""
 
 
 class Drive:
-    """A driver of a policy, event by event, 0.1 paper seconds apart.
+    """A driver that sends events to a policy, 0.1 paper seconds apart.
 
-    Every third request could open a session; the other requests belong to one of seven sessions.
-    Raises BrokenPolicyError for a verdict that the rules forbid.
+    Every third request can open a session; the other requests belong to one of seven sessions.
+    Raises BrokenPolicyError if a verdict breaks the rules.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -45,12 +45,12 @@ class Drive:
 
     @property
     def policy(self) -> Policy:
-        """The policy that decides now."""
+        """The policy that is in use now."""
         return self._driver.policy
 
     @property
     def waiting(self) -> dict[int, Request]:
-        """The requests that wait, by id, in the order of arrival."""
+        """The waiting requests by id, in the order of arrival."""
         return self._driver.waiting
 
     @property
@@ -60,7 +60,7 @@ class Drive:
 
     @property
     def free(self) -> int:
-        """Workers that could start a request now."""
+        """The number of free workers."""
         return WORKERS - len(self._driver.in_service)
 
     def event(self, kind: str, value: Any) -> None:
@@ -108,32 +108,33 @@ class Drive:
         self.verdicts.append(verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Receive a rejection, which takes no time of a worker."""
+        """Process a rejection, which does not use a worker."""
 
     def cancel(self, now_s: float, id: int) -> None:
         self.verdicts.append(Cancel(id))
 
     def withdraw(self, now_s: float, id: int, item: Request) -> None:
-        """Receive a withdrawal; no customer waits for its answer."""
+        """Process the withdrawal of a request, whose customer does not wait for an answer."""
 
     # ---- rules between events ------------------------------------------------------------------
 
     def check(self, waiting: Sequence[int] | None = None) -> None:
-        """Check the rules that hold between any two events; `waiting` are the policy's ids."""
+        """Check the rules that hold between any two events; `waiting` has the ids that the policy
+        reports."""
         known = [one.id for one in self.policy.waiting()] if waiting is None else list(waiting)
         if known != list(self.waiting):
             raise BrokenPolicyError(_difference(known, list(self.waiting), self.time_s))
         timer_s = self.policy.next_timer_s()
         if timer_s is not None and timer_s < self.time_s:
             raise BrokenPolicyError(
-                f"next_timer_s gives {timer_s:g} s at {self.time_s:g} s: that time has passed"
+                f"next_timer_s returns {timer_s:g} s at {self.time_s:g} s, but that time has passed"
             )
 
     def finish(self) -> None:
         """Serve until no request is in service and no timer is due for waiting requests.
 
-        The driver waits for at most MOST_TIMERS timers. A policy that never stops setting timers
-        has no waiting requests after that many.
+        The driver waits for at most MOST_TIMERS timers, because a policy may set timers without
+        end.
         """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
@@ -149,8 +150,8 @@ class Drive:
 
 
 def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
-    """Yield twice as many arrivals as other events, so that queues fill and stay full most of the
-    time."""
+    """Yield random events, two thirds of which are arrivals, so that queues fill and stay full most
+    of the time."""
     rng = random.Random(seed)
     for _ in range(steps):
         kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])
@@ -159,8 +160,8 @@ def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
 
 
 def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
-    """Yield all kinds of events, with present and past ids; with `fresh` also changes of the
-    policy."""
+    """Yield random events of all kinds, with present and past ids; if `fresh` is true, changes of
+    the policy also occur."""
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):
@@ -184,12 +185,12 @@ def _difference(known: list[int], waiting: list[int], time_s: float) -> str:
     at = f"at {time_s:.1f} s"
     if too_many := [id for id in known if id not in set(waiting)]:
         return (
-            f"waiting() still has {too_many[0]} {at}, which waits no more; take a request out "
-            "of your queue when you give a verdict on it, and in withdraw"
+            f"waiting() still has {too_many[0]} {at}, which no longer waits; remove a request "
+            "from your queue when you give a verdict on it, and in withdraw"
         )
     if missing := [id for id in waiting if id not in set(known)]:
         return (
-            f"waiting() lacks {missing[0]} {at}, which has had no verdict; a request without one "
-            "waits: keep it, and in adopt, too"
+            f"waiting() lacks {missing[0]} {at}, which has no verdict yet; a request waits until "
+            "it has a verdict, so keep it in your queue, also in adopt"
         )
-    return f"waiting() is not in order of arrival {at}; oldest_first([line, …]) puts it in order"
+    return f"waiting() is not in the order of arrival {at}; oldest_first([line, …]) sorts it"

@@ -1,7 +1,7 @@
-"""A student's policy in a visitor's browser: check it, run it, compare it.
+"""A student's policy in a visitor's browser: its check, its runs and its comparison.
 
-Only the browser's worker confines the policy, so nothing on a server may call this module. The
-module runs in Pyodide, so this module and all its imports need only the standard library.
+Only the browser's worker confines the policy, so code on a server must not call this module. The
+module runs in Pyodide, so the module and all its imports use only the standard library.
 """
 
 import json
@@ -24,19 +24,19 @@ from lab.students.validator import Finding, Place, check_file
 
 RIVALS: Final = ("8q-lifo-pri", "door-lifo")
 SEEDS: Final = (1, 2, 3, 4, 5)
-"""The seeds of a comparison, as on the class's scoreboard."""
+"""The seeds of a comparison, which are those of the class's scoreboard."""
 _SLOWER: Final = 4.0
-"""Python in a browser takes about this many times as long as in a process."""
+"""How many times slower Python is in a browser than in a process, approximately."""
 T = TypeVar("T")
 Tell = Callable[[str], object]
-"""Receives each part of an answer as JSON, as soon as it is known."""
+"""A function that receives each part of an answer as JSON, as soon as it is known."""
 
 
 class InBrowser(Calls):
-    """A policy that is loaded in this process."""
+    """A student's policy that is loaded in this process."""
 
     def __init__(self, file: PolicyFile) -> None:
-        """Load the file; raises MisbehavedError."""
+        """Load the file; raises MisbehavedError if this fails."""
         self._loaded = loaded.Loaded(file.name, file.text)
         self._used_s = 0.0
         self.end = _nothing
@@ -49,7 +49,8 @@ class InBrowser(Calls):
         return read(reader, self._ask(message, most))
 
     def cpu_s(self) -> float:
-        """Return the real seconds of the policy, because a browser has no clock of CPU time."""
+        """Return the real seconds that the policy took, because a browser cannot measure CPU
+        time."""
         return self._used_s
 
     def _ask(self, message: Any, most: Most) -> Any:
@@ -64,7 +65,7 @@ class InBrowser(Calls):
 
 
 def _nothing() -> None:
-    """End nothing, because the end of the worker ends everything."""
+    """Do nothing, because the end of the browser's worker ends the policy."""
 
 
 def _impurities(file: PolicyFile) -> list[str]:
@@ -144,7 +145,7 @@ def compare(name: str, text: str, choice: str, tell: Tell) -> None:
 
 
 def _file(name: str, text: str) -> PolicyFile:
-    """Return the file if it is a policy that may run; raises PolicyError."""
+    """Return the file if it is a policy that may run; raises PolicyError if it is not."""
     file = PolicyFile(name, text)
     files.check_form(file)
     if found := _impurities(file):
@@ -153,7 +154,7 @@ def _file(name: str, text: str) -> PolicyFile:
 
 
 def _run(file: PolicyFile, choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run as `experiment.run` does, and whether FIFO had to take over."""
+    """Return a run as `experiment.run` does, and whether FIFO replaced the policy."""
     calls = InBrowser(file)
     calls.make(calls.sheet.read({}))
     policy = StandIn(file.stem, calls, WITHOUT_CUSTOMERS)
@@ -169,7 +170,7 @@ def _words(fault: Exception, name: str) -> str:
 
 
 def _said(words: str) -> dict[str, Any]:
-    """Return a message, and those lines of the message that name a line of the file."""
+    """Return a message, and the lines of the message that name a line of the file."""
     marks = []
     for one in words.splitlines():
         if found := re.search(r"\bline (\d+)", one):

@@ -1,9 +1,10 @@
-"""The tests of students' policies: pytest in a confined process, because test files are programs.
+"""The tests of students' policies, which pytest runs in a confined process, because test files are
+programs.
 
-The whole of pytest runs inside, so conftest.py and plugins in the folder are confined like the
-tests. The process reads the interpreter, its packages, the packages of the project that a policy
-may use, and the folder of the tests. It writes only to a new folder, which is removed afterwards.
-Its output comes through a pipe and without control characters: a test has no terminal.
+All of pytest runs in this process, so conftest.py and plugins in the folder are also confined. The
+process can read the interpreter, its packages, the project's packages that a policy may use, and
+the folder of the tests. It can write only to a new folder, which is removed afterwards. Its output
+goes through a pipe, and control characters are removed, so a test does not have a terminal.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from gateway.students import confinement
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _PACKAGES: Final = ("common", "gateway", "loadgen", "simulator")
-"""Packages of the project that tests may import."""
+"""The project's packages that tests may import."""
 _SYSTEM: Final = (
     *("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64"),
     *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo"),
@@ -34,25 +35,25 @@ PROGRAM: Final = (
     "from lab.students.own_tests import _become; _become(sys.argv[2:])"
 )
 UNCONFINED: Final = 70
-"""Exit status if the machine cannot confine the process; no test has run."""
+"""The exit status if the machine cannot confine the process; no test has run then."""
 _LOOKED_AFTER_S: Final = 0.2
 _MOST_SHOWN: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits for all tests of one call together."""
+    """The limits for all tests of one call together."""
 
     wall_s: float = 300.0
-    """Real seconds."""
+    """The duration, real seconds."""
     cpu_s: int = 120
-    """CPU seconds."""
+    """The CPU time, seconds."""
     memory_bytes: int = 1024 * 1024 * 1024
-    """Address space."""
+    """The size of the address space."""
     file_bytes: int = 8 * 1024 * 1024
-    """The largest file."""
+    """The size of the largest file."""
     written_bytes: int = 64 * 1024 * 1024
-    """All files together."""
+    """The size of all files together."""
     files: int = 5_000
 
 
@@ -64,8 +65,8 @@ def run(
 ) -> int:
     """Run pytest with these arguments and return its exit status.
 
-    It runs on `folder` if the arguments name no test. `show` receives the output, and a line with
-    the reason if the process was stopped.
+    If the arguments do not name a test, it runs the tests in `folder`. `show` receives the output,
+    and a line with the reason if the process was stopped.
     """
     with tempfile.TemporaryDirectory(prefix="doorbuster-own-tests-") as written:
         chosen = [*arguments]
@@ -98,8 +99,8 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment of the tests; it omits this process's variables, which may hold
-    passwords."""
+    """Return the environment for the tests. It omits the variables of this process, which may
+    contain passwords."""
     return {
         "HOME": written,
         "TMPDIR": written,
@@ -113,7 +114,8 @@ def _environment(written: str) -> dict[str, str]:
 def _watched(
     process: "subprocess.Popen[bytes]", written: Path, limits: Limits, show: Callable[[str], None]
 ) -> str:
-    """Show the output of the process until it ends; return the reason to stop it, or nothing."""
+    """Show the output of the process until it ends; return the reason if it had to be stopped, or
+    an empty text."""
     assert process.stdout is not None
     output = process.stdout.fileno()
     ends_s = time.monotonic() + limits.wall_s
@@ -163,7 +165,10 @@ def _is_too_much(written: Path, limits: Limits) -> bool:
 
 def _reason(status: int, limits: Limits) -> str:
     if status == -signal.SIGXCPU or status == -signal.SIGKILL:
-        return f"they used more than {limits.cpu_s} s of CPU, or the machine's memory was short"
+        return (
+            f"they used more than {limits.cpu_s} s of CPU, or the machine did not have enough "
+            "memory"
+        )
     if status < 0:
         return f"their process ended by {signal.Signals(-status).name}"
     return ""
@@ -173,7 +178,7 @@ def _reason(status: int, limits: Limits) -> str:
 
 
 def _become(order: Sequence[str]) -> None:
-    """Give up all rights that the tests do not need, then become pytest."""
+    """Give up all rights that the tests do not need, then run pytest in this process."""
     import pytest
 
     cpu_s, memory_bytes, file_bytes, parent = map(int, order[:4])

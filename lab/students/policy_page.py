@@ -20,16 +20,17 @@ PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "policy-api.md"
 _HEAD: Final = """# A policy's events and verdicts
 
 `python -m lab.students.policy_page` writes this page from `gateway/policies/interface.py`, and a
-test runs every example. The walk from an empty file to the scoreboard is
-[a policy of your own](own-policy.md).
+test runs every example. The guide from an empty file to the scoreboard is [a policy of your
+own](own-policy.md).
 
 A policy is an object. A driver (gateway or simulator) calls its methods, the *events*; the policy
-answers with *verdicts*. A request without a verdict waits: the policy must remember it. After every
-event the driver calls `workers_free` once, if workers are free and a request waits. A request that
-the policy does not dispatch then waits for the next event.
+answers with *verdicts*. A request without a verdict waits, so the policy must remember it. After
+every event the driver calls `workers_free` once, if workers are free and a request waits. A request
+that the policy does not dispatch then waits for the next event.
 
-All times are paper seconds on one axis that never goes backwards. A policy reads no clock, opens no
-file, and draws only from its `random.Random(seed)`: with the same events it decides the same again.
+All times are paper seconds on one axis that never goes backwards. A policy does not read a clock or
+open files, and draws random numbers only from its `random.Random(seed)`. With the same events, it
+therefore makes the same decisions again.
 """
 
 _EXAMPLES: Final[dict[str, str]] = {
@@ -183,7 +184,7 @@ assert policy.next_timer_s() is None
     "next_timer_s": '''
 from gateway.policies.base import IgnoringPolicy
 
-assert IgnoringPolicy().next_timer_s() is None  # a policy without timers does not write it
+assert IgnoringPolicy().next_timer_s() is None  # a policy without timers need not define it
 ''',
     "adopt": '''
 returning, newcomers = Line(capacity=100), Line(capacity=1)
@@ -224,7 +225,7 @@ assert (verdict.id, verdict.retry_after_s) == (7, 300.0)
 assert Cancel(7).id == 7  # in service, or waiting although its customer has left
 ''',
 }  # fmt: skip
-"""The example for each event, verdict or class: code that runs after `PREAMBLE`."""
+"""The example for each event, verdict or class: code that runs after the code of `PREAMBLE`."""
 
 PREAMBLE: Final = """\
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
@@ -243,23 +244,23 @@ _MUST: Final = ("arrival", "workers_free", "withdraw", "adopt", "waiting", "snap
 
 
 def examples() -> dict[str, str]:
-    """Return every example with its preamble, ready to run."""
+    """Return every example as complete code that can run."""
     return {name: f"{PREAMBLE}\n{code.strip()}\n" for name, code in _EXAMPLES.items()}
 
 
 class Entry(NamedTuple):
-    """An event, a verdict, or the request."""
+    """An entry of the page: an event, a verdict, or the request."""
 
     kind: str
     name: str
     signature: str
     meaning: str
-    """Markdown."""
+    """The entry's text as Markdown."""
     example: str
 
 
 def entries() -> list[Entry]:
-    """Return every entry of the page in its order."""
+    """Return all entries of the page in order."""
     return [
         _entry("Request", "Request", interface.Request),
         *(_entry("Event", name, getattr(Policy, name)) for name in EVENTS),
@@ -283,19 +284,22 @@ def _lines() -> Iterator[str]:
     yield from _written(by_kind["Request"])
     yield "### Pages, outcomes, load\n"
     pages = ", ".join(f"`{one}` ({one.name.lower()})" for one in interface.Page)
-    yield f"`Page`: {pages}; `page.is_transaction` is true for the last four.\n"
+    yield f"The outcomes, `Page`, are {pages}; `page.is_transaction` is true for the last four.\n"
     yield "`Outcome`, how a dispatched request ended:\n"
     yield from _outcomes()
     sample = _doc(interface.LoadSample)
     yield f"\n`LoadSample(cpu_utilisation_ratio, busy_workers, interval_s)`: {sample}\n"
     yield "## Events\n"
     yield (
-        f"Every policy has {', '.join(f'`{one}`' for one in _MUST)}; the others are answered by "
-        "`IgnoringPolicy` until you write them.\n"
+        f"Every policy must define {', '.join(f'`{one}`' for one in _MUST)}; `IgnoringPolicy` "
+        "answers the other events until you define them.\n"
     )
     yield from _written(by_kind["Event"])
     yield "## Verdicts\n"
-    yield "A verdict ends a request's waiting: take it out of your queue when you give one.\n"
+    yield (
+        "A verdict ends the wait of a request, so remove the request from your queue when you "
+        "give one.\n"
+    )
     yield from _written(by_kind["Verdict"])
     yield "## What is refused\n"
     yield from _refused()
@@ -306,15 +310,16 @@ def _lines() -> Iterator[str]:
 
 def _refused() -> Iterator[str]:
     yield (
-        "In the gateway each of these ends the policy's process; from then on FIFO decides, and "
-        "page and metrics show it. The simulator does the same, and the result shows it.\n"
+        "In the gateway, each of these faults ends the policy's process. From then on FIFO "
+        "decides, and the gateway's page and metrics show this. The simulator does the same, and "
+        "the result shows it.\n"
     )
     gateway, simulator = IN_THE_GATEWAY, WITHOUT_CUSTOMERS
     yield from (
-        "* a verdict on a request that does not wait, or two on one request;",
+        "* a verdict on a request that does not wait, or two verdicts on the same request;",
         "* `Dispatch` as an answer to another event than `workers_free`, or more than `free` of "
         "them;",
-        "* `Cancel` of a request that waits while its customer is still there;",
+        "* `Cancel` for a request that waits while its customer is still there;",
         "* an answer other than a tuple or list of verdicts; a reason that is empty or over 200 "
         "characters;",
         "* an exception;",

@@ -4,9 +4,9 @@
     results/scoreboard/scores.md     the table
     results/scoreboard/lock          its holder adds rows: two authors may play at a time
 
-A row stays until its author plays the policy again; --fresh empties the board first. Scores that
-are not comparable with new rows are moved aside, with a message. Such scores are in a damaged file,
-or come from another scoreboard.toml or version.
+A row stays until its author plays the policy again; --fresh empties the board before it adds rows.
+Scores that are not comparable with new rows are moved to another file, with a message. They are in
+a damaged file, or come from another scoreboard.toml or version.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from lab.students.validator import Finding, check
 FOLDER: Final = "scoreboard"
 SCORES: Final = "scores.json"
 KNOWN: Final = "the project"
-"""The author of the known policies."""
+"""The name that the board shows as author of the known policies."""
 _OF_BOARD: Final = (
     "policy",
     "title",
@@ -44,9 +44,10 @@ _OF_BOARD: Final = (
     "expected",
     "repetitions",
 )
-"""The fields that the rows of this board and of the leaderboard have in common."""
+"""The fields that rows of this board share with rows of the leaderboard."""
 _FAR: Final = 4.0
-"""The number of standard deviations (√ of the expected count) that confirms may lack by chance."""
+"""How many standard deviations (√ of the expected count) the confirms can be below the expected
+count by chance."""
 
 
 def play(
@@ -57,10 +58,11 @@ def play(
     by: str | None = None,
     with_known: bool = False,
 ) -> None:
-    """Check these policies, run the valid ones, keep and show the board; raises ExperimentError.
+    """Check these policies, run the valid policies, and update and show the board; raises
+    ExperimentError if this fails.
 
-    `by` is the author of all rows instead of the one in each file. `with_known` runs the known
-    policies again, so that the result can be shown as a race.
+    `by` replaces the author that each file names. `with_known` runs the known policies again, so
+    that the result can be shown as a race.
     """
     from lab.report.terminal import console, show
     from runtime import settings
@@ -75,7 +77,9 @@ def play(
         raise SpecError("FILE: no policy in own/; allowed: what `make new-policy NAME=…` writes")
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
     if twice:
-        raise SpecError(f"FILE: two files are called {twice[0]}; allowed: one after the other")
+        raise SpecError(
+            f"FILE: two files have the name {twice[0]}; allowed: play them one after the other"
+        )
     failed = {path: _failed(path) for path in paths}
     for path, findings in failed.items():
         for one in findings:
@@ -97,22 +101,23 @@ def play(
 
 
 def conditions() -> Spec:
-    """Return the conditions of all rows; the policies are the known ones."""
+    """Return the spec with the conditions of all rows; its policies are the known ones."""
     path = Path(__file__).with_name("scoreboard.toml")
     return read_spec(path.read_text(encoding="utf-8"), str(path))
 
 
 def alike() -> str:
-    """Return the identity of comparable rows: their conditions, and the code that ran them."""
+    """Return a text that comparable rows have in common: it identifies their conditions and the
+    code that ran them."""
     return f"{conditions().fingerprint} {machine.code_digest()}"
 
 
 class _UnfitError(Exception):
-    """Scores that are not comparable with new scores; the text has the reason."""
+    """An error: existing scores are not comparable with new scores; its text has the reason."""
 
 
 class Board:
-    """The rows, by the policy's key and its author: two authors may use the same key."""
+    """The rows, by the policy's key and its author, because two authors may use the same key."""
 
     def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
         self.conditions = conditions
@@ -120,7 +125,8 @@ class Board:
 
     @classmethod
     def read(cls, folder: Path) -> "Board":
-        """Return the board of a folder for reading; empty if the folder has no readable board."""
+        """Return the board of a folder for reading; the board is empty if the folder has no
+        readable board."""
         try:
             return cls._load(folder)
         except (_UnfitError, OSError):
@@ -128,7 +134,8 @@ class Board:
 
     @classmethod
     def shown(cls, file: Path) -> "Board":
-        """Return the board of a file, with any conditions; empty if it cannot be read."""
+        """Return the board in a file, whatever its conditions; the board is empty if the file
+        cannot be read."""
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
             board = cls(kept["conditions"], kept["rows"])
@@ -139,10 +146,10 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """Return the board of a folder for adding rows; an incompatible board is moved, with a
-        message.
+        """Return the board of a folder for adding rows; an incompatible board is moved to another
+        file, with a message.
 
-        Raises ExperimentError when the folder cannot be read or written.
+        Raises ExperimentError if the folder cannot be read or written.
         """
         with _locked(folder):
             return cls._fit(folder, say)
@@ -151,9 +158,10 @@ class Board:
     def add(
         cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
     ) -> "Board":
-        """Add these rows to the board, which other processes may have changed in the meantime.
+        """Add these rows to the board in the folder, which other processes may have changed in the
+        meantime.
 
-        Raises ExperimentError when the folder cannot be read or written.
+        Raises ExperimentError if the folder cannot be read or written.
         """
         with _locked(folder):
             kept = cls._fit(folder, say)
@@ -163,7 +171,8 @@ class Board:
 
     @classmethod
     def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
-        """Return the board without rows played before `before` (as `played_at`).
+        """Return the board without the rows that were played before `before` (a text as in
+        `played_at`).
 
         Raises ExperimentError as `add` does.
         """
@@ -182,14 +191,17 @@ class Board:
             when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
             aside = folder / f"scores-{when}.json"
             (folder / SCORES).rename(aside)
-            say(f"{folder / 'scores.json'} {fault}: moved to {aside}, and the board begins again.")
+            say(
+                f"{folder / 'scores.json'} {fault}, so it was moved to {aside}, and a new board "
+                "begins."
+            )
             return cls(alike(), ())
 
     @classmethod
     def _load(cls, folder: Path) -> "Board":
         same = alike()
         if is_imported(folder):
-            raise _UnfitError("was imported and not measured here")
+            raise _UnfitError("was imported, not measured on this machine")
         try:
             kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
             if kept["conditions"] != same:
@@ -203,7 +215,7 @@ class Board:
         return board
 
     def write(self, folder: Path) -> None:
-        """Write scores.json and scores.md, each completely or not at all."""
+        """Write scores.json and scores.md, each either completely or not at all."""
         from lab.files.documents import write_json, write_text
 
         try:
@@ -215,9 +227,9 @@ class Board:
             raise _no_writing(folder, fault) from None
 
     def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
-        """Return (place, row), the best first; rows with far fewer sales than estimated come last.
+        """Return pairs (place, row), from best to worst.
 
-        Those rows have no place.
+        Rows with far fewer sales than estimated come last and have no place.
         """
         best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
         doubtful = [row for row in best_first if is_doubtful(row)]
@@ -226,7 +238,7 @@ class Board:
 
     @property
     def loads(self) -> list[str]:
-        """Return the columns, the lightest load first."""
+        """Return the loads of the columns in increasing order."""
         return sorted({rho for row in self.rows.values() for rho in row["estimated"]}, key=float)
 
     def table(self) -> Table:
@@ -238,16 +250,17 @@ class Board:
                 *("Place", "Policy", "By", *(f"ρ = {rho}" for rho in loads), "All loads"),
                 *("Behind the best", "Confirms", "Expected"),
             ),
-            note="Revenue efficiency, estimated: mean of the repetitions ± half-width of the 95 % "
-            "interval; 1 is the capacity bound. Every policy had the same customers. Behind the "
-            "best: efficiency of the best policy less that of this one, runs of the same seed "
-            "paired, over all loads, with the 95 % interval. If the interval reaches 0, these runs "
-            "show no difference between the two. The intervals of the other columns say how "
-            "exactly each value is known; do not compare policies by whether they overlap. "
-            "Confirms are those of all runs, expected as many as the estimate promises. Confirms "
-            "scatter, but a policy that sold far fewer has no place: the estimate holds only if "
-            "the policy cannot tell who will buy. *: the policy was given up in a run, and FIFO "
-            "decided from then on.",
+            note="Estimated revenue efficiency: mean of the repetitions ± half-width of the 95 % "
+            "interval; 1 is the capacity bound. All policies had the same customers. Behind "
+            "the best: the efficiency of the best policy minus the efficiency of this "
+            "policy, in pairs of runs with the same seed, over all loads, with the 95 % "
+            "interval. If the interval contains 0, these runs do not show a difference "
+            "between the two. The intervals of the other columns show how exactly each value "
+            "is known; do not compare policies by whether these intervals overlap. Confirms "
+            "are those of all runs; the expected number follows from the estimate. Confirms "
+            "scatter. A policy that sold far fewer than expected has no place, because the "
+            "estimate is valid only if the policy cannot know which customers will buy. *: the "
+            "policy failed in a run, and FIFO decided from then on.",
         )
         ranked = self.ranked()
         best = next((row for place, row in ranked if place == 1), None)
@@ -268,7 +281,7 @@ class Board:
 
 
 def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
-    """Return the paired difference to the best row by seed, over the loads of both."""
+    """Return the difference to the best row, paired by seed, over the loads that both have."""
     if best is None:
         return "–"
     loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
@@ -278,7 +291,7 @@ def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
 
 
 def is_doubtful(row: Mapping[str, Any]) -> bool:
-    """Return whether far fewer customers bought than the estimate expects."""
+    """Return whether far fewer customers bought than the estimate predicts."""
     expected = _sum(row, "expected")
     return _sum(row, "confirms") < expected - _FAR * math.sqrt(max(expected, 0.0))
 
@@ -289,7 +302,8 @@ def _sum(row: Mapping[str, Any], name: str) -> float:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock the folder's files; other processes wait while this one writes."""
+    """Lock the folder's files until the block ends; other processes wait while this process
+    writes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locks.locked(folder / "lock", waits=True):
@@ -310,7 +324,8 @@ def _play(
     by: str | None,
     with_known: bool,
 ) -> list[dict[str, Any]]:
-    """Return the new rows: the policies at these paths, and known ones that the board lacks."""
+    """Return the new rows: those of the policies at these paths, and those of known policies that
+    the board lacks."""
     from lab.runner.comparison import compare
 
     known = conditions().policy
@@ -320,14 +335,16 @@ def _play(
 
 
 def with_known(path: Path) -> Spec:
-    """Return the spec of a row whose result can be shown as a race; raises SpecError."""
+    """Return the spec that gives a policy's row and whose result can be shown as a race; raises
+    SpecError if it is invalid."""
     return _spec([path], conditions().policy)
 
 
 def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict[str, Any]]:
-    """Return a row of the board for each policy of a comparison; raises ExperimentError.
+    """Return a row of the board for each policy of a comparison; raises ExperimentError if its logs
+    are damaged.
 
-    `by` is the author of students' policies instead of the one in each file.
+    `by` replaces the author that each student's file names.
     """
     from lab.analysis.cells import read_cells
     from lab.leaderboard.board import as_json, rows_of
@@ -359,9 +376,9 @@ def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict
 
 
 def author(source: str) -> str:
-    """Return the author of a student's policy for the board: never the project.
+    """Return the author of a student's policy for the board, which is never the project.
 
-    Names that differ only in compatibility characters and blanks belong to one author.
+    Names that differ only in compatibility characters and blanks belong to the same author.
     """
     name = " ".join(unicodedata.normalize("NFKC", source).split())
     return f"{name} (own policy)" if name.casefold() == KNOWN else name
@@ -375,7 +392,7 @@ def _spec(valid: Sequence[Path], known: Sequence[Any]) -> Spec:
 
 
 def _failed(path: Path) -> list[Finding]:
-    """Return the failed checks of a policy; raises SpecError if it is not text."""
+    """Return the failed checks of a policy; raises SpecError if its file is not text."""
     failed: list[Finding] = []
     try:
         check(path, lambda one: None if one.holds else failed.append(one))

@@ -1,4 +1,4 @@
-"""The file of a new policy and its test, from a working template."""
+"""The file of a new policy and its test, made from a working template."""
 
 import keyword
 import re
@@ -12,20 +12,23 @@ _HERE = Path(__file__).parent
 
 
 def policy_text(name: str) -> str:
-    """Return the text of a new policy of this name; raises SpecError for an invalid one."""
+    """Return the text of a new policy with this name; raises SpecError if the name is invalid."""
     return _filled("policy_template.py.txt", _module(name))
 
 
 def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
-    """Write `quiet_door.py` and `test_quiet_door.py` into `folder` for `quiet-door`; return both.
+    """Write `quiet_door.py` and `test_quiet_door.py` to `folder` for `quiet-door`, and return both
+    paths.
 
-    Raises SpecError for a name that is invalid or in use, and then leaves no file.
+    Raises SpecError if the name is invalid or in use, and then does not write a file.
     """
     module = _module(name)
     policy, test = folder / f"{module}.py", folder / f"test_{module}.py"
     for path in (policy, test):
         if path.exists():
-            raise SpecError(f"NAME: {path} exists and stays unchanged; allowed: another name")
+            raise SpecError(
+                f"NAME: the file {path} exists and was not changed; allowed: another name"
+            )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, source in ((policy, "policy_template.py.txt"), (test, "test_template.py.txt")):
@@ -36,7 +39,7 @@ def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _module(name: str) -> str:
-    """Return the module of a new policy: `quiet_door` for `quiet-door`."""
+    """Return the name of the module for a new policy: `quiet_door` for `quiet-door`."""
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(
             f"NAME: {name!r} is not a name; allowed: 1 to 40 small letters, digits and hyphens, "
@@ -45,14 +48,14 @@ def _module(name: str) -> str:
     name, module = name.replace("_", "-"), name.replace("-", "_")
     taken = {*POLICIES, *ADMISSIONS, "haproxy", "nginx", "doorbuster"}
     if name in taken:
-        raise SpecError(f"NAME: {name} is a policy that exists; allowed: another name")
+        raise SpecError(f"NAME: a policy named {name} exists already; allowed: another name")
     if keyword.iskeyword(module) or module in sys.stdlib_module_names or name.startswith("test-"):
         raise SpecError(f"NAME: {name} is a word of Python; allowed: another name")
     return module
 
 
 def _filled(source: str, module: str) -> str:
-    """Return a template with the names of this module in it."""
+    """Return a template's text with the names of this module."""
     name = module.replace("_", "-")
     words = {
         "@NAME@": name,

@@ -1,7 +1,7 @@
 """The check of a student's policy: a line for each requirement, with the fix if the policy fails.
 
-During the check the policy runs in a separate confined process, as in gateway and simulator. A
-visitor's browser has no such process, so it passes another `Place`.
+During the check, the policy runs in a separate confined process, as in the gateway and the
+simulator. A visitor's browser has no such process, so the code for browsers passes another `Place`.
 """
 
 import time
@@ -25,12 +25,12 @@ from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import BrokenPolicyError, simulate
 
 FEW, MANY = 100, 10_000
-"""Numbers of waiting requests for which decisions are timed."""
+"""The numbers of waiting requests for which decisions are timed."""
 SLOW_US: Final = 5_000.0
-"""The largest CPU time of a decision with many waiting requests.
+"""The maximum CPU time of a decision with many waiting requests, because a longer decision delays
+the gateway's other customers.
 
-A longer decision delays the gateway's other customers. The wall clock does not count, because it
-also runs while other processes have the CPU.
+Wall-clock time does not count, because it also passes while other processes use the CPU.
 """
 _TIMED: Final = 200
 SESSIONS: Final = 300
@@ -40,12 +40,12 @@ _RHO, _CAPACITY_RPS = 1.4, 5.6
 
 
 class _FailedError(Exception):
-    """A check that fails; the text explains the fix."""
+    """An error: a check fails; its text explains the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the check."""
+    """The finding of one check, which becomes a line."""
 
     check: str
     holds: bool
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """All lines of a check; `sheet` is None if the file has no valid data sheet."""
+    """The findings of all checks; `sheet` is None if the file has no valid data sheet."""
 
     findings: list[Finding]
     sheet: Sheet | None
@@ -67,18 +67,20 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a policy is read and runs during its check."""
+    """The place in which a policy is read and runs during its check."""
 
     impurities: Callable[[PolicyFile], Sequence[str]]
-    """Reads a file; may raise PolicyError."""
+    """A function that returns the forbidden imports and names in a file; it can raise
+    PolicyError."""
     accept: Callable[[PolicyFile], object]
-    """Raises PolicyError for a file that has a bad name or size."""
+    """A function that raises PolicyError if a file has an invalid name or size."""
     start: Callable[[PolicyFile], Calls]
-    """Loads a file."""
+    """A function that loads a file and returns an object for calls of its policy."""
     layers: Callable[[Calls], Mapping[str, str]] | None
-    """The layers of confinement around a loaded file; None where there are none."""
+    """A function that returns the layers of confinement around a loaded file; None if the place has
+    none."""
     slower: float = 1.0
-    """How many times slower Python is in this place than in a process."""
+    """How many times slower Python is in this place than in a separate process."""
 
 
 def _holding(calls: Calls) -> Mapping[str, str]:
@@ -98,8 +100,8 @@ PROCESS: Final = Place(
 def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
     """Check the file; `on_finding` receives each line at once.
 
-    After a failure, checks that depend on it are omitted. Raises PolicyError when there is no such
-    file, or it is not text.
+    After a failure, checks that depend on it are omitted. Raises PolicyError if the file does not
+    exist or is not text.
     """
     return check_file(files.opened(str(path)), on_finding, PROCESS)
 
@@ -132,7 +134,7 @@ def check_file(file: PolicyFile, on_finding: Callable[[Finding], None], place: P
 
 
 _NEEDED: Final = ("sheet", "rules")
-"""Checks that all later ones need."""
+"""The checks on which all later checks depend."""
 
 
 def _read(file: PolicyFile, place: Place) -> Finding:
@@ -142,21 +144,21 @@ def _read(file: PolicyFile, place: Place) -> Finding:
         return Finding("pure", False, fault.message.removeprefix(f"{file.name}: "))
     if found:
         return Finding("pure", False, "\n".join(found))
-    return Finding("pure", True, "imports and names are those of a policy")
+    return Finding("pure", True, "only imports and names that a policy may use")
 
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """The times of a decision."""
+    """The time that a decision takes."""
 
     cpu_us: float
-    """CPU of the policy's process."""
+    """The CPU time of the policy's process, microseconds."""
     real_us: float
-    """Wall-clock time from the call to the answer."""
+    """The wall-clock time from the call to the answer, microseconds."""
 
 
 class _UnderTest:
-    """A file with the checks that run it."""
+    """A file under test, with the checks that run it."""
 
     def __init__(self, file: PolicyFile, place: Place) -> None:
         self.sheet: Sheet | None = None
@@ -175,7 +177,7 @@ class _UnderTest:
         yield "time", self._time
 
     def end(self) -> None:
-        """Stop every process of the check before."""
+        """Stop all processes of the previous check."""
         for child in self._children:
             child.end()
         self._children.clear()
@@ -199,28 +201,30 @@ class _UnderTest:
         return "all layers hold: " + ", ".join(holding)
 
     def _rules(self) -> str:
-        """Check that every verdict is allowed and that `waiting` is correct after each event."""
+        """Check that every verdict is allowed, and that `waiting` is correct after each event."""
         events = 0
         for seed in range(3):
             events += self._driven(mixed(seed, STEPS))
-        return f"{events} events, every verdict allowed, waiting() true after each"
+        return (
+            f"{events} events: every verdict is allowed, and waiting() is correct after each event"
+        )
 
     def _every_request(self) -> str:
         """Check that every request gets a verdict.
 
-        If a policy lets a request wait while all workers are free and no event is left, the
-        stand-in replaces the policy.
+        If the policy lets a request wait while all workers are free and no event remains, the
+        stand-in replaces the policy by FIFO.
         """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
             drive.event(kind, value)
         drive.finish()
         _watch(drive.policy)
-        return f"{drive.ids} requests in a rush, a verdict for each"
+        return f"{drive.ids} requests in a rush: each gets a verdict"
 
     def _switched(self) -> str:
         events = self._driven(mixed(11, STEPS, self._fresh))
-        return f"no request lost when policies are switched ({events} events)"
+        return f"no request is lost when policies are switched ({events} events)"
 
     def _replay(self) -> str:
         told = self._simulated()
@@ -233,7 +237,7 @@ class _UnderTest:
                     f"{list(event.verdicts)!r:.80}; a fresh policy must not remember another "
                     "(keep nothing outside its object), and chance needs random.Random(seed)"
                 )
-        return f"{len(told)} events of a simulated rush, the same verdicts a second time"
+        return f"{len(told)} events of a simulated rush: the same verdicts the second time"
 
     def _time(self) -> str:
         few, many = self._decision(FEW), self._decision(MANY)
@@ -285,9 +289,10 @@ class _UnderTest:
         return recorder.events
 
     def _decision(self, waiting: int) -> "_Decision":
-        """Return the mean times of arrival, workers_free and completion with `waiting` requests.
+        """Return the mean times that arrival, workers_free and completion take with `waiting`
+        waiting requests.
 
-        The number of waiting requests is smaller if the policy rejects some of them.
+        Fewer requests wait if the policy rejects some of them.
         """
         policy = self._fresh()
         page = PAGES[0]
@@ -314,18 +319,18 @@ class _UnderTest:
 
 
 class _Watched(StandIn):
-    """A stand-in whose state is visible."""
+    """A stand-in for a policy, which shows the policy's state to the checks."""
 
     def __init__(self, name: str, child: Calls) -> None:
         super().__init__(name, child, WITHOUT_CUSTOMERS)
         self.own_waiting = child.waiting
-        """The ids of waiting requests, according to the policy itself."""
+        """The ids of the waiting requests, as the policy reports them."""
         self.cpu_s = child.cpu_s
-        """The CPU time of its process."""
+        """The CPU time of the policy's process."""
 
 
 def _watch(policy: object) -> "_Watched":
-    """Return the stand-in if it has not fallen back."""
+    """Return this stand-in; raises an error if FIFO replaced the policy."""
     assert isinstance(policy, _Watched)
     if policy.fallen_back is not None:
         raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")

@@ -132,7 +132,7 @@ def test_what_cannot_stand_beside_is_moved_aside_and_said(text, why, tmp_path):
     (aside,) = tmp_path.glob("scores-*.json")
     assert aside.read_text() == text
     assert said == [
-        f"{tmp_path / 'scores.json'} {why}: moved to {aside}, and the board begins again."
+        f"{tmp_path / 'scores.json'} {why}, so it was moved to {aside}, and a new board begins."
     ]
     Board.add(tmp_path, [row("good", 0.9)], pytest.fail)
     assert set(Board.of(tmp_path, pytest.fail).rows) == {("good", "somebody")}
@@ -146,7 +146,9 @@ def test_a_place_that_cannot_be_written_is_an_error_for_people(tmp_path):
 
 def test_two_of_a_name_are_not_played_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path / "results"))
-    with pytest.raises(SpecError, match="two files are called mine; allowed: one after the other"):
+    with pytest.raises(
+        SpecError, match="two files have the name mine; allowed: play them one after the other"
+    ):
         play([tmp_path / "a/mine.py", tmp_path / "b/mine.py"], fresh=False, processes=None)
     assert not (tmp_path / "results" / "scoreboard").exists()
 

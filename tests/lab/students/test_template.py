@@ -40,6 +40,6 @@ def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(name, tmp_path)
 def test_what_is_there_is_never_overwritten(tmp_path):
     policy, _ = write_policy("quiet-door", tmp_path)
     policy.write_text("mine")
-    with pytest.raises(SpecError, match="exists and stays unchanged"):
+    with pytest.raises(SpecError, match="exists and was not changed"):
         write_policy("quiet_door", tmp_path)
     assert policy.read_text() == "mine"

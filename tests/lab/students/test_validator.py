@@ -122,7 +122,7 @@ def timer_due(self, time_s):
         (
             {"more": "def withdraw(self, time_s, id): pass"},
             "rules",
-            "which waits no more; take a request out of your queue",
+            "which no longer waits; remove a request from your queue",
         ),
     ],
 )
