@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import ValidationError
 
+from common import fault_limits
 from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
 from lab.cli.completion import beginning, complete_policy
 from lab.cli.faults import LabCommand
@@ -95,9 +96,13 @@ def abandonment(mode: Abandonment) -> None:
 @click.command(cls=LabCommand)
 @click.argument("name", metavar="FAULT", type=click.Choice(faults.NAMES))
 @click.option(
-    "--for", "for_s", type=click.FloatRange(faults.FEWEST_S, faults.MOST_S), default=100,
-    show_default=True, help="Paper seconds; at most 300 real seconds.",
-)  # fmt: skip
+    "--for",
+    "for_s",
+    type=click.FloatRange(fault_limits.FEWEST_S, fault_limits.MOST_S),
+    default=100,
+    show_default=True,
+    help="Paper seconds; at most 300 real seconds.",
+)
 def fault(name: str, for_s: float) -> None:
     """Cause a fault in the running shop for a time; it ends by itself, and with the run.
 

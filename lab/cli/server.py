@@ -29,6 +29,10 @@ QUIET = click.option(
 )
 _TIMEOUT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 2.0
+_NO_SERVER: Final = (
+    "No server listens at {server}. Check the host and the port; "
+    "if they are right, start the console there with `make up`."
+)
 _DONE: Final = "done"
 _UNFINISHED: Final = ("queued", "running")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -89,6 +93,8 @@ def client_of(server: str, token_file: Path | None, authority: Path | None) -> I
         try:
             yield client
         except NoAnswerError as fault:
+            if isinstance(fault.__cause__, ConnectionRefusedError):
+                raise ExperimentError(_NO_SERVER.format(server=server)) from None
             raise ExperimentError(f"{server} does not answer: {fault}") from None
         except RefusedError as fault:
             kind = SpecError if fault.status < 500 else ExperimentError
@@ -228,7 +234,8 @@ def _ending_here(where: str) -> Iterator[None]:
     """End this program after Ctrl-C with one line: what the console does now, and at which address
     you can see it.
 
-    The line is the same if the console no longer answers.
+    The line is the same if the console no longer answers. After a refused connection the error
+    stays as it is, because no server received the request.
     """
     try:
         yield
@@ -236,6 +243,8 @@ def _ending_here(where: str) -> Iterator[None]:
         click.echo(f"\nInterrupted. {where}", err=True)
         sys.exit(early_signals.INTERRUPTED)
     except NoAnswerError as fault:
+        if isinstance(fault.__cause__, ConnectionRefusedError):
+            raise
         raise NoAnswerError(f"{fault}. {where}") from fault
 
 
@@ -243,7 +252,10 @@ def _progress(launch: Mapping[str, Any]) -> str:
     """Return the state of a launch that has not ended, in a few words."""
     if launch["state"] == "running":
         left_s = launch["left_s"]
-        left = "" if left_s is None else f", about {duration(left_s)} left"
+        if left_s is None:
+            left = ", longer than predicted"
+        else:
+            left = f", about {duration(left_s)} left" if left_s else ""
         return f"running, {launch['done_ratio']:.0%}: {launch['progress'] or 'it begins'}{left}"
     starts_in_s = launch["starts_in_s"]
     begins = "" if starts_in_s is None else f", begins in about {duration(starts_in_s)}"

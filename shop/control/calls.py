@@ -7,10 +7,10 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from common import http_api
+from common.fault_limits import MOST_S
 from common.http_api import Api, Body, Call, Reply
 from common.shared_settings import Books
 from shop.page_costs.page_work import Profile
-from shop.page_costs.slow_database import MOST_S
 from shop.sentry import Mode
 
 _TimeScale = Annotated[float, Field(ge=0.1, le=1000)]

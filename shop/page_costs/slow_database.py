@@ -16,8 +16,6 @@ from shop.page_costs import page_work
 
 LONGER_S: Final = 1.0
 """Paper seconds of additional waiting for each query."""
-MOST_S: Final = 600.0
-"""The longest duration of the fault, in paper seconds."""
 MOST_REAL_S: Final = 300.0
 """The longest duration of the fault in real seconds, at any time scale."""
 

@@ -150,7 +150,10 @@ class Launch(Reply):
     began_at: datetime | None
     ended_at: datetime | None
     expected_s: float = Field(description="predicted duration")
-    left_s: float | None = Field(description="approximate remaining time of a running launch")
+    left_s: float | None = Field(
+        description="approximate remaining time of a running launch; null if the launch takes "
+        "longer than predicted"
+    )
     position: int | None = Field(description="place of a waiting launch in the queue")
     starts_in_s: float | None = Field(description="approximate time until a waiting launch begins")
     done_ratio: float = Field(description="the completed share of the launch, from 0 to 1")

@@ -33,7 +33,9 @@ def queue_lists(by: str = "") -> dict[str, Any]:
     used = {engine: queue.used_s(engine) for engine in ("live", "simulated")}
     return {
         "running": [
-            (one, queue.elapsed_s(one), queue.left_s(one)) for one in running if by in ("", one.by)
+            (one, queue.elapsed_s(one), queue.shown_left_s(one))
+            for one in running
+            if by in ("", one.by)
         ],
         "queued": [
             (number, one, starts_in_s, used[one.engine].get(one.by))
@@ -57,7 +59,7 @@ def launch_details(request: HttpRequest, launch: Launch) -> dict[str, Any]:
         "launch": launch,
         "result": result_list.entry_of(launch.result) if launch.result else None,
         "elapsed_s": queue.elapsed_s(launch),
-        "left_s": queue.left_s(launch),
+        "left_s": queue.shown_left_s(launch),
         "may_cancel": permissions.owns(request, launch),
         "position": position,
         "starts_in_s": starts_in_s,

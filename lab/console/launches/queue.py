@@ -237,6 +237,11 @@ def left_s(one: Launch) -> float:
     return max(0.0, whole_s - elapsed)
 
 
+def shown_left_s(one: Launch) -> float | None:
+    """Return what `left_s` does; None if the launch takes longer than predicted."""
+    return None if 0 < one.expected_s < elapsed_s(one) else left_s(one)
+
+
 def starts(
     live: Sequence[Launch],
     simulated: Sequence[Launch],

@@ -81,7 +81,7 @@ def step_page(
         "start": start,
         "refusal": _refusal(request, start),
         "launch": launched,
-        "left_s": queue.left_s(launched) if launched else None,
+        "left_s": queue.shown_left_s(launched) if launched else None,
         "has_accounts": LAB.lab_accounts,
         "previous": found.number - 1,
         "next": found.number + 1 if found.number < len(sheet.steps) else None,

@@ -5,13 +5,13 @@ from typing import Any
 
 from django import forms
 
+from common import fault_limits
 from gateway.policies import ADMISSIONS, NO_ADMISSION, PolicyError, is_path
 from gateway.policies.registry import admission_sheet, create
 from gateway.policies.sheet import Parameter, Sheet
 from gateway.students import files, naming
 from lab.console.launches.forms import ABANDONMENTS
 from lab.console.site import own_policies
-from lab.engines.live import faults
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.titles import title_of
 
@@ -158,13 +158,13 @@ class FaultForm(forms.Form):
     """The form for a fault and its duration; the fault ends by itself."""
 
     for_s = forms.FloatField(
-        min_value=faults.FEWEST_S,
-        max_value=faults.MOST_S,
+        min_value=fault_limits.FEWEST_S,
+        max_value=fault_limits.MOST_S,
         initial=100,
         label="Duration (paper s)",
-        help_text=f"{faults.FEWEST_S:g} to {faults.MOST_S:g} paper seconds",
+        help_text=f"{fault_limits.FEWEST_S:g} to {fault_limits.MOST_S:g} paper seconds",
         widget=forms.NumberInput(attrs={"step": "any"}),
-        error_messages=_number_errors(faults.FEWEST_S, faults.MOST_S),
+        error_messages=_number_errors(fault_limits.FEWEST_S, fault_limits.MOST_S),
     )
 
 

@@ -6,9 +6,6 @@ from typing import Any, Final
 
 SLOW_DATABASE: Final = "slow-database"
 NAMES: Final = (SLOW_DATABASE,)
-FEWEST_S: Final = 10.0
-MOST_S: Final = 600.0
-"""The maximum duration of a fault, paper seconds."""
 _WORDS: Final = {SLOW_DATABASE: "the database was slow"}
 
 

@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
+from common import ports
 from doorbuster.commands import main
 from lab.cli.completion import complete_policies, complete_spec
 from lab.spec.experiment import SPECS, load_spec
@@ -91,3 +92,15 @@ def test_a_shell_completes_the_next_policy_of_a_list():
     """The names before the last comma stay."""
     found = complete_policies(None, None, "sq,8q-l")
     assert [one.value for one in found] == ["sq,8q-lifo-pri"]
+
+
+def test_an_address_without_a_server_has_its_own_message():
+    """A refused connection reached no server: the message names the fix, and no launch page."""
+    (port,) = ports.free(1)
+    done = CliRunner().invoke(
+        main, ["launch", "first-look", "--server", f"http://127.0.0.1:{port}"]
+    )
+    assert done.exit_code == 1
+    assert "No server listens at http://127.0.0.1:" in done.output
+    assert "make up" in done.output
+    assert "If the launch has reached" not in done.output

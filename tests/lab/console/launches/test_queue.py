@@ -184,3 +184,21 @@ print(json.dumps([began, ended]))
 """,
     )
     assert found == [[[], ["moving"], []], [["moving"], [], []]]
+
+
+def test_an_overdue_launch_shows_no_time_left(tmp_path):
+    """A launch that takes longer than predicted has no remaining time; others have one."""
+    found = told(
+        tmp_path,
+        """
+ask("overdue", "bob", 30)
+ask("other", "eve", 30)
+queue.claim()
+Launch.objects.filter(state=State.RUNNING).update(
+    began_at=timezone.now() - timedelta(seconds=40), done_ratio=0.9)
+overdue = Launch.objects.get(state=State.RUNNING)
+other = Launch(title="new", expected_s=30, began_at=timezone.now(), done_ratio=0.5)
+print(json.dumps([queue.shown_left_s(overdue), queue.shown_left_s(other)]))
+""",
+    )
+    assert found == [None, 15]
