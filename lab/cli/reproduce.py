@@ -82,7 +82,7 @@ def _simulated(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
     if given["logs"] and given["celery"] is not None:
         raise SpecError(
-            "--logs: files stay on the machine that simulates; allowed: without --celery"
+            "--logs: the files stay on the worker that simulates; allowed: without --celery"
         )
     quick = given["quick"]
     options = Options(

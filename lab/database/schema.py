@@ -80,7 +80,7 @@ def faults(
 def make(connection: psycopg.Connection, lab: Settings) -> bool:
     """Create the tables unless they already have this form; return whether the tables were missing.
 
-    Raises ResultsDatabaseError when another program owns the schema.
+    Raises ResultsDatabaseError if another program owns the schema.
     """
     if _form_of(connection) == _form():
         return False

@@ -152,7 +152,7 @@ FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"
 def read(path: Path) -> Any:
     """Return the content of a file, checked against the form for the file's name.
 
-    Raises ExperimentError when the file is missing, too large, not JSON or of another form.
+    Raises ExperimentError if the file is missing or too large, or is not JSON of the right form.
     """
     return _read(path, json.loads)
 

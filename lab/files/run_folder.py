@@ -83,7 +83,7 @@ class RunFolder:
     def unpack(self, files: Mapping[str, str]) -> int:
         """Write the files of `pack`, run.json last; return their size in bytes.
 
-        Raises ExperimentError when the disk is full.
+        Raises ExperimentError if the disk is full.
         """
         contents = {name: base64.b64decode(text) for name, text in files.items()}
         summary = contents.pop(self.summary_file.name)
@@ -113,7 +113,7 @@ class RunFolder:
         return found
 
     def attempts(self) -> pa.Table:
-        """Return the attempts, checked against the schema; raises ExperimentError when damaged."""
+        """Return the attempts, checked against the schema; raises ExperimentError if damaged."""
         try:
             return read_attempts(self.attempts_file)
         except AttemptsFileError as fault:

@@ -53,7 +53,7 @@ class StudyResult(Result):
     ) -> "StudyResult":
         """Create the folder with the facts known before the first simulation.
 
-        `policies` are the texts of students' policies by file name. Raises ExperimentError when the
+        `policies` are the texts of students' policies by file name. Raises ExperimentError if the
         folder cannot be written.
         """
         return cls._create(

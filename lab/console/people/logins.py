@@ -136,7 +136,7 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
     """Count an attempt for this name and address before the block; forget it if the password was
     right.
 
-    The block raises ValidationError when the password is wrong. `name` has the form that
+    The block must raise ValidationError if the password is wrong. `name` has the form that
     authentication compares: `UsernameField` has stripped and normalised it. Raises TooManyError.
     """
     address = address_of(request)

@@ -41,8 +41,8 @@ _TURNS: Final = Turns(2)
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
     """Unpack a bundle as an imported result of `by`, completely or not at all.
 
-    Imports with the same `key` count together. Raises AllowanceError for a limit, SpecError for a
-    file that is not a bundle.
+    Imports with the same `key` count together. Raises AllowanceError if a limit is reached, and
+    SpecError if the file is not a bundle.
     """
     with _turn(key):
         kept = kept_by(results_dir, by)

@@ -20,7 +20,8 @@ _MOST_BYTES = result_forms.MOST_BYTES // 2
 def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
     """Save a note by `by` on a result; notes with the same `key` count together.
 
-    Raises AllowanceError for a limit, ExperimentError for a text of the wrong length.
+    Raises AllowanceError if a limit is reached, and ExperimentError if the text has the wrong
+    length.
     """
     if not 0 < len(text) <= MOST_NOTE_CHARACTERS:
         raise ExperimentError(
