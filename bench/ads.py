@@ -7,10 +7,10 @@
 - selections per second,
 - a real server's response times by level.
 
-The bench has a separate PostgreSQL with a seeded inventory. Levels take turns in random order, so
-that other work of the machine affects all alike. A gain compares medians and is shown with its
-quartiles. Each table also shows the share of the CPUs that other processes used during the
-measurement.
+The bench has a separate PostgreSQL with a seeded inventory. Levels are measured alternately, in
+random order, so that other work of the machine affects all of them equally. A gain compares medians
+and is shown with its quartiles. Each table also shows the share of the CPUs that other processes
+used during the measurement.
 
 The ideal gain assumes that a request consists only of searches, and that threads search whole
 concepts in rounds.
@@ -71,7 +71,7 @@ BUDGET_S = 20.0  # for all rounds of one way to search
 
 
 class Times(NamedTuple):
-    """The times of one kind of request, seconds."""
+    """The times of one kind of request, in seconds."""
 
     quarter: float
     middle: float
@@ -125,8 +125,8 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
     """Return the share of calls, 0 to 1, during which a waiting thread got the interpreter.
 
-    During the measurement, the interpreter never switches threads by time. So the other thread
-    runs only if the operation releases the interpreter.
+    During the measurement, the interpreter never switches threads by time. The other thread
+    therefore runs only if the operation releases the interpreter.
     """
     go, gone = threading.Lock(), threading.Lock()  # Locks never release it themselves
     go.acquire()
@@ -160,7 +160,7 @@ def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
 
 
 def operations(rows: int) -> dict[str, Callable[[], object]]:
-    """Return operations for a search, each on enough rows to take milliseconds."""
+    """Return the operations of a search, each on enough rows to take milliseconds."""
     rng = np.random.default_rng(1)
     number, other = rng.integers(0, 400, rows, np.int32), np.empty(rows, np.bool_)
     real, out = rng.random(rows), np.empty(rows)
@@ -244,13 +244,14 @@ class World:
         )  # fmt: skip
 
     def in_memory(self, concept: int) -> Any:
-        """Return the candidates as the server finds them."""
+        """Return the candidates that the server finds."""
         wanted = candidates.Wanted(self.size, time.time())
         return candidates.find(self.inventory, self.delivered, wanted, concept)
 
     def in_database(self, concept: int) -> Any:
-        """Return the same rows and weights from the database; every thread has a
-        separate session."""
+        """Return the same rows and weights from the database, where every thread has a separate
+        session.
+        """
         session = getattr(self._threads_session, "session", None)
         if session is None:
             session = self._threads_session.session = self.session()
@@ -339,7 +340,10 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Return response times by level. Closed-loop clients each send all levels in random order."""
+    """Return response times by level.
+
+    Each closed-loop client sends requests of all levels in random order.
+    """
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
 
@@ -368,7 +372,10 @@ def responses(
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
-    """Return a table with a row per kind and number of threads. Gains compare with one thread."""
+    """Return a table with a row per kind and number of threads.
+
+    Gains are relative to one thread.
+    """
     table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
     table.add_column("")
     for heading in ("threads", "ms, median (quartiles)", "gain", "ideal"):
@@ -383,7 +390,7 @@ def gain_table(
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the gain, 0 to 1, of a request that is all search, alone on the machine.
+    """Return the gain, 0 to 1, of a request that only searches and is alone on the machine.
 
     A thread searches one whole concept at a time, so the threads search the concepts in rounds. If
     there are more threads than CPUs, the threads share the CPUs equally.

@@ -1,10 +1,10 @@
 """The time that a query still runs after its customer has closed the socket.
 
 `make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate real
-PostgreSQL, and a gateway with 30 workers. Customers leave the shop and the gateway in turn, so
-that other work of the machine affects both measurements alike. The page's query holds a lock; a
-session that waits for that lock is woken by the database at the moment the query is gone. The
-bench also measures what the sentry costs a request whose customer stays.
+PostgreSQL, and a gateway with 30 workers. Customers leave the shop and the gateway in turn, so that
+other work of the machine affects both measurements equally. The page's query holds a lock; the
+database wakes a session that waits for this lock at the moment when the query ends. The bench also
+measures what the sentry costs a request whose customer stays.
 """
 
 import os
@@ -51,7 +51,7 @@ path = "/.*"
 
 
 class Bench:
-    """The running PostgreSQL and page, with the address to which customers connect."""
+    """The running PostgreSQL and the page, with the address to which customers connect."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where
@@ -88,9 +88,8 @@ class Observers:
     def round(self, first_key: int, queued: int = 0) -> list[float]:
         """Let one client per session leave at the same time.
 
-        Return for how many ms each query ran on.
-
-        `queued` other clients, who only wait in a queue, leave at the same time.
+        Return for how many ms each query continued to run. `queued` other clients, which only wait
+        in a queue, leave at the same time.
         """
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
@@ -136,7 +135,7 @@ class Observers:
 
 @contextmanager
 def interpreter_busy(bench: Bench, threads: int) -> Iterator[None]:
-    """Keep `threads` of the server's threads busy with computing."""
+    """Keep `threads` of the server's threads busy with calculations."""
     over = threading.Event()
 
     def keep_busy() -> None:
@@ -310,7 +309,7 @@ def shown(rows: Rows) -> Table:
 def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
     """Return the p99 (ms) for one customer who leaves an idle shop, and whether it meets the aim.
 
-    The keys are the places where customers leave.
+    The keys are the places that customers leave: shop and gateway.
     """
     return {
         where: (p99_ms, p99_ms <= AIM_P99_MS)
@@ -323,7 +322,7 @@ def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
-    """Print the distributions, and what watching costs; status 1 if an idle p99 misses its aim."""
+    """Print the distributions and the cost of watching; status 1 if an idle p99 misses its aim."""
     console = Console()
     if not console.is_terminal:
         console.width = 100

@@ -1,4 +1,4 @@
-"""The Django project that customers of `bench.cancel` leave: a file with a line of middleware."""
+"""The Django project that customers of `bench.cancel` leave: a file with one line of middleware."""
 
 import os
 import sys

@@ -2,8 +2,8 @@
 
 In `make bench-gateway`, wrk requests answers of 1 kB over 32 kept connections, in one run on one
 machine. The measured server has a CPU to itself. wrk and the backend (nginx, which serves a file)
-share the other CPUs. Repetitions are interleaved in random order, so that other work of the
-machine affects all alike. Ratios are taken within a round.
+share the other CPUs. Repetitions are interleaved in random order, so that other work of the machine
+affects all servers equally. Ratios are taken within a round.
 """
 
 import os
@@ -56,7 +56,7 @@ class Score:
 
 
 class Bench:
-    """Files, CPUs and the backend of one run."""
+    """The files, the CPUs and the backend of one run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -212,7 +212,7 @@ def table(scores: dict[str, list[Score]]) -> Table:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
 @click.option("--seconds", default=2, type=click.IntRange(1, 60), show_default=True)
-@click.option("--seed", default=1, show_default=True, help="seed of the order within the rounds")
+@click.option("--seed", default=1, show_default=True, help="seed for the order within the rounds")
 def main(rounds: int, seconds: int, seed: int) -> None:
     """Measure all servers, interleaved, and print one table."""
     missing = [name for name in PACKAGES if shutil.which(name) is None]

@@ -55,7 +55,7 @@ class Subject:
     authority: Path
 
     def admission(self, choice: Mapping[str, object]) -> None:
-        """Choose the admission, and wait until it is in force."""
+        """Set the admission policy, and wait until it is in force."""
         with JsonClient(hosts.LOOPBACK, self.admin_port, timeout_s=60) as admin:
             admin.call("PUT", "/connection-admission", choice)
         time.sleep(0.1)  # several intervals of the refusing policy

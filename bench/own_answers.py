@@ -1,7 +1,7 @@
 """The time for which a hostile policy's answer can stop the gateway: `python -m bench.own_answers`.
 
-The gateway reads a policy's answer in its event loop. The number of requests that the answer can be
-about limits its size; this bench measures the CPU of the worst answers within that limit.
+The gateway reads a policy's answer in its event loop. The number of requests that an answer can
+refer to limits its size; this bench measures the CPU time of the worst answers within that limit.
 """
 
 import time
@@ -49,7 +49,7 @@ def _took_s(answer: bytes, most: Most) -> float:
         wire.decision_of(wire.unpacked(answer, most))
     except wire.WireError:
         return time.thread_time() - began_s
-    raise AssertionError("a hostile answer was taken for verdicts")
+    raise AssertionError("a hostile answer was accepted as verdicts")
 
 
 @click.command(cls=OneLineCommand)

@@ -3,16 +3,16 @@
     make bench-policies
     make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
 
-A round keeps the length of a queue: a request arrives, the request in service ends, and its worker
-is offered to the policy. The gateway's driver passes these events on and carries out the answers;
-its time is included. Lengths are measured in turn within each round. The ratio of the cost at the
-longest to the cost at the shortest queue shows how the cost of a decision grows. Some policies
-turn arrivals away before their queue is that long. Their longest queue is measured instead, and
-the table shows it.
+A round keeps the queue at the same length: a request arrives, the request in service ends, and its
+worker is offered to the policy. The gateway's driver passes these events on and carries out the
+answers; its time is included. Lengths are measured in turn within each round. The ratio of the cost
+at the longest to the cost at the shortest queue shows how the cost of a decision grows. Some
+policies turn arrivals away before their queue has that length. For these policies, the longest
+possible queue is measured, and the table shows its length.
 
 The last column is the cost of the policy as a shadow: the additional time for an arrival or a
 completion in the gateway's dispatcher. SQ is the acting policy, at twice the shop's capacity. The
-cost includes the shadow's world, its load samples and the comparison.
+cost includes the shadow's model of the shop, its load samples and the comparison.
 """
 
 import statistics
@@ -42,7 +42,7 @@ from gateway.shadow.shadows import Shadows
 
 LENGTHS: Final = (100, 10_000, 100_000)
 EVENTS: Final = 3_000
-"""Arrivals of one round, each with its worker and its completion."""
+"""The number of arrivals in one round, each with its worker and its completion."""
 ROOM: Final[Mapping[str, float]] = {
     "capacity": 1_000_000,
     "browsing_capacity": 1_000_000,
@@ -122,8 +122,7 @@ class Queue:
 
 
 class Busy:
-    """A dispatcher, with the policy as its shadow or without one, and a shop that ends requests in
-    turn."""
+    """A dispatcher with or without the policy as shadow, and a shop that ends requests in turn."""
 
     def __init__(self, name: str | None) -> None:
         self._time_s = 0.0
@@ -184,7 +183,7 @@ def room(name: str) -> dict[str, object]:
 @click.option("--policies", default=",".join(POLICIES), help="Some of them; all by default.")
 @click.option("--rounds", type=click.IntRange(1, 1000), default=7, show_default=True)
 def main(policies: str, rounds: int) -> None:
-    """Microseconds of CPU per decision of every policy, median of ROUNDS rounds."""
+    """Print the microseconds of CPU per decision of every policy, the median of ROUNDS rounds."""
     lengths = (f"{length:,} wait" for length in LENGTHS)
     table = Table("policy", *lengths, "longest ÷ shortest", "as a shadow")
     alone = Busy(None)

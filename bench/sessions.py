@@ -37,7 +37,7 @@ STORES = {
     "Django's cached_db": ("django.contrib.sessions.backends.cached_db", IN_MEMORY),
     "shop.sessions": ("shop.sessions", IN_MEMORY),
 }
-"""Django's engine by name, and its Redis."""
+"""The name of Django's session engine, and its Redis server."""
 
 
 @dataclass
@@ -210,7 +210,7 @@ def table(shops: list[Shop]) -> Table:
     help="Walks through each shop.",
 )
 def main(rounds: int) -> None:
-    """Compare what keeping sessions costs the shop's pages, ms."""
+    """Compare the costs of keeping sessions for the shop's pages, in ms."""
     busy = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
         folder = Path(name)

@@ -1,8 +1,8 @@
-"""Speed of the simulator: an M/M/1 compared with SimPy and Ciw, and the two full models.
+"""The speed of the simulator: an M/M/1 compared with SimPy and Ciw, and the two full models.
 
 `make bench-simulator` measures CPU time in one process on one core. Rounds are interleaved in
-random order, so that other work of the machine affects all alike, and ratios are taken within a
-round. All M/M/1 simulations have ρ = 0.8 and start empty.
+random order, so that other work of the machine affects all of them equally, and ratios are taken
+within a round. All M/M/1 simulations have ρ = 0.8 and start empty.
 
 SimPy has two rows. *Textbook* is the shortest M/M/1 in SimPy: a Resource and two draws of
 `random`. It records only response times. *Same model* is more like Doorbuster's model. It has the
@@ -38,7 +38,7 @@ RHO = 0.8
 YARDSTICK = "M/M/1, SimPy, textbook"
 ENDLESS = 1_000_000
 SIZE = 1.0
-"""The simulations' size, for tests; at 1 each takes about half a second."""
+"""The size of the simulations, which tests reduce; at 1, each takes about half a second."""
 SINGLE_REQUESTS = SessionModel(
     chain=Chain({}), timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0
 )
@@ -54,7 +54,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Score:
-    """One measurement, per second of CPU time."""
+    """One measurement, with counts per second of CPU time."""
 
     requests_rps: float
     events_rps: float
@@ -258,7 +258,7 @@ def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=9, type=click.IntRange(1, 1000), show_default=True)
 @click.option(
-    "--seed", default=1, show_default=True, help="seed of the order and of the simulations"
+    "--seed", default=1, show_default=True, help="seed for the order and for the simulations"
 )
 def main(rounds: int, seed: int) -> None:
     """Measure all subjects, interleaved, and print one table."""

@@ -34,4 +34,6 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
         "prometheus_target_scrape_pool_exceeded_label_limits_total": frozenset(),
     },
 }
-"""By job: the name of each series and its labels in every version of the exporter."""
+"""The series of each job: their names, and the labels that they have in every version of the
+exporter.
+"""

@@ -25,7 +25,7 @@ LIBRARY: Final = "process"
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One metric. `labels` does not include the labels of its target."""
+    """The description of one metric. `labels` does not include the labels of its target."""
 
     name: str
     type: str

@@ -30,7 +30,7 @@ UNITS: Final = {
     "attempted": "queries",
     "way": "handshakes",
 }  # fmt: skip
-"""The unit that follows from the ending of a name."""
+"""The unit of a metric, by the ending of its name."""
 WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 
 _HEAD: Final = """# Metrics
@@ -56,11 +56,11 @@ _TITLES: Final = {
 }
 
 _NOTES: Final = {
-    "gateway": """`page` is Br-1 … Tr-4, `ads` for what goes to the ad server, `other` for the rest.
-`outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn, so that the
-count of response times by `outcome` covers all requests. `policy` of response times and
-of `admission_…` names queueing policy and admission together (`sq+sbac-stable`).""",
-    "ads": "The values are those of all its processes together, whichever process answers.",
+    "gateway": """`page` is Br-1 … Tr-4, `ads` for requests to the ad server, and `other` for all
+others. `outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn, so that
+the count of response times by `outcome` covers all requests. `policy` of response times and of
+`admission_…` names queueing policy and admission together (`sq+sbac-stable`).""",
+    "ads": "The values are sums over all its processes, whichever process answers.",
     "lab": """Metrics that begin with `run_` are about live runs in progress, wherever they were
 started, and begin again with each run. `experiment` is the name of a result folder, `run` of a
 folder in it; the newest five experiments are read.""",

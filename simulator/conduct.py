@@ -12,11 +12,12 @@ from simulator.sessions import Session
 
 
 class Conduct:
-    """The customers under way."""
+    """The customers whose sessions are under way, and their actions."""
 
     def __init__(self, scenario: Scenario, record: Record) -> None:
         self.due: list[tuple[float, int, Session]] = []
-        """A heap of (time, session's index, session): the next request of each session."""
+        """The next request of each session, as a heap of (time, the session's index, the session).
+        """
         self.sessions_ended = 0
         self._customers = scenario.customers
         self._record = record
@@ -25,7 +26,9 @@ class Conduct:
         self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
-        """Record an answer in time, and plan the customer's next request or the session's end."""
+        """Record an answer that came in time, and plan the customer's next request or the session's
+        end.
+        """
         record = self._record
         record.completed[session.index] += 1
         if record.is_logged:
@@ -53,7 +56,7 @@ class Conduct:
             self._session_ended(now_s, session, fate)
 
     def left(self, now_s: float, session: Session) -> None:
-        """Let the customer, whose connection is closed, try again or leave for good."""
+        """Let the customer, whose connection is now closed, try again or leave for good."""
         customers = self._customers
         if isinstance(customers, Clients):
             self._take_turn(now_s, customers, session, left=True)
@@ -66,14 +69,12 @@ class Conduct:
             self._session_ended(now_s, session, SessionFate.TIMED_OUT)
 
     def ask_at(self, send_s: float, session: Session) -> None:
-        """Plan the next request for `send_s`, unless clients have stopped sending by then."""
+        """Plan the next request for `send_s`, unless that is after the clients' end."""
         if send_s < self._asks_until_s:
             heappush(self.due, (send_s, session.index, session))
 
     def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
-        """Let a client without an answer repeat the request, or pause and then send the next
-        request.
-        """
+        """Let a client without an answer repeat the request, or pause and send the next."""
         step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
         session.step, session.attempt = step, attempt
         if session.is_new:  # the policy cannot link the next attempt to this one

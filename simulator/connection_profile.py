@@ -12,15 +12,16 @@ from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
 from simulator.scenario import ScenarioError
 
 LOAD_RATIO = 0.3
-"""The load as a share of one processor's capacity, so low that no session waits long enough to
-leave.
+"""The load, as a share of one processor's capacity.
+
+It is so low that no session waits long enough to leave.
 """
 
 SESSIONS = 2000
 
 
 class ConnectionProfile(NamedTuple):
-    """CPU seconds per new (CTN) and per resumed (CTO) connection, with its requests."""
+    """The CPU seconds per new (CTN) and per resumed (CTO) connection, including its requests."""
 
     ctn_s: float
     cto_s: float
@@ -56,7 +57,7 @@ def static_profile(
     ).applications[0]
     if not found.resumed_connections_served:
         raise ScenarioError(
-            "model", "no connection is resumed; give longer sessions or think times"
+            "model", "no connection is resumed; give longer sessions or longer think times"
         )
     return ConnectionProfile(
         found.new_connections_busy_s / found.new_connections_served,

@@ -1,7 +1,7 @@
 """Many numbers drawn at once: the work of requests, and whole streams.
 
-`uniforms` is `loadgen.workload.draws.uniform` for arrays, equal to it in every bit. Without numpy,
-as in a browser, the same draws are calculated one at a time.
+`uniforms` is `loadgen.workload.draws.uniform` for arrays, with results that are equal bit by bit.
+Without numpy, as in a browser, the same draws are calculated one at a time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,11 +26,11 @@ DRAWN_AT_ONCE = 256
 class WorkDraws:
     """The work of each attempt, as a place in [0, 1) of the distribution of its page.
 
-    The work has a separate random stream, addressed by session, step and attempt. An attempt is
-    the same work under every policy. For the first attempts of many sessions, numpy makes all
-    draws together, at a tenth of the cost. A session that is lost leaves some draws unused.
-    Retries and requests of clients are drawn one by one. `addressed` gives a session, step and
-    attempt its place.
+    The work has a separate random stream, addressed by session, step and attempt. An attempt needs
+    the same work under every policy. For the first attempts of many sessions, numpy makes all draws
+    together, at a tenth of the cost. If a session is lost, some of its draws remain unused. Retries
+    and requests of clients are drawn one by one. `addressed` maps a session, step and attempt to a
+    position in the stream.
     """
 
     def __init__(self, key: int, addressed: Callable[[int, int, int], int] = address) -> None:
@@ -60,7 +60,7 @@ class WorkDraws:
 
 
 def stream_ahead(key: int) -> Iterator[float]:
-    """Return all numbers of the stream `key`, from position 0: the same as in `loadgen`, but
+    """Return all numbers of the stream `key`, from position 0: the same numbers as `loadgen`, but
     faster.
     """
     if not HAS_NUMPY:

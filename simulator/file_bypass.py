@@ -5,10 +5,10 @@ from simulator.servers import Server
 from simulator.sessions import Asked
 
 IN_SERVICE = 4
-"""The most files in service at a time: the gateway's setting `other_limit`."""
+"""The maximum number of files in service at the same time: the gateway's setting `other_limit`."""
 
 PLACES = 256
-"""Places in the queue: the gateway's setting `other_queue`."""
+"""The number of places in the queue: the gateway's setting `other_queue`."""
 
 
 class FileBypass:
@@ -22,7 +22,7 @@ class FileBypass:
         self._record = record
 
     def submit(self, now_s: float, id: int, asked: Asked) -> bool:
-        """Serve a file request or let it wait; return False when the queue is full."""
+        """Serve a file request or let it wait; return False if the queue is full."""
         if len(self.in_service) < IN_SERVICE:
             self._start(now_s, id, asked)
         elif len(self.waiting) < PLACES:

@@ -19,10 +19,10 @@ sends it again 3 s later, and 6 s after that (RFC 1122's initial timeout, double
 class HostedSession:
     """A session under way.
 
-    `awaits` is the number of the attempt that it waits for; 0 means that it waits for no attempt.
-    Work for any other attempt is an orphan. At `open_until_s` the server closes its idle
-    connection. With `has_ticket`, it has completed a full handshake, and so can resume.
-    `is_resumed` is whether its connection is a resumed one. `knocks` counts its unanswered SYNs.
+    `awaits` is the number of the attempt for which it waits, or 0. Work for any other attempt is an
+    orphan. At `open_until_s`, the server closes its idle connection. `has_ticket` is whether it has
+    completed a full handshake, and so can resume. `is_resumed` is whether its connection is
+    resumed. `knocks` counts its unanswered SYNs.
     """
 
     __slots__ = (
@@ -54,9 +54,9 @@ class HostedSession:
 class Work(NamedTuple):
     """The work of a thread: an attempt of a session.
 
-    It `opens` a connection, or comes over an open connection. The connection is resumed
+    The attempt `opens` a connection, or uses an open connection. The connection is resumed
     (`is_resumed`) or new. `is_handshake` is True during a full handshake. The page and its images
-    are `replies` answers and take `page_s` CPU seconds. `busy_s` is the length of the thread's
+    are `replies` answers, which take `page_s` CPU seconds. `busy_s` is the length of the thread's
     next or present step.
     """
 
@@ -74,7 +74,7 @@ class HostedApplication:
     """The execution of one `AppScenario`.
 
     `start_work(now_s, work)` gives a job to the processors; `work_done` follows when the job is
-    done. `call_back(time_s, session, attempt)` asks for `called_back` at that time.
+    done. `call_back(time_s, session, attempt)` requests a call of `called_back` at that time.
     `patience_ended` follows at the time of the first entry in `patience_ends`.
     """
 

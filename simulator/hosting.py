@@ -36,7 +36,7 @@ def simulate_platform(
 
 
 class _Platform:
-    """One run.
+    """One run of a scenario.
 
     Events that are due at the same time happen in this order: work done, the end of a patience, a
     load monitor's interval, the CPU manager's, a customer's next page, a new session.
@@ -158,7 +158,7 @@ class _Platform:
                 application.admission.timer_due(now_s)
 
     def _begin(self) -> None:
-        """Assign processors before the first request for them: by demand, or in even parts."""
+        """Assign processors before applications first request them: by demand, or in even parts."""
         if self._scenario.provisioning == "linux":
             self._processors.grant(0.0, None)
             for application in self._applications:
@@ -216,7 +216,8 @@ class _Platform:
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
     """Return a new admission.
 
-    `static` gives it its part once, at the start, and `linux` gives it all.
+    With `static`, it counts on its part, which is set once at the start; with `linux`, on all
+    processors.
     """
     if scenario.admission == "none":
         return create_connection_admission("none", {})

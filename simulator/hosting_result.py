@@ -24,33 +24,34 @@ class HostedFate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AppResult:
-    """One application's part; times in seconds from the start."""
+    """The result of one application, with times in seconds from the start."""
 
     series: Mapping[str, Series]
-    """One value per second, by column. Counts in each second: `new_sessions`, `replies`,
-    `new_connections`, `resumed_connections`, `refused` (connections). Mean over the manager's
-    interval: `busy` (processors in use). At its beginning: `processors` (assigned; the whole number
-    without a manager), `requested` (R_i; nan without a request)."""
+    """One value per second, by column.
+
+    Counts in each second: `new_sessions`, `replies`, `new_connections`, `resumed_connections`,
+    `refused` (connections). Mean over the manager's interval: `busy` (processors in use). Values at
+    the beginning of the interval: `processors` (processors assigned; all processors without a
+    manager), `requested` (R_i; nan without a request).
+    """
     sessions: Mapping[HostedFate, int]
     replies: int
-    """Pages and images that came in time."""
+    """The number of pages and images that arrived in time."""
     response_s: Series
-    """One value per page answered in time.
-
-    It counts from the request, or from the opening of the connection, to the last image of the
-    page. Earlier attempts are included.
+    """The response time of each page answered in time, from the request, or from the opening of the
+    connection, to the last image of the page. Earlier attempts are included.
     """
     response_ended_s: Series
-    """The time of the end of each response in `response_s`."""
+    """The time at which each response in `response_s` ended."""
     busy_s: float
-    """CPU seconds used."""
+    """The CPU seconds that the application used."""
     wasted_busy_s: float
-    """CPU seconds of work that was finished only after its customer had left."""
+    """The CPU seconds of work that was finished only after its customer had left."""
     new_connections_served: int
     resumed_connections_served: int
     new_connections_busy_s: float
-    """CPU seconds of new connections in the whole simulation: full handshakes and the requests
-    over them.
+    """The CPU seconds of new connections in the whole simulation: full handshakes, and the requests
+    after them.
     """
     resumed_connections_busy_s: float
 
@@ -65,7 +66,7 @@ class PlatformResult:
 
 
 class Ledger:
-    """The collector of one application's part."""
+    """The collector of one application's result."""
 
     def __init__(self, seconds: int) -> None:
         self.new_sessions = array("q", bytes(8 * seconds))
@@ -78,21 +79,21 @@ class Ledger:
         self.response_ended_s = array("d")
         self.wasted_busy_s = 0.0
         self.connections_served = [0, 0]
-        """Connections served: new, resumed."""
+        """The numbers of connections served: new, resumed."""
         self.connections_busy_s = [0.0, 0.0]
         self.busy_marks: list[tuple[float, float]] = [(0.0, 0.0)]
         self.assignments: list[tuple[float, float, float]] = []
         """Tuples of (start, processors, requested or nan)."""
 
     def connection(self, now_s: float, *, resumed: bool, is_accepted: bool) -> None:
-        """Count a connection that came in."""
+        """Count a connection that has arrived."""
         column = self.resumed_connections if resumed else self.new_connections
         column[int(now_s)] += 1
         if not is_accepted:
             self.refused[int(now_s)] += 1
 
     def answered(self, now_s: float, replies: int, response_s: float) -> None:
-        """Count a page that has come in time with its images."""
+        """Count a page that has arrived in time with its images."""
         self.replies[int(now_s)] += replies
         self.response_s.append(response_s)
         self.response_ended_s.append(now_s)

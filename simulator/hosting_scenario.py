@@ -14,18 +14,19 @@ from simulator.scenario import ScenarioError, require_one_of
 
 Provisioning = Literal["ecm", "static", "linux"]
 """The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
-interval. `static`: each has an even part for the whole run. `linux`: all use all, by demand."""
+interval. `static`: each application has an even part for the whole run. `linux`: all applications
+share all processors, by demand."""
 
 Admission = Literal["eac", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """CPU seconds on one processor like the paper's, at 1.4 GHz.
+    """The costs in CPU seconds on one processor like the paper's, at 1.4 GHz.
 
     A mean session costs `session_s`: one full handshake, a resumed one after every think time
-    longer than the server keeps a connection, and its replies. A page costs uniformly within ±
-    `page_spread_ratio` of its mean; an image always `image_ratio` of a page's mean.
+    longer than the server keeps a connection, and its replies. The cost of a page is uniform within
+    ± `page_spread_ratio` of its mean; an image always costs `image_ratio` of a page's mean.
     """
 
     handshake_full_s: float = 0.175
@@ -35,7 +36,7 @@ class Costs:
     session_s: float = 1.33
     """Four processors serve 3 new sessions/s (section 5.2)."""
     image_ratio: float = 0.1
-    """This project's choice: an image is a small file, a page is generated."""
+    """This project's choice, because an image is a small file, while a page is generated."""
     page_spread_ratio: float = 0.5
     """This project's choice; the shop's page work has the same value."""
 
@@ -50,7 +51,7 @@ class Costs:
             raise ScenarioError("page_spread_ratio", f"{self.page_spread_ratio}: give 0 to 1")
 
     def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
-        """Return a page's mean, such that a mean session of `model` costs `session_s`.
+        """Return the mean cost of a page for which a mean session of `model` costs `session_s`.
 
         Raises `ScenarioError` if the handshakes alone cost more.
         """
@@ -72,9 +73,9 @@ def resumption_ratio(model: PartlyOpenModel, persistence_s: float) -> float:
 class AppScenario:
     """One application (a Tomcat of the paper) and its customers.
 
-    `schedule` is in new sessions/s (`Schedule.of_rates`). `ctn_s`, `cto_s`: CPU seconds of a new
-    and of a resumed connection, its requests included, as `connection_profile` measures them;
-    admission `eac` needs them.
+    `schedule` is in new sessions/s (`Schedule.of_rates`). `ctn_s` and `cto_s` are the CPU seconds
+    of a new and of a resumed connection, including its requests, as `connection_profile` measures
+    them; admission `eac` needs both.
     """
 
     model: PartlyOpenModel
@@ -94,11 +95,10 @@ class AppScenario:
 
 @dataclass(frozen=True, slots=True)
 class PlatformScenario:
-    """One run of a hosting platform, from an empty system, cut at `duration_s`.
-
-    With `admission` eac each application has eDragon's load monitor and admission. It counts on the
-    processors that the CPU manager assigns (ecm), on its even part (static), or on all (linux).
-    `backlog` connections wait for one of `threads` HttpProcessors; None: any number.
+    """One run of a hosting platform, which starts empty and is cut at `duration_s`. With
+    `admission` eac, each application has eDragon's load monitor and admission. Its capacity is the
+    processors that the CPU manager assigns (ecm), its even part (static), or all processors
+    (linux). `backlog` connections wait for one of `threads` HttpProcessors; None: any number.
     """
 
     applications: tuple[AppScenario, ...]
@@ -112,7 +112,7 @@ class PlatformScenario:
     backlog: int | None = 100
     persistence_s: float = 10.0
     interval_s: float = 2.0
-    """k_ECM and k_APL."""
+    """The intervals k_ECM and k_APL."""
     ewma_alpha: float = 0.7
     duration_s: float = 5400.0
 

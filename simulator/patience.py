@@ -1,4 +1,4 @@
-"""The ends of customers' patience, earliest first."""
+"""The times at which customers' patience ends, with the earliest first."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,11 +17,10 @@ awaits it."""
 def ends_of_patience(
     customers: Customers | Clients,
 ) -> tuple[Sequence[PatienceEnd], Callable[[PatienceEnd], None], Callable[[], PatienceEnd]]:
-    """Return the ends to come, earliest first, and the functions that add one and take the
-    earliest.
+    """Return the pending ends, and the functions that add an end and remove the earliest.
 
-    If all patiences are equal, they end in the order of sending, so the ends are a queue.
-    Otherwise the ends are a heap.
+    If all patiences are equal, they end in the order of sending, so a queue holds the ends.
+    Otherwise, a heap holds them.
     """
     if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
         in_order = deque[PatienceEnd]()

@@ -1,4 +1,4 @@
-"""A server whose requests in service share its CPUs, as LIFO-Pri's does."""
+"""A server whose requests in service share its CPUs, like LIFO-Pri's server."""
 
 import math
 from heapq import heappop, heappush
@@ -10,10 +10,10 @@ INF = math.inf
 
 
 class _Execution:
-    """A request in service: the rest of its work, and its state.
+    """A request in service, with its remaining work and its state.
 
     `finish` is the virtual end of its slice while it is on a CPU (or wants to be), and None while
-    it waits for its back end. `is_cancelled` makes its entry in a heap void.
+    it waits for its back end. `is_cancelled` means that its entry in a heap no longer counts.
     """
 
     __slots__ = (
@@ -43,10 +43,10 @@ class _Execution:
 class ProcessorSharing:
     """The execution of a `SharedCpus`; see `servers.Server`.
 
-    With n requests on c CPUs each progresses at rate min(1, c/n). *Virtual time* is the progress
-    of a request that has run since the start, and grows at that rate. A busy slice of b seconds
-    that begins at virtual time v ends at v + b, whatever other requests come and go. One heap
-    ordered by these ends makes each event O(log n) instead of O(n).
+    With n requests on c CPUs, each request progresses at rate min(1, c/n). *Virtual time* is the
+    progress of a request that has run since the start, and grows at that rate. A busy slice of b
+    seconds that begins at virtual time v ends at v + b, whatever other requests come and go. One
+    heap ordered by these ends makes each event O(log n) instead of O(n).
     """
 
     def __init__(self, described: SharedCpus) -> None:
@@ -186,14 +186,14 @@ class ProcessorSharing:
         self._plan()
 
     def reject(self, now_s: float) -> None:
-        """Rejections cost this server nothing: the gateway in front of it answers."""
+        """Rejections cost this server nothing, because the gateway in front of it answers."""
 
     def busy_until(self, now_s: float) -> float:
         self._pass_time(now_s)
         return self._busy_s
 
     def _pass_time(self, now_s: float) -> None:
-        """Account for the time since the last event; no request came or went in it."""
+        """Account for the time since the last event, in which no request began or ended."""
         n = self._on_cpu
         if n:
             elapsed_s = now_s - self.now_s

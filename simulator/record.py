@@ -1,4 +1,4 @@
-"""The record of a simulation while it runs: counts, fates of sessions, samples, rows of the log."""
+"""The record of a simulation in progress: counts, fates of sessions, samples, rows of the log."""
 
 import math
 from array import array
@@ -34,7 +34,7 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""The outcomes of simulated attempts without an answer: connections are never refused."""
+"""The possible outcomes of simulated attempts without an answer; connections are never refused."""
 
 SAMPLED = (
     "time_s",
@@ -54,7 +54,9 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """Counts per fate, by the page's place in SERVED_PAGES; values of sessions by their index."""
+    """The record: lists of counts per fate, indexed by the page's place in SERVED_PAGES, and of
+    sessions' values, indexed by session.
+    """
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
         self._policy = scenario.policy
@@ -73,16 +75,17 @@ class Record:
         self.failed = [0] * len(SERVED_PAGES)  # no server of the simulator fails
         self.cancelled = [0] * len(SERVED_PAGES)
         self.unanswered: Counter[AttemptOutcome] = Counter()
-        """Attempts without an answer in time, by outcome as their customers see it."""
+        """The number of attempts that were not answered in time, by the outcome that customers see.
+        """
         self.spent_s = array("d")
-        """Server time spent on the requests of each session."""
+        """The server time spent on the requests of each session."""
         self.completed = array("i")
-        """Attempts of each session that were answered in time."""
+        """The number of attempts of each session that were answered in time."""
         self.disconnects = 0
         self.wasted_busy_s = 0.0
         self.unanswered_busy_s = 0.0
         self._spent_before: dict[int, float] = {}
-        """Server time of a request in service at the time when its customer left it."""
+        """The server time that a request in service had used when its customer left."""
         self._arrived_s = array("d")
         self._ended_s = array("d")
         self._length = array("i")
@@ -120,7 +123,7 @@ class Record:
         self.unanswered_busy_s += spent_s
 
     def left_alone(self, id: int, spent_s: float) -> None:
-        """Record the end of a request whose customer had left, after `spent_s` of server time."""
+        """Record the end of an orphan request, after `spent_s` seconds of server time."""
         self.disconnects += 1
         self.wasted_busy_s += spent_s - self._spent_before.pop(id, 0.0)
 
@@ -183,7 +186,9 @@ class Record:
         self._rows.append(row)
 
     def _waiting(self) -> list[int]:
-        """Return how many requests for each of the eight pages wait: those without a fate yet."""
+        """Return how many requests for each of the eight pages wait, which are those without a
+        fate.
+        """
         arrived, dispatched, dropped = self.arrived, self.dispatched, self.dropped
         rejected, withdrawn = self.rejected, self.withdrawn
         return [
@@ -199,7 +204,7 @@ class Record:
         }
 
     def result(self, *, arrived: int, end_s: float, requests: int, events: int) -> Simulated:
-        """Return the result, once the simulation is over; `arrived` of the sessions have come."""
+        """Return the result at the end of the simulation; `arrived` sessions have arrived."""
         for values in (self._arrived_s, self._ended_s, self.spent_s):
             del values[arrived:]
         for numbers in (self._length, self.completed, self._kind, self._fate):

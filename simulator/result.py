@@ -20,23 +20,24 @@ class SessionFate(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """One entry per session that arrived, in the order of arrival; index = the session's number.
-
-    `numpy.asarray` takes each column without a copy.
+    """The columns of sessions, with one entry per session that arrived; the index is the session's
+    number. `numpy.asarray` can use each column without a copy.
     """
 
     arrived_s: "array[float]"
     ended_s: "array[float]"
-    """nan for unfinished sessions."""
+    """The end of each session; nan for unfinished sessions."""
     length: "array[int]"
-    """Requests the session planned; 0 for a client, because a client has no last request."""
+    """The number of requests that the session planned; 0 for a client, because a client has no last
+    request.
+    """
     completed: "array[int]"
-    """Requests that were answered in time."""
+    """The number of requests that were answered in time."""
     kind: "array[int]"
-    """Index of the session's class in the mixture of lengths; 0 for a client of the control set,
-    1 for a client of the test set."""
+    """The index of the session's class in the mixture of lengths; 0 for a client of the control
+    set, 1 for a client of the test set."""
     fate: "array[int]"
-    """Codes of `SessionFate`."""
+    """The fate of each session, as a code of `SessionFate`."""
 
     def __len__(self) -> int:
         return len(self.arrived_s)
@@ -48,39 +49,50 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """The outcome of one simulation; times in paper seconds from its start."""
+    """The result of one simulation, with times in paper seconds from its start."""
 
     sessions: Sessions
     attempts: Mapping[str, int]
-    """Attempts by outcome, as the customer sees it (`loadgen.records.attempts.AttemptOutcome`)."""
+    """The number of attempts by outcome, as the customer sees it
+    (`loadgen.records.attempts.AttemptOutcome`).
+    """
     counts: Mapping[str, Mapping[str, int]]
-    """Page type → fate (`gateway.policies.interface.FATES`) → requests, as the driver sees them;
-    `other` are files, as in the gateway's snapshot."""
+    """The number of requests by page type and fate (`gateway.policies.interface.FATES`), as the
+    driver counts them; `other` are files, as in the gateway's snapshot.
+    """
     served: Mapping[str, int]
-    """Requests executed in full by page type, orphan requests included."""
+    """The number of requests executed in full by page type, including orphan requests."""
     busy_s: float
-    """Server time, rejections included: all CPUs together for `SharedCpus`."""
+    """The server time used, including rejections; for `SharedCpus`, the sum over all CPUs."""
     useful_busy_s: float
-    """Server time on requests, orphans too, of sessions that completed (SBAC's useful
-    utilisation)."""
+    """The server time spent on requests of completed sessions, including orphans (SBAC's useful
+    utilisation).
+    """
     rejection_busy_s: float
-    """Server time on rejections."""
+    """The server time spent on rejections."""
     wasted_busy_s: float
-    """Server time on requests after their customers had left, including requests dispatched after
-    that. This is the time that `cancel` can save.
+    """The server time spent on requests after their customers had left, including requests
+    dispatched later. This is the time that `cancel` can save.
     """
     unanswered_busy_s: float
-    """Server time on requests before their customers left them in service."""
+    """The server time spent on requests in service before their customers left."""
     disconnects: int
-    """Customers who left a request in service, or one that was dispatched after they had left."""
+    """The number of customers who left while their request was in service, or before it was
+    dispatched.
+    """
     cancelled: int
-    """Requests that were stopped in service."""
+    """The number of requests that were stopped in service."""
     end_s: float
     """The time of the last event, or of the cut."""
     requests: int
-    """Attempts that were sent. Only if the simulation was cut is the sum of `attempts` smaller."""
+    """The number of attempts that were sent.
+
+    The sum of `attempts` is smaller only if the simulation was cut.
+    """
     events: int
-    """Events in virtual time; the end of a patience counts only if the session still waits."""
+    """The number of events in virtual time; the end of a patience counts only if the session still
+    waits.
+    """
     samples: Mapping[str, list[Any]]
     """One value per utilisation interval by column, the last one up to `end_s`; the columns of
     samples.parquet, and `admission` (the admission policy's snapshot) if there is one."""

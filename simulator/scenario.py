@@ -13,7 +13,7 @@ from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, Customers, Sessio
 
 FILE = KIND_PAGE["file"]
 SERVED_PAGES = (*PAGES, FILE)
-"""The pages that a server serves; the first are PAGES, in the same order."""
+"""The pages that a server serves: PAGES in the same order, and then files."""
 
 FILE_PLACE = len(PAGES)
 
@@ -24,7 +24,7 @@ ServiceTimes = Literal["files", "exponential"]
 
 
 class ScenarioError(ValueError):
-    """An invalid scenario; `field` names the value."""
+    """The error for an invalid scenario; `field` names the value."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
@@ -44,9 +44,9 @@ class SharedCpus:
 
     An execution time is uniform within mean ± `spread_ratio` × mean of its page type, or
     exponential with that mean. The share `busy_ratio` of it is CPU time (processor sharing, each
-    request on at most one CPU). The rest is waiting. Both are cut into `slices` pairs of a busy
-    and a waiting period, as in the shop's page work. `mean_execution_s` has the eight pages and,
-    for clients that request files, `file`. A file takes its share of the CPUs, but no worker.
+    request on at most one CPU). The rest is waiting time. Both are cut into `slices` pairs of a
+    busy and a waiting period, as in the shop's page work. `mean_execution_s` has the eight pages
+    and, for clients that request files, `file`. A file uses its share of the CPUs, but no worker.
     """
 
     workers: int = defaults.LIFO_PRI_WORKERS
@@ -96,9 +96,9 @@ SHARES_TOLERANCE = 1e-9
 class FifoServer:
     """SBAC's server: one request at a time, service time proportional to the file's size.
 
-    With `service_times` exponential it is the server of the M/M/1 queue instead. It serves
-    `capacity_rps` requests of mean size a second. The queueing policy is the listen queue. A
-    rejection costs `rejection_cost` mean service times `ahead` of the queue. With `free` a
+    With `service_times` exponential, it is the server of the M/M/1 queue instead. It serves
+    `capacity_rps` requests of mean size per second. The queueing policy acts as the listen queue. A
+    rejection costs `rejection_cost` mean service times `ahead` of the queue. With `free`, a
     rejection costs nothing, because a gateway in front of the server answers.
     """
 
@@ -135,18 +135,18 @@ def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One simulation, from an empty system.
+    """The description of one simulation, which starts with an empty system.
 
     Arrivals end after `sessions` sessions, at `arrivals_until_s`, or at the end of the customers'
     schedule. The simulation runs until the last request has ended, or is cut at `stop_s`. Requests
     under way at the cut count as neither completed nor lost. At least one of these four ends is
     required.
 
-    With `Clients` as `customers` it is a closed loop instead (Connection Sentry). All clients are
-    there from the start, and no client begins a request at or after `arrivals_until_s`. Requests
-    under way go on as long as their clients' patience lasts. A client is a session whose number is
-    the client's, whose `kind` is 0 in the control set and 1 in the test set, and which stays
-    `UNFINISHED`:
+    With `Clients` as `customers`, the simulation is a closed loop instead (Connection Sentry). All
+    clients are there from the start, and no client begins a request at or after `arrivals_until_s`.
+    Requests under way continue as long as their clients' patience lasts. A client is a session
+    whose number is the client's, whose `kind` is 0 in the control set and 1 in the test set, and
+    which stays `UNFINISHED`:
 
         Scenario(
             Clients(ClientModel(per_set=9, patience_max_s=7.5), seed),
@@ -158,14 +158,13 @@ class Scenario:
         )
 
     Files bypass the policy (`file_bypass`). Only `SharedCpus` serves files, and it needs a mean
-    execution time for `file`. Raises `SessionModelError` when a client would request too many
-    pages.
+    execution time for `file`. Raises `SessionModelError` if a client would request too many pages.
 
-    `abandonment` is the effect of a customer's leaving. `ignore` executes orphan requests in full,
-    `drop-queued` takes waiting ones out, `cancel` also stops those in service at once.
-    `session_known_from`: a session counts as under way once it was admitted (SBAC's simulation), or
-    once it has an answer, and with it the gateway's cookie. An attempt before that counts as a
-    separate session.
+    `abandonment` is the effect of a customer who leaves. `ignore` executes orphan requests in full,
+    `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in
+    service at once. `session_known_from`: a session counts as under way once it was admitted
+    (SBAC's simulation), or once it has an answer, and with it the gateway's cookie. An attempt
+    before that counts as a separate session.
     """
 
     customers: Customers | Clients

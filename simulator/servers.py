@@ -1,10 +1,10 @@
-"""The calls that the simulation makes to any model of a server."""
+"""The interface through which the simulation calls any model of a server."""
 
 from typing import Protocol
 
 
 class Server(Protocol):
-    """A server at work.
+    """The interface of a server model.
 
     It keeps the time of its next event, so that the simulation reads only one number.
 
@@ -17,25 +17,25 @@ class Server(Protocol):
     next_s: float
     """The time at which `advance` must be called next; inf for never."""
     now_s: float
-    """The time up to which `advance` has come."""
+    """The time up to which `advance` has carried out the server's work."""
     slices: int
     """The number of slices and waits so far after which the request continued."""
     spent_s: float
-    """Server time of the request that `advance` returned last."""
+    """The server time of the request that `advance` returned last."""
     rejection_busy_s: float
-    """Server time of the rejections so far."""
+    """The server time of all rejections so far."""
 
     def start(self, now_s: float, id: int, page: int, work: float) -> None:
         """Begin a request.
 
         `page` is its place in SERVED_PAGES. `work` is the place in [0, 1) of its service time in
-        the distribution of the page. A file takes no worker.
+        the distribution of the page. A file needs no worker.
         """
         ...
 
     def advance(self, until_s: float) -> int:
-        """Carry out what is due from `next_s` to `until_s`; return the id of a request that ended,
-        or 0.
+        """Carry out the work that is due from `next_s` to `until_s`; return the id of a request
+        that ended, or 0.
 
         It stops early when a request has ended or a worker has become free; `now_s` is then that
         time.
@@ -47,7 +47,7 @@ class Server(Protocol):
         ...
 
     def cancel(self, now_s: float, id: int) -> None:
-        """Stop a request in service; `advance`, due at once, returns its id."""
+        """Stop a request in service; the next call of `advance`, due at once, returns its id."""
         ...
 
     def reject(self, now_s: float) -> None:

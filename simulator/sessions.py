@@ -1,4 +1,4 @@
-"""The sessions of a simulation: those under way, and those to come."""
+"""The sessions of a simulation: sessions under way, and sessions still to come."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,14 +13,14 @@ from simulator.draws_ahead import WorkDraws, stream_ahead
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
-"""The number of sessions made together: numpy draws their work at a tenth of the cost."""
+"""The number of sessions made together, whose work numpy draws at a tenth of the cost."""
 
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class ByStep(Protocol[T_co]):
-    """The values of a session by step."""
+    """A table of a session's values by step."""
 
     def __getitem__(self, step: int, /) -> T_co: ...
 
@@ -30,7 +30,7 @@ class Session:
 
     `awaits` is the id of the attempt that the customer waits for, or 0. A request in the system
     that its session does not wait for is an orphan. `name` is the session's name for a policy. In
-    the gateway that is the id in its cookie or, while the customer has none, a name for the
+    the gateway, this is the id in its cookie or, until the customer has a cookie, a name for the
     attempt alone (docs/decisions/0006). `work` has the first attempt's draw of each step. `length`
     is the number of steps, or 0 if the steps never end. `arrival_s` is the time of the first
     request, `sent_s` that of the last one.
@@ -73,14 +73,14 @@ class Session:
 
 
 Asked = tuple[Session, int, float]
-"""A request in the system: its session, its page's place in SERVED_PAGES, its work."""
+"""A request in the system, with its session, its page's place in SERVED_PAGES, and its work."""
 
 NOBODY = Session(-1, math.inf, (), (), 0)
-"""The session after the last one; it never comes."""
+"""The session after the last session; it never arrives."""
 
 
 class _Endless(Generic[T_co]):
-    """The values of a client by step, calculated when they are needed."""
+    """A table of a client's values by step, calculated when they are needed."""
 
     def __init__(self, at: Callable[[int], T_co]) -> None:
         self._at = at
@@ -90,7 +90,7 @@ class _Endless(Generic[T_co]):
 
 
 Expecting = Callable[[Sequence[float], Sequence[int], Iterable[int]], None]
-"""Receives the times of arrival, lengths and kinds of sessions that have been drawn."""
+"""A callback that receives the arrival times, lengths and kinds of the sessions drawn."""
 
 
 class SessionsToCome:

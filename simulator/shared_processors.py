@@ -1,4 +1,4 @@
-"""The processors of a hosting platform, shared among applications and the jobs of each."""
+"""The processors of a hosting platform, which applications and their jobs share."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,8 @@ Job = TypeVar("Job")
 
 
 class Grant(NamedTuple):
-    """The processors of an application: `whole` ones, and one that it shares with `partner`.
-
-    `partner` is an application's number; None: it shares none.
+    """The processors of an application: `whole` whole processors, and a processor that it shares
+    with `partner`. `partner` is an application's number, or None if it shares no processor.
     """
 
     whole: int
@@ -34,13 +33,14 @@ class _Application(Generic[Job]):
 class SharedProcessors(Generic[Job]):
     """Processor sharing within each application, with each job on one processor at most.
 
-    With n jobs on c processors each progresses at rate min(1, c/n). c is the application's grant.
-    It has half of a shared processor while its partner has more jobs than whole processors, and the
-    whole processor otherwise. With `granted` None, the jobs of all applications share all
-    `processors`.
+    With n jobs on c processors, each job progresses at rate min(1, c/n), where c is the
+    application's grant. The application has half of a shared processor while its partner has more
+    jobs than whole processors, and otherwise all of it. With `granted` None, the jobs of all
+    applications share all `processors`.
 
     A job of b seconds begun at its application's virtual time v ends at v + b, however rates change
-    meanwhile (see `processor_sharing`). `next_s` is when `advance` must be called next.
+    meanwhile (see `processor_sharing`). `next_s` is the time at which `advance` must be called
+    next.
     """
 
     def __init__(self, applications: int, processors: int) -> None:
@@ -74,7 +74,7 @@ class SharedProcessors(Generic[Job]):
         self._plan()
 
     def advance(self, now_s: float) -> Job:
-        """Return the job that is done at `next_s`."""
+        """Return the job that ends at `next_s`."""
         self._pass_time(now_s)
         one = self._next
         one.virtual_s, _, job = heappop(one.running)
@@ -82,7 +82,7 @@ class SharedProcessors(Generic[Job]):
         return job
 
     def running(self, application: int) -> int:
-        """Return the number of the application's jobs that are not done."""
+        """Return the number of the application's unfinished jobs."""
         return len(self._applications[application].running)
 
     def busy_s(self, now_s: float, application: int) -> float:
@@ -91,7 +91,7 @@ class SharedProcessors(Generic[Job]):
         return self._applications[application].busy_s
 
     def _pass_time(self, now_s: float) -> None:
-        """Account for the time since the last change."""
+        """Account for the progress of jobs since the last change."""
         elapsed_s = now_s - self._since_s
         if elapsed_s > 0:
             for one in self._applications:
@@ -101,7 +101,7 @@ class SharedProcessors(Generic[Job]):
             self._since_s = now_s
 
     def _plan(self) -> None:
-        """Set every rate, `next_s` and the application of the next job."""
+        """Set every rate, `next_s`, and the application whose job ends next."""
         next_s = math.inf
         common_rate = 1.0
         if self._are_pooled:

@@ -1,8 +1,8 @@
 """The simulation: customers, a policy and a server in virtual time.
 
 The module decides the order of events. `gateway.policies.driver` drives the policy,
-`simulator.conduct` knows the customers' next actions, and the server's model knows how it shares
-its time.
+`simulator.conduct` decides the customers' next actions, and the server's model decides how the
+server's time is shared.
 """
 
 import gc
@@ -40,7 +40,7 @@ INF = math.inf
 
 Progress = Callable[[float, int], None]
 PROGRESS_EVERY = 20_000
-"""Requests between two calls of `on_progress`."""
+"""The number of requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
 """A policy counts as broken if requests wait during this many load samples in a row, while no
@@ -59,21 +59,20 @@ def simulate(
 ) -> Simulated:
     """Simulate the scenario; the same scenario gives the same result, to the last digit.
 
-    The policy is used up: make a new one for each simulation. `log` gets a row per attempt, as the
-    load generator writes it. `on_progress` is called with the time and the number of sessions that
-    have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
+    A policy can be used only once: make a new policy for each simulation. `log` gets a row per
+    attempt, in the form that the load generator writes. `on_progress` is called with the time and
+    the number of sessions that have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
     """
     with no_garbage_collection():
         return _Simulation(scenario, log, on_progress).run()
 
 
 class _Simulation:
-    """One run.
-
-    There are six kinds of events: the server's next one, the end of a patience, the policy's timer,
-    a load sample, a customer under way who sends a request (after thinking, or again), a new
-    session. Events that are due at the same time happen in this order. So an answer at the last
-    moment is in time, and a free worker takes a waiting request before the next customer comes.
+    """One run of a scenario. There are six kinds of events: the server's next event, the end of a
+    patience, the policy's timer, a load sample, a request of a customer under way (after thinking,
+    or again), a new session. Events that are due at the same time happen in this order. An answer
+    at the last moment is therefore in time, and a free worker takes a waiting request before the
+    next customer comes.
     """
 
     def __init__(
@@ -322,7 +321,7 @@ class _Simulation:
             self._server.cancel(now_s, id)
 
     def withdraw(self, now_s: float, id: int, asked: Asked) -> None:
-        """Count a request that no longer waits because its customer has left."""
+        """Count a request that left the queue because its customer has left."""
         self._record.withdrawn[asked[1]] += 1
 
 
@@ -336,7 +335,7 @@ def _server_at_work(scenario: Scenario) -> Server:
 def no_garbage_collection() -> Iterator[None]:
     """Switch garbage collection off.
 
-    A simulation makes no reference cycles, and the search for them takes a sixth of the time.
+    A simulation creates no reference cycles, and searching for them takes a sixth of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

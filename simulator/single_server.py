@@ -1,4 +1,4 @@
-"""A server that serves one request at a time: SBAC's, and that of the M/M/1 queue."""
+"""A server that serves one request at a time: SBAC's server, or the server of the M/M/1 queue."""
 
 import math
 from bisect import bisect_right
@@ -12,8 +12,8 @@ SIZES_PER_CLASS = 9
 class SingleServer:
     """The execution of a `FifoServer`; see `servers.Server`.
 
-    A rejection never interrupts a request. It waits until the request in service has ended, and
-    then comes ahead of all requests in the queue.
+    A rejection never interrupts a request. It waits until the request in service has ended, and is
+    then served before all requests in the queue.
     """
 
     cpus = 1
@@ -87,8 +87,8 @@ class SingleServer:
 
 
 def file_service_times(described: FifoServer) -> tuple[list[float], list[float]]:
-    """Return the upper ends of the files' shares of [0, 1), without the last end, and the service
-    times.
+    """Return the upper ends of the files' shares of [0, 1), without the last end, and the files'
+    service times.
 
     All files of a class are equally likely. A file of mean size takes 1 / `capacity_rps`.
     """

@@ -1,4 +1,4 @@
-"""The attacks of a class's hostile students, from a security review, one after the other.
+"""The attacks of a class's hostile students, one after the other, as found in a security review.
 
 Each attack sends a request that once used up a console's memory or time, or blocked its pages. It
 expects a refusal or a limit. SECURITY.md explains the limits.
@@ -62,18 +62,18 @@ ATTACKS = (
     "streams",
     "inner_host",
 )
-"""The attacks; each is a method."""
+"""The attacks, each of which is the name of a method."""
 
 
 class Attacker:
-    """One hostile student, who tries every attack again and again until the lesson is over."""
+    """One hostile student, who repeats every attack until the lesson is over."""
 
     def __init__(self, person: Person, seed: int) -> None:
         self._person = person
         self._random = random.Random(seed)
 
     def attend(self, over: threading.Event) -> None:
-        """Log in, wait until the class has, and attack.
+        """Log in, wait until the class has logged in, and attack.
 
         All people of this bench come from one address, so their wrong passwords count together. If
         an attacker began with the login, the others could not log in for five minutes

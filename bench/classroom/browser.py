@@ -20,12 +20,12 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer of the console, or none."""
+    """One answer of the console, or the lack of one."""
 
     page: str
     seconds: float
     status: int
-    """0 where no answer came."""
+    """The status of the answer; 0 without an answer."""
     path: str
     words: str = ""
 
@@ -36,7 +36,7 @@ class Records:
 
     answers: list[Answer] = field(default_factory=list)
     checks: list[tuple[float, int]] = field(default_factory=list)
-    """Seconds and exit status of each check of a policy at a terminal."""
+    """The seconds and the exit status of each check of a policy in a terminal."""
 
     def errors(self) -> list[Answer]:
         """Return the answers that no student should get: a late or missing answer, a server's

@@ -278,8 +278,9 @@ def _pss_bytes(process: int) -> int:
 def in_class(
     people: Sequence[Callable[[threading.Event], None]],
 ) -> Iterator[list[BaseException]]:
-    """Run each function in a thread until the block ends; yield the exceptions that
-    ended threads."""
+    """Run each function in a thread until the block ends; yield the exceptions that have ended
+    threads.
+    """
     over, faults = threading.Event(), list[BaseException]()
 
     def attend(one: Callable[[threading.Event], None]) -> None:
@@ -301,10 +302,10 @@ def in_class(
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Results of the class's launches."""
+    """The results of the class's launches."""
 
     longest_s: dict[str, float]
-    """For each student, the longest time in real seconds that a launch waited.
+    """The longest time that a launch of each student waited, in real seconds.
 
     Launches that still wait are included.
     """
@@ -463,13 +464,14 @@ def _until_idle(lab: Settings) -> None:
     """Wait until the class's launches are over, because they would disturb the runs without a
     class.
     """
-    out.print("  waiting for the launches that are left")
+    out.print("  waiting for the remaining launches")
     count = "select count(*) from console_launch where state in ('queued', 'running')"
     with _console_database(lab) as database:
         left = wait_while(lambda: next(database.execute(count))[0], LEFT_OVER_S, every_s=1)
     if left:
         out.print(
-            f"  {left} launches are left after {LEFT_OVER_S:.0f} s and run next to what follows"
+            f"  {left} launches have not finished after {LEFT_OVER_S:.0f} s and continue during "
+            "the next step"
         )
 
 
@@ -505,7 +507,7 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
         "live runs within the interval of a result": all(
             one.verdict != "beyond" for one in compared
         ),
-        "no attack made the console fail or was let in": not broken,
+        "no attack made the console fail, and none was let in": not broken,
     }
     for aim, is_reached in aims.items():
         out.print(f"{'✓' if is_reached else '✗'} {aim}")

@@ -30,7 +30,7 @@ from runtime.settings import Settings, load
 
 AIM_P95_MS = 300.0
 CLASS = 60
-"""The viewers of one run at once for which the console is made."""
+"""The number of simultaneous viewers of one run for which the console is designed."""
 
 out = Console(width=100) if not sys.stdout.isatty() else Console()
 
@@ -47,7 +47,7 @@ def _in_one_line() -> Iterator[None]:
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def main(context: click.Context) -> None:
-    """On the running appliance, with nothing else under way."""
+    """Measure the console of the running appliance, with nothing else under way."""
     if context.invoked_subcommand is None:
         context.invoke(looks)
         context.invoke(pages)
@@ -55,7 +55,7 @@ def main(context: click.Context) -> None:
 
 @main.command()
 def looks() -> None:
-    """µs of the gateway's CPU for a look at it."""
+    """Print the µs of the gateway's CPU for each sample of its state."""
     gateway_cost.main()
 
 
@@ -63,7 +63,7 @@ def looks() -> None:
 @click.option("--rounds", default=40, type=click.IntRange(5, 10_000), show_default=True)
 @click.option("--viewers", default=CLASS, type=click.IntRange(0, 1000), show_default=True)
 def pages(rounds: int, viewers: int) -> None:
-    """Times of all pages at twice the capacity; status 1 if the p95 misses its aim."""
+    """Print the times of all pages at twice the capacity; status 1 if the p95 misses its aim."""
     lab, appliance = _running()
     browser = page_times.Browser(*_console(lab))
     before = _machine()
@@ -94,8 +94,9 @@ def pages(rounds: int, viewers: int) -> None:
 @click.option("--rho", default=1.4, type=click.FloatRange(0.1, 5), show_default=True)
 @click.option("--sessions", default=500, type=click.IntRange(50, 100_000), show_default=True)
 def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
-    """The same customers with viewers and without; status 1 unless every figure's difference is
-    within the interval that a result has."""
+    """Compare runs with and without viewers; status 1 unless the difference of every metric is
+    within the interval of a result.
+    """
     lab, appliance = _running()
     before = _machine()
     with _in_one_line():
@@ -125,7 +126,7 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
     out.print(table)
     out.print(f"Machine before: {before}.")
     if any(one.verdict == "undecided" for one in found):
-        out.print("Undecided: the pairs scatter too much; more of them (--pairs) decide.")
+        out.print("Undecided: the pairs vary too much; run more pairs (--pairs).")
     sys.exit(any(one.verdict != "within" for one in found))
 
 

@@ -17,11 +17,11 @@ from runtime.settings import load
 CALLS, ROUNDS = 1_000, 5
 CUSTOMERS = 120
 SLOW = 0.1
-"""Paper seconds per real second: the queue hardly moves during the samples."""
+"""Paper seconds per real second, chosen so that the queue hardly moves during the samples."""
 
 
 def main() -> None:
-    """Print µs of CPU per call, the least of some rounds."""
+    """Print the µs of CPU per call, as the smallest value of several rounds."""
     lab = load()
     appliance = Appliance(lab)
     scale = appliance.shop.call("GET", "/status")["settings"]["time_scale"]

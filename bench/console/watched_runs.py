@@ -39,7 +39,7 @@ sessions = {sessions}
 FIGURES = ("completed, %", "confirms", "completed/s", "mean response, s", "CPU, %")
 
 Row = tuple[float, ...]
-"""The FIGURES of a run; times in paper seconds."""
+"""The metrics of a run, with times in paper seconds."""
 
 
 REPETITIONS = 3

@@ -1,4 +1,4 @@
-"""`python -m dashboards.grafana`: write the dashboards that are committed."""
+"""`python -m dashboards.grafana`, which writes the committed dashboards."""
 
 import json
 

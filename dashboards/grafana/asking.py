@@ -1,4 +1,4 @@
-"""`python -m dashboards.grafana.asking`: send every query of the dashboards to Prometheus.
+"""`python -m dashboards.grafana.asking`, which sends every query of the dashboards to Prometheus.
 
 It shows, without Grafana, whether the dashboards have data.
 """
@@ -29,7 +29,7 @@ class PrometheusError(click.ClickException):
 
 
 def known(name: str) -> Json:
-    """Return the dashboard of this name; raise BadParameter."""
+    """Return the dashboard with this name; raise BadParameter if there is none."""
     boards = committed()
     if name not in boards:
         raise click.BadParameter(f"{name!r}; allowed: {', '.join(boards)}", param_hint="NAME")
@@ -37,9 +37,9 @@ def known(name: str) -> Json:
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
-    """Return Prometheus's answer for that time (Unix seconds): series with at least one value each.
-
-    Raises PrometheusError, one line, when it does not answer or refuses the query.
+    """Return the series, with at least one value each, that Prometheus has for that time (Unix
+    seconds). Raises PrometheusError, in one line, if Prometheus does not answer or refuses the
+    query.
     """
     # Prometheus gives no more points than this.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
@@ -74,7 +74,7 @@ def empty(
 ) -> tuple[list[Asked], int]:
     """Return the queries that have no data in that time, and the number of queries sent.
 
-    Without `names` the queries are those of all dashboards. Raises as `series_of`.
+    Without `names`, the queries are those of all dashboards. Raises the errors of `series_of`.
     """
     queries = [
         asked
@@ -100,7 +100,9 @@ def _known(context: click.Context, option: click.Parameter, names: tuple[str, ..
 )
 @click.option("--since-s", default=900.0, help="How far back to look, seconds.")
 def main(names: tuple[str, ...], prometheus: str, since_s: float, application: str) -> None:
-    """Say which queries of the dashboards (of NAMES, or all) have no data; status 1 if any has."""
+    """Print the queries of the dashboards NAMES, or of all, that have no data; status 1 if there
+    are any.
+    """
     now_s = time.time()
     without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names, application)
     for asked in without:

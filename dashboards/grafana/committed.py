@@ -16,7 +16,7 @@ _SCRAPES_IN_A_RATE = 4
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query of Prometheus as Grafana sends it for `application`, at the largest zoom."""
+    """A query as Grafana sends it to Prometheus for `application`, at the largest zoom."""
 
     dashboard: str
     panel: str
@@ -39,7 +39,7 @@ def panels(dashboard: Json) -> list[Json]:
 
 
 def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[Asked]:
-    """Yield every query of Prometheus."""
+    """Yield every query to Prometheus."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if target["datasource"]["type"] != "prometheus":
@@ -51,7 +51,7 @@ def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[As
 
 
 def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
-    """Yield every query of PostgreSQL, from panels, variables and annotations, with its place."""
+    """Yield every query to PostgreSQL, from panels, variables and annotations, with its place."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if "rawSql" in target:

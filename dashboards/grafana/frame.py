@@ -46,12 +46,12 @@ FROM results.events
 WHERE kind IN ('switched', 'load changed') AND $__timeFilter(at)"""
 
 ZOOM = "?from=${run_from}&to=${run_to}&var-run=${run}&var-application=shop"
-"""The end of a dashboard's address: the time of the chosen run."""
+"""The end of a dashboard's URL, which sets the time range to the chosen run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Panels under a heading, in lines of 24 columns."""
+    """A group of panels under a heading, in rows of 24 columns."""
 
     title: str
     panels: Sequence[Panel]
@@ -66,9 +66,9 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables in place of application and run.
+    """The variables that replace those for application and run.
 
-    The variable for the console is always there.
+    The variable for the console is always present.
     """
     from_time: str = "now-15m"
     refresh: str = "5s"
@@ -155,7 +155,9 @@ def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
 
 
 def _sources() -> Sequence[dashboard.DatasourceVariable]:
-    """Return the variables for the data sources; a Grafana without the appliance's has others."""
+    """Return the variables that choose the data sources, for a Grafana with other data sources than
+    the appliance's.
+    """
     return [
         dashboard.DatasourceVariable(name)
         .label(title)

@@ -26,14 +26,17 @@ from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.queries import Ask, Query
 
 Steps = Sequence[tuple[float | None, str]]
-"""Pairs of a value and the colour from that value on. The first value is None."""
+"""The steps of colours, as pairs of a value and the colour from that value on.
+
+The first value is None.
+"""
 
 NEUTRAL: Steps = ((None, ACCENT),)
 BAD_FROM_1: Steps = ((None, GOOD), (1, BAD))
 
 Colours = Mapping[str, str]
 Panel = Any
-"""A builder of the SDK, whose builders have no common class."""
+"""The interface of the SDK's builders, which have no common class."""
 
 _REF_IDS = "ABCDEFGHIJ"
 
@@ -56,7 +59,9 @@ def lines(
     dashed: Iterable[str] = (),
     limits: Steps | None = None,
 ) -> Panel:
-    """Return lines over time; `stacked` makes areas of them, `limits` adds a line at each limit."""
+    """Return lines over time; `stacked` fills and stacks them, and `limits` adds a line at each
+    limit.
+    """
     is_wide = wide >= _HALF
     panel = (
         timeseries.Panel()
@@ -114,7 +119,7 @@ def number(
     digits: int | None = None,
     empty: str = "–",
 ) -> Panel:
-    """Return the newest value in front of its line over time.
+    """Return the latest value in front of its line over time.
 
     `words` shows the series' name instead.
     """
@@ -198,7 +203,7 @@ def columns(
     colours: Colours | None = None,
     most: float | None = None,
 ) -> Panel:
-    """Return a group of bars for each row of a table; the column `along` has the row's name."""
+    """Return a group of bars for each row of a table, named by the column `along`."""
     panel = (
         barchart.Panel()
         .x_field(along)
@@ -242,7 +247,7 @@ def rows(
 
 
 def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall: int = 9) -> Panel:
-    """Return a histogram over time, brighter for larger counts."""
+    """Return a histogram over time, in which larger counts are brighter."""
     panel = (
         heatmap.Panel()
         .calculate(False)

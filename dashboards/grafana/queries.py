@@ -32,8 +32,7 @@ class Ask:
     legend: str = ""
     every_s: int = 1
     now: bool = False
-    """True if the panel needs only the series at the end of the shown time, not all series within
-    it.
+    """True if the panel needs only the values at the end of the shown time.
     """
     buckets: bool = False
     """True for a heat map."""
@@ -62,7 +61,7 @@ class Select:
 
     sql: str
     over_time: bool = False
-    """True for lines over the column `time`, one for each value of the text column."""
+    """True for lines over the column `time`, with one line for each value of the text column."""
 
     source = RESULTS
 

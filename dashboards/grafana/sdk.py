@@ -19,8 +19,9 @@ POSTGRESQL = "grafana-postgresql-datasource"
 """The data source's type since Grafana 11."""
 
 _IN_A_MENU = ("placement", "inControlsMenu")
-"""The SDK's default for links and the switches of annotations; the dashboards keep them
-in sight."""
+"""The SDK's default for links and the switches of annotations, which keeps them visible on the
+dashboards.
+"""
 
 
 class SqlQuery(cogvariants.Dataquery):
@@ -47,8 +48,9 @@ class SqlQuery(cogvariants.Dataquery):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return the query that `to_json` gave; raise ValueError for data that this class would
-        lose."""
+        """Return the query from the data that `to_json` returned; raise ValueError for data that
+        this class would lose.
+        """
         source = DataSourceRef.from_json(data["datasource"])
         found = cls(data["rawSql"], data["refId"], source, data["format"])
         if as_plain(found) != data:
@@ -57,7 +59,7 @@ class SqlQuery(cogvariants.Dataquery):
 
 
 class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
-    """The builder of such a query, in the form that the SDK needs."""
+    """The builder of a PostgreSQL query, in the form that the SDK needs."""
 
     def __init__(self, query: SqlQuery) -> None:
         self._query = query
@@ -68,7 +70,9 @@ class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
 
 
 def register() -> None:
-    """Let the SDK know every panel and query that the dashboards use; harmless when repeated."""
+    """Register every panel and query that the dashboards use with the SDK; calling it again has no
+    effect.
+    """
     register_default_plugins()
     cogruntime.register_dataquery_variant(
         cogruntime.DataqueryConfig(identifier=POSTGRESQL, from_json_hook=SqlQuery.from_json)

@@ -1,4 +1,4 @@
-"""The dashboards, a module each, in the order of the list."""
+"""The dashboards, one per module, in the order of the list."""
 
 from collections.abc import Sequence
 

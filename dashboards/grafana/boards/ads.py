@@ -57,7 +57,7 @@ def _now() -> list[object]:
         ),
         number(
             "Reports that failed",
-            "Exchanges with the database that failed since the start.",
+            "Exchanges with the database that have failed since the ad server started.",
             "short",
             Ask(f'sum({ADS}_reports_total{{outcome="failed"}}) or vector(0)', "", 5),
             wide=6,
@@ -80,8 +80,8 @@ def _selections() -> list[object]:
         ),
         lines(
             "Time to choose",
-            "Real seconds. A page waits for its banners, so this should stay at some "
-            "milliseconds, also in a rush.",
+            "Real seconds. A page waits for its banners, so this time should stay at a few "
+            "milliseconds, even in a rush.",
             "s",
             Ask(quantile(0.5, seconds, by="priority"), f"half, {OF_PRIORITY}", 5),
             Ask(quantile(0.99, seconds, by="priority"), f"99 in 100, {OF_PRIORITY}", 5),
@@ -108,8 +108,7 @@ def _deliveries() -> list[object]:
         ),
         lines(
             "Impressions",
-            "Banners that were placed, per second: the slots of a page times the pages that "
-            "are served.",
+            "Banners placed per second: the slots of a page times the pages served per second.",
             "cps",
             Ask(placed, OF_PRIORITY, 5),
             wide=8,
@@ -131,7 +130,7 @@ def _bypass() -> list[object]:
     return [
         lines(
             "Requests for banners and clicks through the gateway",
-            "These requests bypass the policy: waiting customers do not delay them.",
+            "These requests bypass the queueing policy, so waiting customers do not delay them.",
             "reqps",
             Ask(
                 f"sum(rate(doorbuster_gateway_arrivals_total"

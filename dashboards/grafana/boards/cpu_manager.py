@@ -1,4 +1,4 @@
-"""CPU manager: processors that applications of the hosting platform ask for, get and use."""
+"""CPU manager: the processors that applications of the hosting platform request, get and use."""
 
 from dashboards.grafana.boards.rush import ANSWERED, RESPONSE
 from dashboards.grafana.colours import BAD, GOOD
@@ -30,15 +30,15 @@ def _processors() -> list[object]:
     return [
         lines(
             "Requested (R)",
-            "Processors that each application requests. In a rush an application requests all "
-            "of them; the other application's request stays small.",
+            "Processors that each application requests. In a rush, an application requests all "
+            "processors; the other application's request stays small.",
             "none",
             Ask(f"{ECM}_requested_processors", "{{application}}", 2),
             steps=True,
         ),
         lines(
             "Assigned (A)",
-            "Processors that each application gets. They follow the requests within an "
+            "Processors that each application gets. The assignment follows the requests within one "
             "interval. In a rush of both applications, the priorities decide.",
             "none",
             Ask(f"{ECM}_assigned_processors", "{{application}}", 2),
@@ -48,15 +48,15 @@ def _processors() -> list[object]:
         ),
         lines(
             "Used",
-            "CPU of each application's processes, in processors. It is never above the "
-            "assigned number. If it is below, the application requested too many.",
+            "CPU use of each application's processes, in processors. It is never above the "
+            "assigned number. If it is lower, the application has requested too many.",
             "none",
             Ask(rate(used, by="application"), "{{application}}", 2),
         ),
         lines(
             "Assignment of each processor",
-            "1 while an application has the processor alone, and a half while two applications "
-            "share it.",
+            "1 while one application has the processor to itself, and a half while two "
+            "applications share it.",
             "none",
             Ask(
                 f"sum by (application, processor) ({ECM}_processor_info)",
@@ -74,15 +74,16 @@ def _applications() -> list[object]:
     return [
         lines(
             "9 in 10 answered within",
-            "Paper seconds, by application. A rush of one application must not slow the other one.",
+            "Response times in paper seconds, by application. A rush of one application must not "
+            "slow down the other.",
             "s",
             Ask(quantile(0.9, RESPONSE, ANSWERED, by="application"), "{{application}}"),
             wide=8,
         ),
         lines(
             "Answered",
-            "Requests per second, by application. Each application serves at most what its "
-            "processors can do.",
+            "Requests per second, by application. Each application serves at most the requests "
+            "that its processors can carry out.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", ANSWERED, by="application"), "{{application}}"),
             wide=8,
@@ -106,7 +107,7 @@ def _itself() -> list[object]:
     return [
         number(
             "Sharing",
-            "The rule for two applications that share a processor, which gives each a half of it.",
+            "The rule by which two applications share a processor; each gets half of it.",
             "none",
             Ask(f"{ECM}_info", "{{sharing}}", 2),
             words=True,
@@ -116,7 +117,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "Interval",
-            "The time between two decisions: as set, and as measured. If the two lines are far "
+            "The set and the measured time between two decisions. If the two lines are far "
             "apart, the machine is too busy for the manager.",
             "s",
             Ask(f"{ECM}_interval_seconds", "as set", 2),

@@ -15,8 +15,8 @@ def board() -> Board:
     return Board(
         "gateway",
         "Gateway and policies",
-        "The work of the queueing policy: the requests that wait, are served next and are "
-        "turned away. Response times are paper seconds.",
+        "The work of the queueing policy: which requests wait, are served next, and are turned "
+        "away. Response times are paper seconds.",
         [
             Part("Policy", _policy()),
             Part("Queues", _queues()),
@@ -39,15 +39,15 @@ def _policy() -> list[object]:
         ),
         number(
             "Admission, of sessions",
-            "The policy that decides which sessions may begin; with none, all may.",
+            "The policy that decides which sessions may begin; without one, all sessions may.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
             words=True,
         ),
         number(
             "Admission, of connections",
-            "The policy that accepts TLS connections: all of them, or as many new ones as EAC "
-            "allows.",
+            "The policy that accepts TLS connections: all of them, or as many new connections as "
+            "EAC allows.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{connection_admission}}"),
             words=True,
@@ -62,7 +62,7 @@ def _policy() -> list[object]:
         ),
         number(
             "Order",
-            "FIFO in quiet times. In a rush it is LIFO under policies that switch.",
+            "The order is FIFO in quiet times. In a rush, it is LIFO under policies that switch.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             words=True,
@@ -70,8 +70,9 @@ def _policy() -> list[object]:
         ),
         number(
             "Changes of order",
-            "Switches since the policy is in force. There are some when overload begins and "
-            "ends; hundreds mean that the policy's thresholds are too close to each other.",
+            "Switches of the order since the policy came into force. A few are normal when "
+            "overload begins and ends; hundreds mean that the policy's thresholds are too close "
+            "together.",
             "short",
             Ask(f"doorbuster_gateway_discipline_switches_total{{{OF}}}"),
             wide=3,
@@ -79,9 +80,9 @@ def _policy() -> list[object]:
         ),
         lines(
             "Shadows agree",
-            "Shadows receive the same events as the acting policy and do not act. The line is "
-            "the share of requests with the same decision. A shadow of the acting policy has "
-            "1; two good policies agree in quiet times and differ in a rush.",
+            "Shadows receive the same events as the acting policy, but do not act. The line is the "
+            "share of requests with the same decision. A shadow with the acting policy has 1; two "
+            "good policies agree in quiet times and differ in a rush.",
             "percentunit",
             Ask(
                 rate(_SHADOWS, OF, 'verdict="same"', by="policy")
@@ -107,7 +108,8 @@ def _queues() -> list[object]:
     return [
         lines(
             "In each queue",
-            "SQ has one queue, and the 8Q policies have one for each page. In a rush the queue "
+            "SQ has one queue, and the 8Q policies have one queue for each page. In a rush the "
+            "queue "
             "of Br-1 is full; under a good policy those of Tr-1 to Tr-4 stay nearly empty.",
             "short",
             Ask(f"doorbuster_gateway_queue_requests{{{OF}}}", "{{queue}}"),
@@ -125,7 +127,7 @@ def _queues() -> list[object]:
         ),
         bars(
             "How full the queues are",
-            "1 is full: a request that arrives then is dropped.",
+            "1 means full: the next request that arrives is dropped.",
             "percentunit",
             Ask(
                 f"doorbuster_gateway_queue_requests{{{OF}}} / "
@@ -146,8 +148,7 @@ def _queues() -> list[object]:
         ),
         lines(
             "Given to a worker, by page",
-            "In a rush the sum stays at the capacity; the policy decides which pages it "
-            "consists of.",
+            "In a rush the sum stays at the capacity; the policy decides which pages get it.",
             "reqps",
             Ask(rate("doorbuster_gateway_dispatches_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -162,8 +163,8 @@ def _requests() -> list[object]:
     return [
         heat(
             "Response times of answered requests",
-            "Paper seconds. Under FIFO a rush is one bright band at the end of patience. Under "
-            "LIFO it is a bright band at the bottom, with some late answers above.",
+            "Paper seconds. Under FIFO, a rush shows one bright band at the time when patience "
+            "ends. Under LIFO, it shows a bright band at the bottom, with some late answers above.",
             "s",
             Ask(
                 rate(f"{RESPONSE}_bucket", OF, ANSWERED, by="le"),
@@ -193,8 +194,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Customers who leave",
-            "Customers who left while they waited, and while they were served. Under FIFO in a "
-            "rush nearly as many leave as arrive.",
+            "Customers who left while they waited, and while they were served. Under FIFO, nearly "
+            "as many customers leave in a rush as arrive.",
             "cps",
             Ask(rate(f"{left}_waiting_total", OF), "waiting"),
             Ask(rate(f"{left}_in_service_total", OF), "in service"),
@@ -205,7 +206,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Answers by the gateway itself",
-            "Status 503 for requests that are dropped or rejected; there are none in quiet times.",
+            "Answers with status 503 to requests that are dropped or rejected; there are none in "
+            "quiet times.",
             "cps",
             Ask(rate("doorbuster_gateway_refusals_total", OF, by="status"), "{{status}}"),
             wide=8,
@@ -218,8 +220,8 @@ def _connections() -> list[object]:
     return [
         lines(
             "Open connections",
-            "Connections of customers, and connections to the shop, of which there are never "
-            "more than the shop has workers.",
+            "Connections of customers, and connections to the shop, which are never more than the "
+            "shop's workers.",
             "short",
             Ask(f"doorbuster_gateway_customer_connections{{{OF}}}", "customers"),
             Ask(f"doorbuster_gateway_shop_connections{{{OF}}}", "shop"),
@@ -229,8 +231,8 @@ def _connections() -> list[object]:
         ),
         lines(
             "TLS connections",
-            "A new connection costs many times the CPU of a resumed one. In a rush EAC refuses "
-            "new ones and never resumed ones.",
+            "A new connection costs many times the CPU of a resumed one. In a rush, EAC refuses "
+            "new connections, but never resumed connections.",
             "cps",
             Ask(
                 rate("doorbuster_gateway_tls_connections_total", OF, by="kind, outcome"),
@@ -241,8 +243,8 @@ def _connections() -> list[object]:
         ),
         lines(
             "Connections that EAC expects and can take",
-            "Connections in the next interval. In a rush more new ones are expected than are "
-            "acceptable. The panel has no data if EAC is not in force.",
+            "Connections in the next interval. In a rush, EAC expects more new connections than it "
+            "can accept. The panel has no data if EAC is not in force.",
             "short",
             Ask(f"{gate}_predicted_connections{{{OF}}}", "expected, {{kind}}"),
             Ask(f"{gate}_acceptable_connections{{{OF}}}", "acceptable, new"),
@@ -257,7 +259,7 @@ def _itself() -> list[object]:
         lines(
             "CPU of the gateway",
             "CPU of the gateway, as a share of one processor. It must stay far below 100 %; "
-            "otherwise the gateway is the bottleneck and not the shop.",
+            "otherwise the gateway, and not the shop, is the bottleneck.",
             "percentunit",
             Ask(
                 rate("process_cpu_seconds_total", 'job="gateway"', by="application"),
@@ -275,8 +277,8 @@ def _itself() -> list[object]:
         ),
         number(
             "Load samples missed",
-            "Samples in which the shop did not report its CPU. Policies that use its CPU "
-            "cannot decide without them.",
+            "Samples in which the shop did not report its CPU. Policies that use the shop's CPU "
+            "cannot decide without such reports.",
             "short",
             Ask(f"doorbuster_gateway_load_failures_total{{{OF}}}"),
             tall=8,

@@ -84,7 +84,7 @@ def _experiment() -> list[object]:
         ),
         number(
             "Capacity",
-            "Requests per paper second at ρ = 1. There is none in a closed loop.",
+            "The capacity: requests per paper second at ρ = 1. A closed loop has no such value.",
             "reqps",
             Select(f"SELECT capacity_rps {of}"),
             wide=6,
@@ -130,8 +130,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Outcomes of attempts",
-            "Mean per run. In an attempt that timed out the customer left; a rejected customer "
-            "got a page at once.",
+            "Mean per run. timed_out: the customer left without an answer. rejected: the customer "
+            "got the rejection page at once.",
             "short",
             Select(
                 f"SELECT {NAME},\n"
@@ -162,8 +162,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Sessions",
-            "Shares of all sessions that arrived. Admission turns some away and lets the "
-            "others finish; without it most of them are lost in a rush. Never let in: no page "
+            "Shares of all sessions that arrived. Admission turns some sessions away and lets the "
+            "others finish; without it, most sessions are lost in a rush. Never let in: no page "
             "was ever answered. Lost: some pages were answered, but not all.",
             "percentunit",
             Select(
@@ -257,7 +257,7 @@ def _all() -> list[object]:
     return [
         rows(
             "Experiments",
-            "All experiments, the newest first; the time range above does not matter. Click on "
+            "All experiments, starting with the newest, whatever the time range above. Click on "
             "a title to open its page in the lab console or on this dashboard.",
             Select(
                 'SELECT title, engine, began_at AS "began", ended_at AS "ended",\n'
@@ -280,7 +280,7 @@ def _all() -> list[object]:
         ),
         lines(
             "Revenue efficiency over time",
-            "Each complete live run above capacity in the time range above. The same policy "
+            "Each complete live run above capacity within the time range above. The same policy "
             "should stay at the same height from one version of the code to the next.",
             "percentunit",
             Select(

@@ -63,7 +63,7 @@ def _now() -> list[object]:
         ),
         number(
             "Shop's CPU",
-            "In a rush the CPU stays at 100 %. The question is which work it does.",
+            "In a rush, the CPU stays at 100 %; what matters is which work it does.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}"),
             wide=3,
@@ -80,8 +80,7 @@ def _now() -> list[object]:
         ),
         number(
             "Confirms",
-            "Orders of the present run that were confirmed to their customers. These are the "
-            "sales.",
+            "The sales: orders of the present run that were confirmed to their customers.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2, now=True),
             wide=3,
@@ -107,9 +106,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Response times of answered requests",
-            "Measured at the gateway, in paper seconds. Customers wait 8 s and longer. Under "
-            "FIFO in a rush nearly all answers take this long; under LIFO half of them are "
-            "much faster.",
+            "Measured at the gateway, in paper seconds. Customers wait 8 s or longer. Under FIFO, "
+            "nearly all answers take this long in a rush; under LIFO, half of them are far faster.",
             "s",
             Ask(quantile(0.5, RESPONSE, OF, ANSWERED), "half"),
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED), "9 in 10"),
@@ -158,8 +156,8 @@ def _shop() -> list[object]:
         lines(
             "CPU spent on customers who had left",
             "Share of the shop's CPU. It is counted when a request ends, so a short peak may "
-            "be above 100 %. Under FIFO in a rush most of it is wasted; with cancelling almost "
-            "none is.",
+            "exceed 100 %. Under FIFO, most of the CPU is wasted in a rush; with cancelling, "
+            "almost none is.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
@@ -174,7 +172,7 @@ def _shop() -> list[object]:
         states(
             "Order of the queue, over time",
             "The band shows the order in force. In a rush it is LIFO, and afterwards FIFO "
-            "again. Many changes mean that the load is just at the threshold.",
+            "again. Many changes mean that the load is close to the threshold.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             names={"1": ("in force", ACCENT), "0": (" ", SOFT)},
@@ -196,8 +194,8 @@ def _honesty() -> list[object]:
         ),
         number(
             "Late attempts",
-            "Attempts of this run that started too late. A few do no harm; a result with more "
-            "than 1 % is marked.",
+            "Attempts of this run that started too late. A few do no harm; a result with more than "
+            "1 % of such attempts is marked.",
             "short",
             Ask("sum(doorbuster_lab_run_late_attempts_total)", "", 2, now=True),
             tall=8,
@@ -225,8 +223,8 @@ def _launches() -> list[object]:
     return [
         lines(
             "Launches of the console",
-            "Launches that wait and launches that run. Launches that wait while none runs mean "
-            "that no worker takes them.",
+            "Launches that wait and launches that run. If launches wait while none runs, no worker "
+            "is taking them.",
             "short",
             Ask(
                 'sum by (state) (doorbuster_lab_launches{state=~"queued|running"})', "{{state}}", 2
@@ -235,7 +233,7 @@ def _launches() -> list[object]:
         ),
         number(
             "Workers online",
-            "Celery workers of the console that reach the broker. With 0 no launch begins.",
+            "Celery workers of the console that reach the broker. Without one, no launch begins.",
             "short",
             Ask("doorbuster_lab_workers", "", 2, now=True),
             wide=6,
@@ -245,7 +243,7 @@ def _launches() -> list[object]:
         number(
             "Tasks queued",
             "Messages that no worker has taken from the broker. It is near 0 unless the workers "
-            "are busy or away.",
+            "are busy or unavailable.",
             "short",
             Ask("doorbuster_lab_queued_tasks", "", 2, now=True),
             wide=6,

@@ -17,7 +17,8 @@ def board() -> Board:
         "sessions",
         "Sessions and admission",
         "Session-based admission control decides which sessions begin, so that admitted "
-        "sessions can finish. Panels of the admission policy are empty while none is in force.",
+        "sessions can finish. The panels of the admission policy are empty while no such policy is "
+        "in force.",
         [Part("The gate", _gate()), Part("Sessions", _sessions())],
     )
 
@@ -36,8 +37,8 @@ def _gate() -> list[object]:
         ),
         states(
             "The gate for new sessions",
-            "The gate is open in quiet times. In a rush responsive SBAC opens and closes it in "
-            "every interval, and stable SBAC seldom.",
+            "The gate is open in quiet times. In a rush, responsive SBAC opens and closes it in "
+            "every interval, stable SBAC only seldom.",
             "none",
             Ask(f"{GATE}_open{{{OF}}}", "{{policy}}"),
             names={"1": ("let in", GOOD), "0": ("turned away", BAD)},
@@ -45,7 +46,7 @@ def _gate() -> list[object]:
         ),
         number(
             "Turned away",
-            "Share of the new sessions that are turned away. At ρ = 2 it must be about a half.",
+            "Share of the new sessions that are turned away. At ρ = 2, it must be about one half.",
             "percentunit",
             Ask(f"{REJECTED} / ({REJECTED} + {ADMITTED})"),
             wide=6,
@@ -53,9 +54,9 @@ def _gate() -> list[object]:
             limits=((None, GOOD), (0.1, WARNING), (0.5, BAD)),
         ),
         lines(
-            "Utilisation that decides about the gate",
-            "The gate closes when the prediction is above the threshold. Under responsive SBAC "
-            "prediction and measurement are the same line; under stable SBAC the prediction "
+            "Utilisation that opens or closes the gate",
+            "The gate closes when the prediction is above the threshold. Under responsive SBAC, "
+            "prediction and measurement are the same line; under stable SBAC, the prediction "
             "follows slowly.",
             "percentunit",
             Ask(f"{GATE}_predicted_utilisation_ratio{{{OF}}}", "predicted"),
@@ -65,7 +66,7 @@ def _gate() -> list[object]:
             dashed=("measured",),
         ),
         lines(
-            "Weight of the newest measurement",
+            "Weight of the latest measurement",
             "The weight k. Hybrid SBAC moves it towards 1 when sessions are aborted, and down "
             "when none are.",
             "none",
@@ -76,8 +77,8 @@ def _gate() -> list[object]:
         ),
         lines(
             "Sessions that may begin in an interval",
-            "Predictive SBAC only: the sessions for which the interval still has room after "
-            "the sessions in progress.",
+            "Predictive SBAC only: the number of new sessions for which the interval has room "
+            "besides the sessions in progress.",
             "short",
             Ask(f"{GATE}_quota_sessions{{{OF}}}", "quota"),
             wide=8,
@@ -91,7 +92,7 @@ def _sessions() -> list[object]:
     return [
         lines(
             "New sessions, let in and turned away",
-            "In a rush the sum is all sessions that arrive, and green is the part that the "
+            "In a rush, the sum is all sessions that arrive, and the green part is those that the "
             "shop can finish.",
             "cps",
             Ask(ADMITTED, "let in"),
@@ -101,8 +102,8 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Aborted requests and refused connections",
-            "Aborted requests of sessions that were let in. Admission has to prevent them, so "
-            "the line is near 0, except under responsive SBAC at the start of a rush.",
+            "Aborted requests of sessions that were let in. Admission should prevent them, so the "
+            "line is near 0, except under responsive SBAC at the start of a rush.",
             "cps",
             Ask(rate(f"{GATE}_aborted_requests_total", OF), "aborted"),
             colours={"aborted": BAD},
@@ -121,7 +122,8 @@ def _sessions() -> list[object]:
         lines(
             "Attempts of the customers, by outcome",
             "not_generated: pages that no customer requested, because the session had ended "
-            "before. With admission, rejected takes the place of timed_out and dropped.",
+            "before. With admission, rejected attempts replace attempts that are timed_out or "
+            "dropped.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", by="outcome"),

@@ -7,7 +7,7 @@ from dashboards.grafana.queries import OF_APPLICATION as OF
 from dashboards.grafana.queries import Ask, rate
 
 SCALE = f"* on() group_left() max(doorbuster_shop_time_scale_ratio{{{OF}}})"
-"""PromQL: live seconds become paper seconds."""
+"""The PromQL that converts real seconds to paper seconds."""
 
 SERVED = rate("doorbuster_shop_pages_served_total", OF, by="page")
 SENTRY = "doorbuster_shop_sentry"
@@ -34,7 +34,7 @@ def _shop() -> list[object]:
     return [
         number(
             "CPU",
-            "Utilisation of the shop's processors in the gateway's newest sample. It is at 100 "
+            "Utilisation of the shop's processors in the gateway's latest sample. It is at 100 "
             "% in a rush.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}"),
@@ -43,15 +43,15 @@ def _shop() -> list[object]:
         ),
         number(
             "Busy workers",
-            "Threads that work on a request. In a rush all of them do: 30 unless another "
-            "number is set.",
+            "Threads that work on a request. In a rush, all threads do: 30 unless another number "
+            "is set.",
             "short",
             Ask(f"doorbuster_shop_busy_workers{{{OF}}}"),
             wide=5,
         ),
         number(
             "Orders",
-            "Orders since the shop was started, by simulated customers and by people.",
+            "Orders of simulated customers and of people since the shop started.",
             "short",
             Ask(f"doorbuster_shop_orders_total{{{OF}}}"),
             wide=4,
@@ -67,7 +67,8 @@ def _shop() -> list[object]:
         ),
         number(
             "Page work and sentry",
-            "paper: pages take as long as in the paper. real: only the cost of the queries. "
+            "paper: pages take as long as in the paper. real: pages cost only their own queries "
+            "and code. "
             "The sentry watches customers who leave, or cancels their work.",
             "none",
             Ask(
@@ -106,25 +107,27 @@ def _pages() -> list[object]:
         ),
         mean(
             "Mean execution time",
-            "A page takes 0.2 to 0.5 s alone. In a rush up to 30 pages share the CPU, and each "
+            "On its own, a page takes 0.2 to 0.5 s. In a rush up to 30 pages share the CPU, and "
+            "each "
             "takes many times as long.",
             "execution",
         ),
         mean(
             "Mean CPU",
-            "It is the same in a rush as in quiet times. If it rises, another program uses the "
+            "It should be the same in a rush as in quiet times. If it rises, another program uses "
+            "the "
             "shop's CPU.",
             "cpu",
         ),
         mean(
             "Mean wait for PostgreSQL and Redis",
-            "The waits of the page work itself are left out. It is near 0 in profile paper; if "
+            "The waits of page work itself do not count. It is near 0 in profile paper; if "
             "it rises in a rush, the database is the bottleneck.",
             "back_end_wait",
         ),
         lines(
             "Queries of a page",
-            "Database queries of a page. The number is constant for each page, in a rush as in "
+            "Database queries of a page. The number for each page is the same in a rush as in "
             "quiet times.",
             "short",
             Ask(
@@ -156,8 +159,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Database time spent on unanswered requests",
-            "Seconds in which pages waited for results, per second. It is above 1 if several "
-            "pages wait at a time. With cancelling it is near 0.",
+            "Seconds of waiting for query results, per second. The value is above 1 if several "
+            "pages wait at the same time. With cancelling it is near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,
@@ -187,7 +190,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Requests watched",
-            "Requests whose connections the sentry watches. They are as many as are in service.",
+            "Requests whose connections the sentry watches. Their number is that of the requests "
+            "in service.",
             "short",
             Ask(f"{SENTRY}_watched_requests{{{OF}}}", "watched"),
         ),
@@ -199,8 +203,9 @@ def _stores() -> list[object]:
     return [
         lines(
             "Connections of PostgreSQL",
-            "Connections by their state. It is normal that about as many are active as there "
-            "are processors. At the limit (dashed) PostgreSQL refuses further connections.",
+            "Connections by their state. Normally, about as many connections are active as the "
+            "database has processors. At the limit (dashed), PostgreSQL refuses further "
+            "connections.",
             "short",
             Ask("sum by (state) (pg_stat_activity_count)", "{{state}}", 5),
             Ask("max(pg_settings_max_connections)", "limit", 5),
@@ -209,8 +214,8 @@ def _stores() -> list[object]:
         ),
         lines(
             "Transactions of PostgreSQL",
-            "Transactions that were committed and rolled back. With cancelling, a rush has "
-            "rollbacks of cancelled work; otherwise a rollback is a fault.",
+            "Transactions that were committed and rolled back. With cancelling, cancelled work is "
+            "rolled back in a rush; any other rollback is a fault.",
             "cps",
             Ask(rate("pg_stat_database_xact_commit"), "committed", 5),
             Ask(rate("pg_stat_database_xact_rollback"), "rolled back", 5),
@@ -231,7 +236,7 @@ def _stores() -> list[object]:
         ),
         lines(
             "Redis, commands",
-            "Commands for the shop's sessions: a few for each page.",
+            "Redis commands for the shop's sessions: a few for each page.",
             "cps",
             Ask(rate("redis_commands_processed_total"), "commands", 5),
             wide=8,
@@ -250,8 +255,9 @@ def _machine() -> list[object]:
     return [
         lines(
             "Processors",
-            "Utilisation of each processor. The shop's is at 100 % in a rush. The others must "
-            "stay below; otherwise the measurement shows them and not the shop.",
+            "Utilisation of each processor. The shop's processor is at 100 % in a rush. The other "
+            "processors must stay below; otherwise the measurement shows their limits and not the "
+            "shop's.",
             "percentunit",
             Ask(
                 'sum by (cpu) (rate(node_cpu_seconds_total{mode!="idle"}[$__rate_interval]))',
