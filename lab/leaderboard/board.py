@@ -35,7 +35,7 @@ class Row:
     """The estimated revenue efficiency at each load; sessions that fail count with their expected
     value."""
     counted: Mapping[float, Estimate]
-    """Confirms / bound at each load; this number scatters more than `estimated`."""
+    """The ratio of confirms to the bound at each load, which scatters more than `estimated`."""
     confirms: Mapping[float, int]
     """The number of confirms at each load, in all repetitions together."""
     expected: Mapping[float, float]

@@ -27,7 +27,7 @@ QUICK_SESSIONS = SESSIONS[:2]
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A table of policies × loads, for runs of one length."""
+    """A table with a row for each policy and a column for each load, for runs of one length."""
 
     sessions: int
     loads: Sequence[float]

@@ -32,7 +32,7 @@ No claim includes this row, because claims are about policies with their default
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A table of policies × scenarios."""
+    """A table with a row for each policy and a column for each scenario."""
 
     scenarios: Sequence[Scenario]
     cases: Mapping[str, Mapping[str, Case[ShopRun]]]

@@ -48,9 +48,9 @@ class Estimate:
     """The CPU seconds of work that is spread over `processes` processors."""
     processes: int = 1
     first_s: float = 0.0
-    """The part of `serial_s` before the first run."""
+    """The CPU seconds before the first run, which `serial_s` includes."""
     capacity_s: float = 0.0
-    """The part of `live_s` for the capacity measurement."""
+    """The real seconds of the capacity measurement, which `live_s` includes."""
 
     @property
     def real_s(self) -> float:

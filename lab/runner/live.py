@@ -112,7 +112,7 @@ class LiveComparison(Comparison):
         return self._estimate
 
     def make(self, result: ComparisonResult, estimate: Estimate | None) -> None:
-        """Carry out the missing runs one after the other, or in groups at once."""
+        """Carry out the missing runs one after the other, or in groups of simultaneous runs."""
         spec = self.spec
         capacity = result.capacity()
         capacity_rps = capacity and capacity.median_rps

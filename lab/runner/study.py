@@ -1,4 +1,4 @@
-"""A study: its cases, figures and claims; every engine has a way to run the cases."""
+"""A study: its cases, figures and claims, and the way in which each engine runs the cases."""
 
 import time
 from abc import abstractmethod

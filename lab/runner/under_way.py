@@ -93,9 +93,7 @@ def change(
     """
     going = runs_under_way(lab)
     if going is not None and going.beside:
-        raise ExperimentError(
-            "Several shops run at the same time, and each keeps the policy that it compares."
-        )
+        raise ExperimentError("Several shops run at the same time, and each must keep its policy.")
     has_run = going is not None and going.run is not None
     if going is not None and going.run is not None and going.run.proxy_file.is_file():
         raise ExperimentError(

@@ -492,7 +492,8 @@ class Lengths(Section):
 
 
 class Customers(Section):
-    """Impatience and retries (LIFO-Pri, section 3.2.1), and the lengths of sessions."""
+    """The customers' impatience and retries (LIFO-Pri, section 3.2.1), and the lengths of their
+    sessions."""
 
     timeout_s: Positive = defaults.LIFO_PRI_TIMEOUT_S
     think_timeout_mean_s: NotNegative = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S

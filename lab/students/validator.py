@@ -45,7 +45,7 @@ class _FailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The finding of one check, which becomes a line."""
+    """The result of one check, which is printed as a line."""
 
     check: str
     holds: bool

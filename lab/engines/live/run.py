@@ -29,7 +29,7 @@ from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:
-    """One run, divided into steps so that several runs can take each step at the same time.
+    """A run on the appliance, divided into steps that several runs can take at the same time.
 
     The customers arrive within the block `with`. Call `customers_gone` within the block and
     `record` after it. All of these raise ExperimentError.

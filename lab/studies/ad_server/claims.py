@@ -84,7 +84,7 @@ def claims(cases: Cases) -> list[Claim]:
 
 
 _CLAIMS = published()["ad_server"]["claims"]
-_WHY_TWO = "here, the thread that takes a request also searches"
+_WHY_TWO = "the thread that takes a request searches here as well"
 
 Figure = tuple[Case[AdServerRun], Value]
 
