@@ -1,4 +1,6 @@
-"""`python -m gateway`: the gateway as a process, with its command line, signals and exit codes."""
+"""`python -m gateway`: the gateway as a process, with its command line, signals and exit
+statuses.
+"""
 
 import asyncio
 import logging
@@ -42,7 +44,7 @@ def main(**options: Any) -> None:
     except (SettingsError, RulesError, PolicyError) as error:
         raise click.ClickException(str(error)) from None
     if not clean:
-        log.warning("the drain deadline passed; what was left has been cut off")
+        log.warning("the drain deadline passed; the remaining requests were cut off")
 
 
 _options(main)
@@ -74,18 +76,16 @@ async def _serve(settings: Settings) -> bool:
 
 
 def complain(about: Any) -> None:
-    """Report an unraisable exception as Python does; leave out the one about a non-ASCII server
-    name.
-
-    A client may send a server name in its ClientHello that is not ASCII. The client gets an alert;
-    Python would also write a traceback into the log for each such connection.
+    """Report an unraisable exception as Python does, except for the one about a non-ASCII server
+    name. The server name in a client's ClientHello may contain non-ASCII bytes. The client then
+    gets an alert, but Python would also log a traceback for each such connection.
     """
     if about.exc_type is not UnicodeDecodeError or not isinstance(about.object, bytes):
         sys.__unraisablehook__(about)
 
 
 def _raise_file_limit() -> None:
-    """Raise the limit of open files to its maximum: each customer needs a socket."""
+    """Raise the limit on open files to its maximum, because each customer needs a socket."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 
 class PaperClock:
-    """Paper seconds since the clock was created; `scale` is paper seconds per real second."""
+    """A clock that shows the paper seconds since its creation; `scale` is the number of paper
+    seconds per real second.
+    """
 
     def __init__(self, scale: float, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         self._monotonic_s = monotonic_s
@@ -25,12 +27,12 @@ class PaperClock:
 
     @scale.setter
     def scale(self, scale: float) -> None:
-        """Change the pace from now on; the present paper time stays the same."""
+        """Change the time scale from now on; the present paper time does not change."""
         real_s = self._monotonic_s()
         self._paper_s += (real_s - self._real_s) * self._scale
         self._real_s = real_s
         self._scale = scale
 
     def real_s(self, paper_duration_s: float) -> float:
-        """Return how many real seconds a duration in paper seconds takes."""
+        """Convert a duration in paper seconds to real seconds."""
         return paper_duration_s / self._scale

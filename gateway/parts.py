@@ -1,4 +1,4 @@
-"""The parts of a gateway's data path, made from its settings."""
+"""The parts of a gateway's data path, which are created from its settings."""
 
 import asyncio
 import os
@@ -33,16 +33,14 @@ from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import Register
 
 _K_APL_S: Final = 2.0
-"""Paper seconds between two requests to the CPU manager, if the admission policy sets no interval.
-
-(edragon.txt, section 3.2.)
+"""Paper seconds between two requests to the CPU manager if the admission policy sets no interval
+(edragon.txt, section 3.2).
 """
 
 
 class Parts:
-    """Everything between a customer's connection and the shop, for one gateway.
-
-    Raises RulesError, and SettingsError for a certificate that cannot be used.
+    """All parts of one gateway between a customer's connection and the shop. Raises RulesError if
+    the rules file is unusable, and SettingsError if a certificate cannot be used.
     """
 
     def __init__(
@@ -56,8 +54,9 @@ class Parts:
     ) -> None:
         """Create the parts.
 
-        `needs_sessions` is whether the policy must know which requests belong to one session.
-        `on_end` gets policy, page, fate and paper seconds of each request that ends.
+        `needs_sessions` is whether the policy must know which requests belong to the same session.
+        `on_end` receives the policy, the page, the fate and the paper seconds of each request that
+        ends.
         """
         self.settings = settings
         rules = pages.load(settings.pages_file)
@@ -130,7 +129,7 @@ class Parts:
 
     @property
     def requests(self) -> int:
-        """Requests that wait or are in service, of all kinds."""
+        """The number of requests that wait or are in service, bypasses included."""
         return self.pages.requests + sum(one.queue.requests for one in self.bypasses)
 
     def _balance(self, loop: asyncio.AbstractEventLoop, host: str, *ports: int) -> Balance:
@@ -162,7 +161,9 @@ class Parts:
         return Bypass(name, prefix, queue, servers.pools)
 
     def _cpu_manager(self) -> ProcessorClient | None:
-        """Return the CPU manager's client for the gate's requests; None without a manager."""
+        """Return the client that passes the gate's requests to the CPU manager; None without a
+        manager.
+        """
         settings = self.settings
         if settings.cpu_manager is None:
             return None
@@ -210,13 +211,13 @@ def _customer_limits(settings: Settings) -> CustomerLimits:
 
 
 def _signed_cookie(settings: Settings) -> SessionCookie:
-    """Return the signed cookie with the configured key, or with a random key of this process."""
+    """Return the signed cookie, with the configured key or else a random key of this process."""
     secret = settings.cookie_key.encode() or secrets.token_bytes(32)
     return SessionCookie(secret, settings.signed_cookie.encode())
 
 
 def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
-    """Return, for each scheme, the authority by which customers reach the gateway."""
+    """Return, for each scheme, the authority at which customers reach the gateway."""
     return {
         b"http": hosts.authority(settings.host, settings.port).encode(),
         b"https": hosts.authority(settings.host, settings.tls_port or 0).encode(),
@@ -242,9 +243,8 @@ def expected_token(settings: Settings) -> bytes | None:
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """Create the TLS handshakes, or return None without a port for TLS.
-
-    Raises SettingsError for files that cannot be used.
+    """Return the TLS handshakes; None without a port for TLS. Raises SettingsError if the
+    certificate's files cannot be used.
     """
     if settings.tls_port is None:
         return None

@@ -1,1 +1,1 @@
-"""The operators' view of the gateway: the admin API, its server, metrics."""
+"""The operators' interface to the gateway: the admin API, its server and the metrics."""

@@ -1,6 +1,6 @@
 """The answers to the admin API's calls (docs/admin-api.md), and the check of the callers.
 
-The check keeps web pages from driving the gateway through a browser.
+The check prevents web pages from controlling the gateway through a browser.
 """
 
 import json
@@ -49,30 +49,30 @@ class Controlled(Protocol):
 
     @property
     def reading_room(self) -> ReadingRoom:
-        """The place where students' files are read."""
+        """The reading room, in which students' files are read."""
 
     def snapshot(self) -> Mapping[str, object]: ...
 
     def queue(self, limit: int) -> Mapping[str, object]:
-        """Return the `limit` oldest requests that wait."""
+        """Return the `limit` oldest waiting requests."""
 
     def metrics_text(self) -> bytes: ...
 
     def switch_policy(self, choice: PolicyChoice) -> None:
-        """Switch the policy; an error is a PolicyError and changes nothing."""
+        """Switch the policy; raise PolicyError and change nothing if the choice is invalid."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's file; reading it and starting its process take a while.
+        """Switch to a student's file, which takes time: the file is read and its process started.
 
-        Raises PolicyError and FullError. Raises OvertakenError if a later call finished first.
+        Raises PolicyError or FullError. Raises OvertakenError if a later call finished first.
         """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
         """Return a policy for use as a shadow; raises PolicyError."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run these shadows from now on. Their labels must differ, and shadows that already run
-        continue.
+        """Run exactly these shadows from now on. Their labels must differ, and those that already
+        run continue.
         """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
@@ -88,7 +88,7 @@ class Controlled(Protocol):
         """
 
     def shadows(self) -> Mapping[str, object]:
-        """Return metrics and last disagreements of the shadows."""
+        """Return the shadows' metrics and latest disagreements."""
 
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
@@ -113,13 +113,13 @@ def _json(status: int, value: object) -> Answer:
 
 
 def failed(fault: BaseException) -> Answer:
-    """Return the answer to a call that failed because of a fault in the gateway: one line."""
+    """Return the one-line answer to a call that failed because of a fault in the gateway."""
     text = " ".join(f"{type(fault).__name__}: {fault}".split())
-    return _json(500, {"error": f"the gateway could not do it: {text:.300}"})
+    return _json(500, {"error": f"the gateway could not carry out the call: {text:.300}"})
 
 
 def _later(error: OvertakenError | FullError) -> Answer:
-    """Return the answer to a call that may be repeated."""
+    """Return the answer to a call that failed but that the caller may repeat."""
     if isinstance(error, FullError):
         return _json(503, {"error": str(error), "field": "body", "allowed": error.allowed})
     return _json(409, {"error": str(error), "field": "body", "allowed": "the same call again"})
@@ -130,9 +130,9 @@ _TOKEN_WANTED: Final = Answer(
     _json(
         401,
         {
-            "error": "this call needs the inner token: send `Authorization: Bearer TOKEN`; "
-            "`make token` prints that line, and the token is inner_token in secrets.json in the "
-            "state folder",
+            "error": "this call needs the inner token: send `Authorization: Bearer TOKEN`; `make "
+            "token` prints that line, and the token is the value of inner_token in secrets.json "
+            "in the state folder",
             "field": "Authorization",
             "allowed": "Bearer TOKEN",
         },
@@ -142,15 +142,13 @@ _TOKEN_WANTED: Final = Answer(
 
 
 class AdminApi:
-    """The answers to calls to one gateway."""
+    """The part of the admin API that answers the calls to one gateway."""
 
     def __init__(
         self, gateway: Controlled, hosts: frozenset[str], token: bytes | None = None
     ) -> None:
-        """Answer calls to `gateway`.
-
-        A caller must use one of the names in `hosts`, which have no port. It must send `token`,
-        unless that is None.
+        """Prepare to answer calls to `gateway`. A caller must use one of the host names in `hosts`,
+        which have no port, and must send `token`, unless the token is None.
         """
         self._gateway = gateway
         self._hosts = hosts
@@ -183,9 +181,8 @@ class AdminApi:
         }
 
     def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
-        """Return the answer to a call, or an awaitable of it.
-
-        It never raises an error for a caller's input.
+        """Return the answer to a call, or an awaitable that gives the answer. Invalid input from a
+        caller never raises an error.
         """
         try:
             self._check_caller(head)
@@ -216,17 +213,23 @@ class AdminApi:
             return _refused(error)
 
     def _check_caller(self, head: RequestHead) -> None:
-        """Raise an error for a call that a browser could have sent for a foreign web page.
-
-        A page of another site sends its Origin. A page whose host name now leads to this address
-        (DNS rebinding) sends that name in Host.
+        """Raise an error for a call that a browser could have sent for a web page of another site.
+        The browser sends the page's site in Origin. If the page's host name now leads to this
+        address (DNS rebinding), the browser sends that name in Host.
         """
         host = (head.host or b"").decode("latin-1").lower()
         if hosts.host_of(host) not in self._hosts:
-            raise CallError("called by a foreign name", "Host", ", ".join(sorted(self._hosts)), 403)
+            raise CallError(
+                "the call used a host name that is not allowed",
+                "Host",
+                ", ".join(sorted(self._hosts)),
+                403,
+            )
         for origin in head.values(b"origin"):
             if origin.decode("latin-1").lower() != f"http://{host}":
-                raise CallError("called from a foreign page", "Origin", f"http://{host}", 403)
+                raise CallError(
+                    "a web page of another site sent the call", "Origin", f"http://{host}", 403
+                )
 
     def _has_token(self, head: RequestHead) -> bool:
         if self._token is None:
@@ -376,7 +379,7 @@ def _refused(error: CallError, headers: tuple[tuple[bytes, bytes], ...] = ()) ->
 
 
 def _of_policy(error: PolicyError, field: str) -> CallError:
-    """Return the registry's error with the field of the call."""
+    """Return the registry's error as an error about the field of the call."""
     return CallError(f"{field}: {error.message}; allowed: {error.allowed}", field, error.allowed)
 
 

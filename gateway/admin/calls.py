@@ -7,13 +7,13 @@ from common import http_api
 from common.http_api import Api, Call
 from gateway.admin import models
 
-_OVERTAKEN: Final = "a later call was faster"
+_OVERTAKEN: Final = "a later call finished first"
 _FULL: Final = "too many students' files are being read"
 
 HEALTH: Final = Call(
     "GET",
     "/health",
-    "Whether the gateway serves",
+    "Whether the gateway serves requests",
     models.Health,
     other_answers={503: models.Health},
     is_open=True,
@@ -24,7 +24,7 @@ SNAPSHOT: Final = Call("GET", "/snapshot", "Everything at once", models.Snapshot
 WAITING: Final = Call(
     "GET",
     "/waiting",
-    "The oldest requests that wait",
+    "The oldest waiting requests",
     models.WaitingRequests,
     query=models.WaitingQuery,
 )
@@ -41,7 +41,9 @@ SWITCH_POLICY: Final = Call(
     models.WantedPolicy,
     refusals={409: _OVERTAKEN, 503: _FULL},
 )
-SHADOWS: Final = Call("GET", "/shadows", "The shadows and their decisions", models.Shadows)
+SHADOWS: Final = Call(
+    "GET", "/shadows", "The shadows, with counts of their decisions", models.Shadows
+)
 REPLACE_SHADOWS: Final = Call(
     "PUT",
     "/shadows",
@@ -56,7 +58,7 @@ ADD_SHADOW: Final = Call(
     "Run one more shadow",
     models.Shadows,
     models.WantedPolicy,
-    refusals={409: f"the shadow runs already, or too many run, or {_OVERTAKEN}", 503: _FULL},
+    refusals={409: f"the shadow already runs, too many shadows run, or {_OVERTAKEN}", 503: _FULL},
 )
 REMOVE_SHADOW: Final = Call(
     "DELETE",
@@ -76,7 +78,7 @@ SWITCH_CONNECTION_ADMISSION: Final = Call(
 CHANGE_SETTINGS: Final = Call(
     "PUT",
     "/settings",
-    "Change the time scale, the sampling and the effect of a customer's leaving",
+    "Change the time scale, the load sampling and the treatment of requests whose customers leave",
     models.Settings,
     models.WantedSettings,
 )

@@ -1,4 +1,4 @@
-"""The operations that the admin API calls on a gateway: what it shows, and what it changes."""
+"""The operations of a gateway that the admin API calls: to show its state and to change it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +17,7 @@ from gateway.turns import Turns
 
 
 class Controls:
-    """One gateway as `gateway.admin.api.Controlled`, which describes each call."""
+    """One gateway, as the protocol `gateway.admin.api.Controlled` describes it."""
 
     def __init__(
         self,
@@ -48,13 +48,15 @@ class Controls:
         return self._metrics.text()
 
     def switch_policy(self, choice: PolicyChoice) -> None:
-        """Switch to a fresh policy; an error is a PolicyError and changes nothing."""
+        """Switch to a new policy object; raise PolicyError and change nothing if the choice is
+        invalid.
+        """
         self._put_in(choice, self._in_force.make(choice), self._turns.ask())
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """Switch to a student's file; customers are served while its process starts.
 
-        Raises PolicyError and FullError. Raises OvertakenError if a later call finished first.
+        Raises PolicyError or FullError. Raises OvertakenError if a later call finished first.
         """
         turn = self._turns.ask()
 
@@ -77,8 +79,8 @@ class Controls:
                 self._guard()
 
     def _guard(self) -> None:
-        """Sign session cookies if the policy or a shadow must know which pages belong to one
-        session.
+        """Sign session cookies if the policy or a shadow must know which requests belong to the
+        same session.
         """
         self._parts.sessions.guard(
             self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
@@ -118,7 +120,7 @@ class Controls:
         utilisation_interval_s: float | None,
         abandonment: Abandonment | None,
     ) -> Mapping[str, object]:
-        """Change the pace of paper time, the interval of load samples, and the abandonment."""
+        """Change the time scale, the interval between load samples, and the abandonment setting."""
         if time_scale is not None:
             self._parts.pages.set_time_scale(time_scale)
             self._parts.probe.restart_interval()
@@ -138,6 +140,8 @@ class Controls:
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the admission of TLS connections; a PolicyError changes nothing."""
+        """Switch the admission of TLS connections; raise PolicyError and change nothing if the
+        choice is invalid.
+        """
         self._parts.gate.replace(name, parameters)
         return self._parts.gate.described()

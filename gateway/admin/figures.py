@@ -1,6 +1,5 @@
-"""The gateway's state: the admin API's snapshot and the numbers behind the metrics.
-
-`gateway.admin.metrics` has the names of the metrics.
+"""The gateway's state: the admin API's snapshot, and the numbers that the metrics export.
+`gateway.admin.metrics` defines the names of the metrics.
 """
 
 from collections import Counter
@@ -14,13 +13,13 @@ from gateway.queues.policy_choice import PolicyInForce
 
 
 class GatewayFigures:
-    """A reader of one gateway's present counts and states."""
+    """A reader of the present counts and states of one gateway."""
 
     def __init__(self, parts: Parts, in_force: PolicyInForce) -> None:
         self._parts, self._in_force = parts, in_force
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the whole state, JSON-ready (docs/admin-api.md)."""
+        """Return the whole state, ready for JSON (docs/admin-api.md)."""
         driver = self._parts.pages.dispatcher
         manager = self._parts.cpu_manager
         return {
@@ -51,7 +50,7 @@ class GatewayFigures:
         }
 
     def shadows(self) -> dict[str, object]:
-        """Return the shadows with their last disagreements (docs/admin-api.md)."""
+        """Return the shadows with their latest disagreements (docs/admin-api.md)."""
         them = self._parts.shadow_policies
         last = them.disagreements()
         return {
@@ -62,11 +61,11 @@ class GatewayFigures:
         }
 
     def shadow_counts(self) -> dict[str, dict[str, int]]:
-        """Return the requests by shadow and verdict."""
+        """Return the number of requests for each shadow and verdict."""
         return self._parts.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the cumulative requests by page type or bypass, and fate."""
+        """Return the cumulative number of requests for each page type or bypass, and fate."""
         bypasses = {one.name: one.queue.counts() for one in self._parts.bypasses}
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
@@ -102,7 +101,7 @@ class GatewayFigures:
         return {"time_s": now_s, "waiting": queue.dispatcher.waiting, "requests": requests}
 
     def waiting(self) -> dict[str, int]:
-        """Return the waiting requests by page type or bypass."""
+        """Return the number of waiting requests for each page type or bypass."""
         return {
             **self._waiting_by_page(),
             **{one.name: one.queue.waiting for one in self._parts.bypasses},
@@ -138,11 +137,8 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Return the meaning and the value of each single number by name.
-
-        A value of None is not known.
-
-        A number whose name ends in _total only grows.
+        """Return the meaning and the value of each number that has no labels; the keys are names. A
+        value of None is unknown. A number whose name ends in _total only grows.
         """
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager
@@ -163,40 +159,44 @@ class GatewayFigures:
             ),
             "shop_connections": ("Open connections to the shop", shop),
             "policy_fallbacks_total": (
-                "Students' policies that were given up: FIFO decides instead",
+                "Students' policies that failed and were replaced by FIFO",
                 self._in_force.fallbacks,
             ),
             "turned_away_connections_total": (
-                "Connections beyond the limit",
+                "Connections cut off because they exceeded the limit",
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Customers who left while the shop served their request, or just before",
+                "Customers who left while the shop served their request, or just before service "
+                "began",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
                 "Requests that the shop did not end in time after their customers had left",
                 self._overdue,
             ),
-            "load_samples_total": ("Load samples of the shop", self._parts.probe.samples),
+            "load_samples_total": ("Load samples taken of the shop", self._parts.probe.samples),
             "load_failures_total": (
-                "Load samples that the shop did not answer",
+                "Load samples to which the shop did not reply",
                 self._parts.probe.failures,
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),
-            "clock_paper_seconds": ("Paper time of the gateway", self._parts.clock()),
+            "clock_paper_seconds": ("Present paper time of the gateway", self._parts.clock()),
             "draining": ("1 while draining", float(self._parts.connections.is_draining)),
             "assigned_processors": (
                 "Processors that the CPU manager has assigned",
                 assigned.assigned if assigned is not None else None,
             ),
-            "requested_processors": ("Processors that are needed", self._parts.gate.requested),
+            "requested_processors": (
+                "Processors that the gateway needs, as the admission of connections calculates",
+                self._parts.gate.requested,
+            ),
             "shop_cpu_utilisation_ratio": (
-                "CPU utilisation of the shop, of the newest load sample",
+                "CPU utilisation of the shop in the latest load sample",
                 load.cpu_utilisation_ratio if load is not None else None,
             ),
             "shop_busy_workers": (
-                "Busy workers of the shop, of the newest load sample",
+                "Busy workers of the shop in the latest load sample",
                 load.busy_workers if load is not None else None,
             ),
         }

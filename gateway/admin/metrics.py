@@ -1,12 +1,12 @@
-"""The gateway's metrics for Prometheus: names, meanings, labels, buckets of response times.
+"""The gateway's metrics for Prometheus: names, meanings, labels and response-time buckets.
 
-Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers;
-this module reads them for each scrape, so that a request costs next to nothing here.
+Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers,
+which this module reads at each scrape, so that metrics add almost nothing to the cost of a request.
 
-The number of series is bounded, whatever names students give their policies and queues. When
-another policy takes over, the counts of the earlier policy are exported once more and then
-removed. A policy may choose the names of its queues. The first few names become labels, and all
-later ones become `other`.
+The number of series is bounded, whatever names students choose for their policies and queues. When
+another policy takes over, the counts of the earlier policy are exported once more and then removed.
+A policy may choose the names of its queues. The first few names become labels; all later names
+share the label `other`.
 """
 
 import hashlib
@@ -28,13 +28,19 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120)
-"""Upper bounds of response times in paper seconds: pages take 0.2–0.5 s, patience is 8 s and up."""
+"""Upper bounds of response times in paper seconds: pages take 0.2–0.5 s, and customers wait for at
+least 8 s.
+"""
 
 MOST_QUEUES: Final = 20
-"""Queues of one policy that have separate series; the project's policies have at most eight."""
+"""The maximum number of queues of one policy that have separate series; the project's policies have
+at most eight queues.
+"""
 MOST_DISCIPLINES: Final = 8
 LONGEST_LABEL: Final = 200
-"""Characters of a label's value; a longer one is cut and ends with a digest."""
+"""The maximum length of a label's value in characters; a longer value is cut and ends with a
+digest.
+"""
 _OTHER: Final = "other"
 
 _PREFIX: Final = "doorbuster_gateway_"
@@ -43,71 +49,83 @@ _STARTED_S: Final = time.time()
 
 
 class Figures(Protocol):
-    """The state that is read for each scrape."""
+    """The state that the metrics read at each scrape."""
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the cumulative requests by page type and fate."""
+        """Return the cumulative number of requests for each page type and fate."""
 
     def gauges(self) -> Mapping[str, tuple[str, float | None]]:
-        """Return (meaning, value) by name without prefix; a value of None is not known."""
+        """Return (meaning, value) for each name without its prefix; a value of None is unknown."""
 
     def refusals(self) -> Mapping[int, int]:
-        """Return the cumulative answers that the gateway gave by itself, by status."""
+        """Return the cumulative number of answers that the gateway gave by itself, for each
+        status.
+        """
 
     def waiting(self) -> Mapping[str, int]:
-        """Return the waiting requests by page type."""
+        """Return the number of waiting requests for each page type."""
 
     def shadow_counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the requests by shadow and verdict (`gateway.shadow_tally.VERDICTS`)."""
+        """Return the number of requests for each shadow and verdict
+        (`gateway.shadow_tally.VERDICTS`).
+        """
 
     def connections(self) -> Mapping[str, int]:
         """Return counts of TLS connections, most of them cumulative (`gateway.tls.gate.COUNTS`)."""
 
     def in_force(self) -> Mapping[str, str]:
-        """Return the policy in force of each kind, by `CHOICES`."""
+        """Return the policy in force of each kind; the keys are `CHOICES`."""
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
-        """Return the policy's name, with its admission's, and its snapshot."""
+        """Return the names of the policy and its admission policy as one text, and the policy's
+        snapshot.
+        """
 
     def connection_admission(self) -> Mapping[str, object]:
         """Return the connection admission's snapshot."""
 
 
 CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
-"""The choices of an experiment, each shown by its name; `none` if the experiment has no such
-choice.
+"""The kinds of choice in an experiment; a metric shows the name of each choice, or `none` if there
+is none.
 """
 
 _FATES: Final = (
-    ("arrived", "arrivals", "Requests that came in"),
+    ("arrived", "arrivals", "Requests that arrived"),
     ("dispatched", "dispatches", "Requests given to a worker"),
     ("abandoned_waiting", "abandonments_waiting", "Customers who left while their request waited"),
     ("withdrawn", "withdrawals", "Requests taken out of a queue, because their customers had left"),
 )
-"""Counts by page: (fate, metric's name, meaning)."""
+"""The counts of requests by page: (fate, metric's name, meaning)."""
 
 _QUEUES: Final = (
     ("queues", "queue_requests", "Requests in each queue of the policy"),
-    ("capacities", "queue_capacity_requests", "Places in each queue of the policy"),
+    ("capacities", "queue_capacity_requests", "Maximum length of each queue of the policy"),
     ("dynamic_priority", "queue_priority", "Dynamic priority N × U of each queue"),
 )
-"""Numbers by queue of a policy's snapshot: (key there, metric's name, meaning)."""
+"""The numbers in a policy's snapshot for each queue: (key in the snapshot, metric's name,
+meaning).
+"""
 
 _ADMISSION: Final = (
-    ("predicted_utilisation_ratio", "predicted_utilisation_ratio", "Utilisation that is expected"),
+    (
+        "predicted_utilisation_ratio",
+        "predicted_utilisation_ratio",
+        "Utilisation expected in the next interval",
+    ),
     (
         "measured_utilisation_ratio",
         "measured_utilisation_ratio",
         "Utilisation of the last interval",
     ),
-    ("weight", "weight_ratio", "Weight k of the newest measurement"),
+    ("weight", "weight_ratio", "Weight k of the latest measurement"),
     ("admits", "open", "1 while new sessions are admitted"),
-    ("quota", "quota_sessions", "Sessions that may be admitted in an ac-interval"),
+    ("quota", "quota_sessions", "Maximum number of new sessions admitted in an ac-interval"),
     ("admitted", "admitted_sessions_total", "New sessions admitted"),
     ("rejected", "rejected_sessions_total", "New sessions turned away"),
     ("aborted", "aborted_requests_total", "Aborted requests and refused connections"),
 )
-"""Numbers of an admission policy's snapshot: (key there, metric's name, meaning)."""
+"""The numbers in an admission policy's snapshot: (key in the snapshot, metric's name, meaning)."""
 
 
 _TIMES: Final = _PREFIX + "response_paper_seconds"
@@ -116,7 +134,9 @@ _BOUNDS: Final = (*(f"{bound:g}" for bound in BUCKETS_S), "+Inf")
 
 
 def _line_beginnings(policy: str, page: str, outcome: str) -> list[str]:
-    """Return the lines without their values: one for each bucket, the count, the sum."""
+    """Return the lines without their values: one line for each bucket, one for the count and one
+    for the sum.
+    """
     labels = f'outcome="{outcome}",page="{page}",policy="{policy}"'
     buckets = [f'{_TIMES}_bucket{{le="{bound}",{labels}}} ' for bound in _BOUNDS]
     return [*buckets, f"{_TIMES}_count{{{labels}}} ", f"{_TIMES}_sum{{{labels}}} "]
@@ -126,7 +146,7 @@ class ResponseTimes:
     """Counts of ended requests by policy, page and outcome, in buckets of response time."""
 
     def __init__(self, policy: str = "") -> None:
-        """Begin with the name of the policy in force."""
+        """Start counting for the policy in force."""
         self._policy = policy
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 
@@ -160,8 +180,8 @@ class ResponseTimes:
     def text(self) -> str:
         """Return `family` in the exposition format.
 
-        The library's function takes 20 times as long. Each second the gateway writes thousands of
-        lines in the event loop, and requests wait until they are written.
+        The library's function takes 20 times as long. The gateway writes thousands of lines each
+        second in the event loop, and requests must wait meanwhile.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():
@@ -177,8 +197,8 @@ class ResponseTimes:
 
 
 class _Names:
-    """The values of a label: the first few names that a policy gives, and `other` for all later
-    ones.
+    """The values of a label: the first few names that a policy uses, and `other` for all later
+    names.
     """
 
     def __init__(self, most: int) -> None:
@@ -186,7 +206,7 @@ class _Names:
         self._known: set[str] = set()
 
     def label(self, name: str) -> str:
-        """Return the name as a label's value."""
+        """Return the label's value for this name."""
         if name not in self._known:
             if len(self._known) >= self._most:
                 return _OTHER
@@ -194,12 +214,12 @@ class _Names:
         return _short(name)
 
     def forget(self) -> None:
-        """Forget the names, because another policy is now in force."""
+        """Forget the names used so far, because another policy is now in force."""
         self._known.clear()
 
 
 def _short(name: str) -> str:
-    """Return a short name as it is, and a long name as its beginning with a digest."""
+    """Return a short name unchanged, and a long name cut to its beginning and a digest."""
     if len(name) <= LONGEST_LABEL:
         return name
     digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
@@ -207,10 +227,9 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A separate registry of metrics, read through `text`.
-
-    It always has every metric, so the set of metrics does not depend on the policy. Some have no
-    value.
+    """A collector of the gateway's metrics, with a separate registry, which reads the state through
+    `text`. It always exports every metric, so the set of metrics does not depend on the policy;
+    some metrics may have no value.
     """
 
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:
@@ -232,7 +251,7 @@ class GatewayMetrics(Collector):
         return generate_latest(self._registry) + self._times.text().encode()
 
     def families(self) -> Iterator[Metric]:
-        """Iterate over all metrics that `text` has."""
+        """Iterate over all metrics that `text` contains."""
         yield from self.collect()
         yield self._times.family()
 
@@ -253,13 +272,15 @@ class GatewayMetrics(Collector):
         waiting = {(page,): number for page, number in self._figures.waiting().items()}
         yield _family("waiting_requests", "Requests that wait for a worker", waiting, "page")
         refusals = {(str(status),): n for status, n in self._figures.refusals().items()}
-        yield _family("refusals_total", "Answers the gateway gave by itself", refusals, "status")
+        yield _family(
+            "refusals_total", "Answers that the gateway gave by itself", refusals, "status"
+        )
 
     def _policies(self) -> Iterator[Metric]:
         chosen = self._figures.in_force()
         yield _family(
             "policy_info",
-            "1 for the policies in force and for the abandonment in force",
+            "1 for each policy in force and for the abandonment setting in force",
             {tuple(chosen[each] for each in CHOICES): 1},
             *CHOICES,
         )
@@ -273,7 +294,9 @@ class GatewayMetrics(Collector):
         )
         switches = _numbers({(): snapshot.get("discipline_switches")})
         yield _family(
-            "discipline_switches_total", "Changes of that order by the policy in force", switches
+            "discipline_switches_total",
+            "Changes of the order in which the policy in force serves a queue",
+            switches,
         )
         for key, metric, meaning in _QUEUES:
             by_queue: dict[tuple[str, ...], float] = {}
@@ -288,7 +311,7 @@ class GatewayMetrics(Collector):
 
         yield _family(
             "shadow_requests_total",
-            "Requests by a shadow's verdict compared with the policy in force",
+            "Requests by how a shadow's verdict compares with that of the policy in force",
             {
                 (_short(shadow), verdict): number
                 for shadow, verdicts in self._figures.shadow_counts().items()
@@ -318,7 +341,7 @@ class GatewayMetrics(Collector):
         )
         yield _family(
             "tls_handshakes_under_way",
-            "TLS handshakes that have begun and are not over",
+            "TLS handshakes in progress",
             {(): counts["under_way"]},
         )
         eac = self._figures.connection_admission()
@@ -364,7 +387,9 @@ L = TypeVar("L", bound=tuple[str, ...])
 
 
 def _family(name: str, meaning: str, values: Mapping[L, float], *labels: str) -> Metric:
-    """Return a counter if the name ends in _total, or a gauge; `values` are by labels' values."""
+    """Return a counter if the name ends in _total, otherwise a gauge; the keys of `values` are
+    label values.
+    """
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     family = kind(_PREFIX + name.removesuffix("_total"), meaning, labels=labels)
     for key, value in values.items():
@@ -382,5 +407,7 @@ def _by_label(values: Mapping[str, object]) -> dict[_Labels, object]:
 
 
 def _numbers(values: Mapping[L, object]) -> dict[L, float]:
-    """Return the values that are numbers: a student's policy may put anything in its snapshot."""
+    """Return only the values that are numbers, because a student's policy may put anything in its
+    snapshot.
+    """
     return {key: value for key, value in values.items() if isinstance(value, int | float)}

@@ -19,16 +19,18 @@ from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students import files
 
 SMALL: Final = Most(32 * 1024, 1_000)
-"""The largest body of a call that brings no file."""
+"""The maximum size, in bytes, of the body of a call that sends no file."""
 ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
-"""The largest body of a call with a file: JSON may need six bytes (`\\u0009`) for one of the file.
+"""The maximum size, in bytes, of the body of a call with a file; JSON may need six bytes
+(`\\u0009`) for one byte of the file.
 """
 ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
 
 _Parameters = Annotated[
     dict[str, Any],
     Field(
-        description="a JSON object of the policy's parameters; each one left out has its default"
+        description="a JSON object of the policy's parameters; a parameter left out has its "
+        "default value"
     ),
 ]
 
@@ -55,11 +57,11 @@ class WantedPolicy(Body):
 
     @property
     def is_own(self) -> bool:
-        """Whether the policy is a student's file, which takes a while to read."""
+        """Whether the policy is a student's file, which takes time to read."""
         return is_path(self.name)
 
     def choose(self) -> PolicyChoice:
-        """Return the choice; raises PolicyError."""
+        """Return the policy choice that the call describes; raises PolicyError."""
         admission = self.admission
         return PolicyChoice.of(
             self.name, self.parameters, admission.name, admission.parameters, self.source
@@ -78,7 +80,7 @@ class WantedShadows(Body):
 
     policies: list[WantedPolicy] = Field(
         max_length=MOST_SHADOWS,
-        description=f"at most {MOST_SHADOWS} policies; those that already run continue",
+        description=f"a list of at most {MOST_SHADOWS} policies; shadows that already run continue",
     )
 
 
@@ -96,13 +98,13 @@ class WantedConnectionAdmission(Body):
 
 
 class WantedSettings(Body):
-    """The settings that a call changes; those it leaves out stay."""
+    """The settings that a call changes; settings that it leaves out stay as they are."""
 
     time_scale: Annotated[float, Field(ge=0.001, le=1000)] | SkipJsonSchema[None] = Field(
         None, description="paper seconds per real second"
     )
     utilisation_interval_s: Annotated[float, Field(ge=0.01, le=3600)] | SkipJsonSchema[None] = (
-        Field(None, description="the shop's load is sampled this often, paper seconds")
+        Field(None, description="interval between samples of the shop's load, paper seconds")
     )
     abandonment: Abandonment | SkipJsonSchema[None] = Field(
         None, description="treatment of requests whose customers leave"
@@ -110,35 +112,37 @@ class WantedSettings(Body):
 
 
 class WaitingQuery(Query):
-    """The requests that a call lists."""
+    """The parameters of the call that lists waiting requests."""
 
-    limit: int = Field(200, ge=1, le=1000, description="requests that are listed")
+    limit: int = Field(200, ge=1, le=1000, description="maximum number of listed requests")
 
 
 # ---- answers -------------------------------------------------------------------------------------
 
 
 class Health(Reply):
-    """Whether the gateway serves."""
+    """The answer that shows whether the gateway serves requests."""
 
     status: Literal["ok", "draining"]
 
 
 class AdmissionInForce(Reply):
-    """An admission policy with all its parameters."""
+    """An admission policy and the values of all its parameters."""
 
     name: str
     parameters: dict[str, Any]
 
 
 class DescribedPolicy(Reply):
-    """A policy with all its parameters."""
+    """A policy and the values of all its parameters."""
 
-    name: str = Field(description="for a student's policy the name of its file, without `.py`")
+    name: str = Field(
+        description="the policy's name; for a student's policy, the name of its file without `.py`"
+    )
     file: str | None = Field(None, description="the path of a student's policy")
-    sha256: str | None = Field(None, description="digest of the text of a student's policy")
+    sha256: str | None = Field(None, description="digest of the file of a student's policy")
     confinement: dict[str, str] | None = Field(
-        None, description="the layers that hold a student's policy"
+        None, description="the layers of protection that confine a student's policy"
     )
     parameters: dict[str, Any]
     admission: AdmissionInForce
@@ -147,7 +151,7 @@ class DescribedPolicy(Reply):
 class PolicyInForce(DescribedPolicy):
     """The policy that decides."""
 
-    snapshot: dict[str, Any] = Field(description="the state that the policy shows")
+    snapshot: dict[str, Any] = Field(description="the state that the policy reports")
 
 
 class ConnectionAdmissionInForce(Reply):
@@ -155,45 +159,53 @@ class ConnectionAdmissionInForce(Reply):
 
     name: str
     parameters: dict[str, Any]
-    snapshot: dict[str, Any] = Field(description="the state that the policy shows")
+    snapshot: dict[str, Any] = Field(description="the state that the policy reports")
 
 
 class Agreement(Reply):
-    """A shadow's decisions next to those of the acting policy."""
+    """A shadow's decisions compared with those of the acting policy."""
 
-    asked: int = Field(description="requests on which both have decided")
-    agrees_ratio: float | None = Field(description="null before the first")
+    asked: int = Field(description="requests about which both policies have decided")
+    agrees_ratio: float | None = Field(
+        description="share of these requests with the same decision; null before the first request"
+    )
     verdicts: dict[str, int] = Field(
         description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
         "`absent` → requests"
     )
     earlier_s: float | None = Field(
-        description="mean time by which these were served earlier, paper seconds"
+        description="mean time by which the shadow served these requests earlier, paper seconds"
     )
     later_s: float | None = Field(
-        description="mean time by which these were served later, paper seconds"
+        description="mean time by which the shadow served these requests later, paper seconds"
     )
 
 
 class ShadowFigures(Reply):
-    """A shadow's metrics."""
+    """The metrics of a shadow."""
 
-    name: str = Field(description="unique among the shadows")
+    name: str = Field(description="name of the shadow, unique among the shadows")
     policy: DescribedPolicy
     fault: str = Field(description="why the shadow was removed; empty while it runs")
-    waiting: int | None = Field(description="requests that wait in its world")
-    in_service: int | None = Field(description="requests in service in its world")
-    since_s: float = Field(0.0, description="start of the shadow, paper time")
-    asked: int = Field(0, description="requests on which both policies have decided")
-    agrees_ratio: float | None = Field(None, description="null before the first")
+    waiting: int | None = Field(description="requests that wait in the shadow's simulated world")
+    in_service: int | None = Field(
+        description="requests in service in the shadow's simulated world"
+    )
+    since_s: float = Field(0.0, description="paper time at which the shadow started, seconds")
+    asked: int = Field(0, description="requests about which both policies have decided")
+    agrees_ratio: float | None = Field(
+        None,
+        description="share of these requests with the same decision; null before the first request",
+    )
     verdicts: dict[str, int] = Field(
-        default_factory=dict, description="as in `pages`, of all pages together"
+        default_factory=dict, description="as in `pages`, for all pages together"
     )
     earlier_s: float | None = Field(
-        None, description="mean time by which these were served earlier, paper seconds"
+        None,
+        description="mean time by which the shadow served these requests earlier, paper seconds",
     )
     later_s: float | None = Field(
-        None, description="mean time by which these were served later, paper seconds"
+        None, description="mean time by which the shadow served these requests later, paper seconds"
     )
     pages: dict[str, Agreement] = Field(
         default_factory=dict, description="page type → its decisions"
@@ -204,9 +216,9 @@ class Decision(Reply):
     """The decision of one policy about a request."""
 
     kind: str = Field(description="`served`, `refused` or `left`")
-    after_s: float = Field(description="since the arrival, paper seconds")
+    after_s: float = Field(description="time since the request arrived, paper seconds")
     waiting: int = Field(description="requests that waited")
-    reason: str = Field(description="why it was refused")
+    reason: str = Field(description="reason why the request was refused")
 
 
 class Disagreement(Reply):
@@ -214,7 +226,7 @@ class Disagreement(Reply):
 
     id: int
     page: str = Field(description="page type")
-    is_new: bool = Field(description="whether it began its session")
+    is_new: bool = Field(description="whether the request began its session")
     attempt: int = Field(description="from 1")
     arrived_s: float = Field(description="paper time")
     verdict: str = Field(description="as in `verdicts`")
@@ -223,83 +235,90 @@ class Disagreement(Reply):
 
 
 class Shadow(ShadowFigures):
-    """A shadow with its last disagreements."""
+    """A shadow with its latest disagreements."""
 
     disagreements: list[Disagreement] = Field(description="the newest first")
 
 
 class Shadows(Reply):
-    """The shadows with their last disagreements."""
+    """All shadows with their latest disagreements."""
 
     time_s: float = Field(description="paper time")
     shadows: list[Shadow]
 
 
 class WaitingRequests(Reply):
-    """The oldest requests that wait behind the policy."""
+    """The oldest requests in the policy's queues."""
 
     time_s: float = Field(description="paper time")
-    waiting: int = Field(description="all requests that wait")
+    waiting: int = Field(description="number of all waiting requests")
     requests: list[tuple[int, str, float, bool]] = Field(
-        description="the oldest first, each: id, page type, paper seconds waited, whether the "
-        "customer has left"
+        description="the oldest requests first, each with its id, its page type, its wait in "
+        "paper seconds, and whether its customer has left"
     )
 
 
 class Load(Reply):
-    """The newest sample of the shop's load."""
+    """The latest sample of the shop's load."""
 
     cpu_utilisation_ratio: float | None
     busy_workers: int | None
     interval_s: float | None = Field(description="length of the sample, paper seconds")
     age_s: float | None = Field(description="age of the sample, paper seconds")
-    utilisation_interval_s: float = Field(description="time between samples, paper seconds")
-    samples: int = Field(description="samples since the gateway started")
-    failures: int = Field(description="samples that the shop did not answer")
-    error: str | None = Field(description="why the newest sample failed")
-    status: dict[str, Any] | None = Field(description="the controller's whole answer")
+    utilisation_interval_s: float = Field(description="interval between samples, paper seconds")
+    samples: int = Field(description="samples taken since the gateway started")
+    failures: int = Field(description="samples to which the shop did not reply")
+    error: str | None = Field(description="reason why the latest sample failed, if it did")
+    status: dict[str, Any] | None = Field(
+        description="the complete answer of the shop's controller"
+    )
 
 
 class Abandonments(Reply):
-    """Requests whose customers left, since the gateway started."""
+    """The numbers of requests whose customers left, since the gateway started."""
 
     mode: Abandonment
-    left_waiting: int = Field(description="their customers left while they waited")
-    withdrawn: int = Field(description="those of them that the gateway took out of the queue")
-    left_in_service: int = Field(description="their customers left while they were in service")
-    cancelled: int = Field(description="those of them that the gateway ended")
+    left_waiting: int = Field(description="requests whose customers left while the requests waited")
+    withdrawn: int = Field(
+        description="requests out of `left_waiting` that the gateway took out of the queue"
+    )
+    left_in_service: int = Field(
+        description="requests whose customers left while the requests were in service"
+    )
+    cancelled: int = Field(description="requests out of `left_in_service` that the gateway ended")
     finished: int = Field(
-        description="those of them that were served to the end, as orphan requests"
+        description="requests out of `left_in_service` that were served to the end, as orphan "
+        "requests"
     )
     overdue: int = Field(description="requests that the shop did not end in time")
 
 
 class Bypass(Reply):
-    """Requests that pass the policy by."""
+    """The numbers of requests in each bypass, which the policy does not decide about."""
 
     in_service: int
     waiting: int
 
 
 class Connections(Reply):
-    """Open connections, and TLS connections since the gateway started."""
+    """The numbers of open connections, and of TLS connections since the gateway started."""
 
     customers: int = Field(description="open connections of customers")
     shop: int = Field(description="open connections to the shop")
     new: int = Field(description="TLS connections classified as new")
     resumed: int = Field(description="TLS connections classified as resumed")
-    accepted_new: int = Field(description="new ones that were accepted")
-    refused: int = Field(description="new ones that were refused")
+    accepted_new: int = Field(description="new TLS connections that were accepted")
+    refused: int = Field(description="new TLS connections that were refused")
     handshake_failed: int
     handshake_timed_out: int
     evicted: int = Field(description="waiting connections that were closed to make room for others")
-    turned_away: int = Field(description="connections beyond the limit")
-    under_way: int = Field(description="handshakes that have begun and are not over")
+    turned_away: int = Field(description="connections cut off because they exceeded the limit")
+    under_way: int = Field(description="TLS handshakes in progress")
     admission: ConnectionAdmissionInForce
 
 
 class CpuManager(Reply):
-    """The gateway's state at the CPU manager."""
+    """The state of the gateway's registration with the CPU manager."""
 
     application: str
     priority: float
@@ -324,16 +343,18 @@ class Snapshot(Reply):
     waiting_by_page: dict[Page, int] = Field(description="page type → requests")
     counts: dict[str, dict[str, int]] = Field(
         description=f"page type, `other` or `ads` → {', '.join(f'`{fate}`' for fate in FATES)} → "
-        "requests, since the gateway started"
+        "number of requests since the gateway started"
     )
     abandonment: Abandonments
     time_scale: float = Field(description="paper seconds per real second")
     load: Load
-    other: Bypass = Field(description="requests for anything but the eight pages")
+    other: Bypass = Field(description="requests for anything except the eight pages")
     ads: Bypass | None = Field(None, description="requests for the ad server, if there is one")
     connections: Connections
     cpu_manager: CpuManager | None
-    refusals: dict[str, int] = Field(description="status → answers the gateway gave by itself")
+    refusals: dict[str, int] = Field(
+        description="status → number of answers that the gateway gave by itself"
+    )
     is_draining: bool
 
 
@@ -344,10 +365,10 @@ class Parameter(Reply):
     default: float | dict[str, float]
     unit: str
     meaning: str
-    source: str = Field(description="where the default comes from")
+    source: str = Field(description="the source of the default")
     low: float
     high: float
-    allowed: str = Field(description="the values it may have, in words")
+    allowed: str = Field(description="description of the allowed values")
 
 
 class Sheet(Reply):
@@ -371,5 +392,7 @@ class Settings(Reply):
     """The settings in force."""
 
     time_scale: float = Field(description="paper seconds per real second")
-    utilisation_interval_s: float = Field(description="time between samples, paper seconds")
+    utilisation_interval_s: float = Field(
+        description="interval between samples of the shop's load, paper seconds"
+    )
     abandonment: Abandonment

@@ -1,4 +1,4 @@
-"""The page docs/admin-api.md: `python -m gateway.admin.reference` writes it."""
+"""The generator of the page docs/admin-api.md: `python -m gateway.admin.reference`."""
 
 from pathlib import Path
 from typing import Final
@@ -10,11 +10,11 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "admin-api.md"
 _ABOVE: Final = """# The gateway's admin API
 
 `python -m gateway.admin.reference` writes this page from the forms by which the gateway checks
-calls. `/openapi.json` has the same for programs, in the form of
+calls. `/openapi.json` has the same content for programs, in the form of
 [OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Gateway](gateway.md#admin-api) explains who may
 call and shows calls by `curl`; [metrics](metrics.md) lists what `/metrics` answers.
 
-A number behind an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
+A number after an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
 the caller: [the inner token](settings.md#the-inner-token),
 [addresses](settings.md#addresses).
 
@@ -22,7 +22,7 @@ the caller: [the inner token](settings.md#the-inner-token),
 
 
 def page() -> str:
-    """Return the page of the present code."""
+    """Return the page, generated from the present code."""
     return _ABOVE + tables(calls.document())
 
 

@@ -1,6 +1,5 @@
-"""The admin API's connections: a small HTTP server on the gateway's request reader.
-
-It handles one call after the other on a connection, with limits in size and time.
+"""The admin API's connections: a small HTTP server that uses the gateway's request reader. It
+handles the calls of a connection one after another, and limits their size and time.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from gateway.http.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
 _IDLE_BEFORE_A_CALL_S: Final = 30.0
-"""Real seconds for a connection on which no call has been accepted yet."""
+"""Real seconds after which a connection is closed if none of its calls has been accepted."""
 _LINGER_S: Final = 2.0
 MOST_CONNECTIONS: Final = 64
 
@@ -28,17 +27,16 @@ log = logging.getLogger("gateway.admin")
 class AdminPlaces:
     """The open connections, at most MOST_CONNECTIONS.
 
-    If all places are taken, a new connection replaces the oldest connection that has had no
-    accepted call. So connections that only wait cannot keep callers out.
+    If all places are taken, a new connection replaces the oldest connection without an accepted
+    call, so that idle connections cannot keep callers out.
     """
 
     def __init__(self) -> None:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Return whether this connection gets a place.
-
-        It gets no place if all others have calls in progress.
+        """Return whether this connection gets a place. It gets none if all places are taken and no
+        connection may give way.
         """
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
@@ -55,7 +53,7 @@ class AdminPlaces:
 
 
 class AdminConnection(asyncio.Protocol):
-    """One caller's connection."""
+    """The connection of one caller."""
 
     def __init__(
         self,
@@ -76,16 +74,15 @@ class AdminConnection(asyncio.Protocol):
         calls.
         """
         self._awaited: asyncio.Future[Answer] | None = None
-        """The answer to a call that takes a while.
-
-        Further calls on this connection wait until it is sent.
+        """The task of a call that takes time; further calls on this connection wait until its
+        answer is sent.
         """
         self._transport = cast(asyncio.Transport, None)
         self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S
 
     @property
     def unread_bytes(self) -> int:
-        """Received bytes that belong to no call yet."""
+        """Received bytes that do not belong to a call yet."""
         return self._reader.buffered_bytes
 
     @property
@@ -140,9 +137,8 @@ class AdminConnection(asyncio.Protocol):
             self._refuse(refusal)
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Send the reason, and read on for a moment.
-
-        Closing a connection with unread bytes resets it, and the caller might lose the answer.
+        """Send the reason, and continue to read for a moment, because closing a connection with
+        unread bytes resets it and the caller might lose the answer.
         """
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
@@ -200,6 +196,6 @@ class AdminConnection(asyncio.Protocol):
 
 
 def _of_fault(fault: Exception) -> Answer:
-    """Log the fault that is being handled, and return its answer."""
+    """Log the exception that is being handled, and return the answer for it."""
     log.exception("a call of the admin API failed")
     return failed(fault)

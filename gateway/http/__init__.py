@@ -1,1 +1,1 @@
-"""Customers' connections and the shop's: reading, forwarding and answering HTTP/1.1."""
+"""The connections to customers and to the shop: reading, forwarding and answering HTTP/1.1."""

@@ -9,31 +9,32 @@ class Member(Watched, Protocol):
     """A connection that the registry counts, for example during its TLS handshake."""
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection at once."""
 
 
 class CustomerMember(Member, Protocol):
-    """A customer's connection."""
+    """A customer's connection, as the registry uses it."""
 
     def retire(self) -> None:
-        """Close if idle; a request under way is still answered."""
+        """Close the connection if it is idle; a request in progress is still answered."""
 
 
 class Connections:
-    """The customers' connections of all ports, handshakes under way included."""
+    """The registry of customers' connections on all ports, including connections during their
+    handshakes.
+    """
 
     def __init__(self, deadlines: Deadlines, *, most: int) -> None:
-        """Begin without connections.
-
-        Above `most` connections, the registry cuts off each new connection.
+        """Start without connections. Once there are `most` connections, the registry cuts off each
+        new connection.
         """
         self.is_draining = False
         """Whether every connection closes after its next answer."""
         self.customers: set[CustomerMember] = set()
         self.newcomers: set[Member] = set()
-        """Connections whose TLS handshakes are still under way."""
+        """The number of connections whose TLS handshakes are still in progress."""
         self.turned_away = 0
-        """Connections that were cut off because there were too many."""
+        """The number of connections that were cut off because there were too many."""
         self._deadlines = deadlines
         self._most = most
 
@@ -47,7 +48,7 @@ class Connections:
             self._cut_off_beyond_limit(customer)
 
     def closed(self, customer: CustomerMember) -> None:
-        """Remove a customer's connection, which no longer exists."""
+        """Remove a customer's connection that no longer exists."""
         self.customers.discard(customer)
         self._deadlines.watched.discard(customer)
 

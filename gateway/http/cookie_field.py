@@ -1,6 +1,7 @@
 """Functions that find a cookie in a customer's Cookie fields, or remove it.
 
-A field is read as servers do (RFC 6265, section 5.4): every semicolon ends a cookie.
+A field is parsed in the way servers parse it (RFC 6265, section 5.4): every semicolon ends a
+cookie.
 """
 
 import re
@@ -14,7 +15,8 @@ _BLANKS = b" \t"
 def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
     """Return the value of the first cookie of a name in the header fields, without quotes.
 
-    `mark` is the name with its equals sign. One pass suffices, however often the name occurs.
+    `mark` is the name with its equals sign. The function needs only one pass, however often the
+    name occurs.
     """
     for low, _, cookies in fields:
         if low != b"cookie":
@@ -33,10 +35,14 @@ def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
 
 
 def pairs_named(name: bytes) -> re.Pattern[bytes]:
-    """Return the pattern for `without`: every cookie of this name with the semicolon before it."""
+    """Return the pattern for `without`; it matches every cookie of this name, with the semicolon
+    before the cookie.
+    """
     return re.compile(rb"(?:^|;)[ \t]*" + re.escape(name) + rb"[ \t]*(?:=[^;]*)?(?=;|\Z)")
 
 
 def without(cookies: bytes, pairs: re.Pattern[bytes]) -> bytes:
-    """Return a Cookie field's value without the cookies that `pairs` finds; it may be empty."""
+    """Return a Cookie field's value without the cookies that `pairs` finds; the result may be
+    empty.
+    """
     return pairs.sub(b"", cookies).lstrip(b"; \t")

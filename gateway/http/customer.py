@@ -1,7 +1,7 @@
 """One customer's connection, which takes requests one at a time and answers them in order.
 
-It handles keep-alive, pipelining (later requests wait as bytes, up to a bound), the time limits,
-back-pressure towards the customer, and the end of the connection.
+It handles keep-alive, pipelining (later requests wait as bytes, up to a limit), time limits,
+back-pressure on the shop when the customer reads slowly, and the end of the connection.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Customer(asyncio.Protocol):
-    """The protocol of one customer's connection."""
+    """The asyncio protocol of one customer's connection."""
 
     __slots__ = (
         "_awaits_head",
@@ -72,12 +72,12 @@ class Customer(asyncio.Protocol):
 
     @property
     def unread_bytes(self) -> int:
-        """Received bytes that belong to no request yet."""
+        """The number of received bytes that do not belong to a request yet."""
         return self._reader.buffered_bytes
 
     @property
     def buffered_response_bytes(self) -> int:
-        """Bytes of responses that the transport still keeps."""
+        """The number of response bytes that the transport has not sent yet."""
         return self._transport.get_write_buffer_size()
 
     # ---- asyncio's calls -----------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Customer(asyncio.Protocol):
         return not self.is_tls
 
     def ended_unread(self) -> None:
-        """Handle the end of the customer's stream, while earlier bytes still wait to be read."""
+        """Handle the end of the customer's stream while earlier bytes still wait to be read."""
         if self._exchange is None or self._is_closing:
             return
         if self.is_tls:
@@ -165,7 +165,7 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def deadline_passed(self) -> None:
-        """End the connection, because an expected event did not come in time."""
+        """End the connection because an expected event did not happen in time."""
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
         if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
@@ -187,7 +187,7 @@ class Customer(asyncio.Protocol):
             self._transport.write(data)
 
     def answered(self, keeps_alive: bool) -> None:
-        """End the current request, whose answer is complete."""
+        """End the current request because its answer is complete."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None and not exchange.body_is_complete:
             self._linger()  # the rest of the body is on its way
@@ -215,18 +215,18 @@ class Customer(asyncio.Protocol):
         self._loop.call_soon(self._go_on_with_body)
 
     def came_without_tls(self) -> None:
-        """Refuse plain HTTP on the port for HTTPS, whose first bytes have been read."""
+        """Refuse plain HTTP on the HTTPS port; the first bytes have already been read."""
         self._refuse(RefusedError(400, "this port speaks HTTPS only; the address is https://…"))
 
     def retire(self) -> None:
-        """Close now if idle, because the gateway is draining; a request in progress is still
-        answered.
+        """Close the connection now if it is idle, because the gateway is draining; a request in
+        progress is still answered.
         """
         if self.is_idle and not self._is_closing:
             self._close()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection at once."""
         self._transport.abort()
 
     # ---- requests ------------------------------------------------------------------------------
@@ -321,7 +321,8 @@ class Customer(asyncio.Protocol):
         """Find out, if possible, whether a customer has left or has only finished sending.
 
         TCP does not distinguish the two until the gateway sends something. Once the answer has
-        begun, only the answer may be sent; a customer that ends its stream then has left.
+        begun, the gateway may send only the answer, so a customer that then ends its stream counts
+        as having left.
         """
         how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):
@@ -361,7 +362,9 @@ class Customer(asyncio.Protocol):
     # ---- the end -------------------------------------------------------------------------------
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Answer a request that cannot be passed on, and close: later bytes cannot be trusted."""
+        """Answer a request that cannot be passed on, and close the connection, because later bytes
+        cannot be trusted.
+        """
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.refused()
@@ -386,10 +389,8 @@ class Customer(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close the gateway's side and read on for a while.
-
-        Closing a connection with unread bytes resets it, and the customer might lose the answer
-        (RFC 9112, 9.6).
+        """Close the gateway's side and continue to read for a moment, because closing a connection
+        with unread bytes resets it and the customer might lose the answer (RFC 9112, 9.6).
         """
         if self._is_closing or self._transport.is_closing():
             return

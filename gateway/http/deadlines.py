@@ -1,7 +1,7 @@
 """One timer for the deadlines of many connections, accurate to `INTERVAL_S`.
 
 A timer per connection and state would cost more than the requests themselves. A watched connection
-only sets its `deadline_s`, which costs nothing.
+only sets its `deadline_s`, which costs almost nothing.
 """
 
 import asyncio
@@ -18,11 +18,15 @@ class Watched(Protocol):
     deadline_s: float
 
     def deadline_passed(self) -> None:
-        """Handle a passed deadline; called once per interval until the deadline changes."""
+        """Handle a passed deadline; the timer calls this once per interval until the deadline
+        changes.
+        """
 
 
 class Deadlines:
-    """A timer for the deadlines of all objects in `watched`, from `start` to `stop`."""
+    """A timer for the deadlines of all objects in `watched`, which runs between `start` and
+    `stop`.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -1,8 +1,8 @@
 """One request on its way through one worker, and its response on the way back.
 
 `TRANSITIONS` lists the states of a request and the events that may happen in each. A request in
-service ends only when the shop has finished it, even if its customer has left. Its worker is free
-only after that.
+service ends only when the shop has finished it, even if its customer has left. Only then is its
+worker free.
 
 Three sides call an exchange: the customer's connection, the queue in which the request waits, and
 the connection to the shop.
@@ -30,7 +30,7 @@ class CustomerSide(Protocol):
         """Send parts of a response."""
 
     def answered(self, keeps_alive: bool) -> None:
-        """End the current request, whose answer is complete."""
+        """End the current request because its answer is complete."""
 
     def cut_short(self, *, reset: bool) -> None:
         """Close early, so that the customer sees that the response is incomplete."""
@@ -46,10 +46,10 @@ class ShopSide(Protocol):
         """Send more of a request body that is still streaming in."""
 
     def hold_response(self) -> None:
-        """Stop reading the response, as the customer reads too slowly."""
+        """Stop reading the response because the customer reads too slowly."""
 
     def resume_response(self) -> None:
-        """Read the response again, as the customer has caught up."""
+        """Continue to read the response because the customer has caught up."""
 
     def end_requests(self) -> None:
         """End the gateway's stream, which shows the shop that the customer has left."""
@@ -58,22 +58,23 @@ class ShopSide(Protocol):
         """Show the shop that the response is not wanted."""
 
     def reset(self) -> None:
-        """Close at once, and show the shop that the request was not complete."""
+        """Close the connection at once, and show the shop that the request was not complete."""
 
 
 class RequestQueue(Protocol):
-    """A queue of requests and their service: behind a policy, or in a bypass."""
+    """A queue of requests and their service, either under a policy or in a bypass."""
 
     def submit(self, exchange: "Exchange") -> None:
-        """Queue a request that can be served; `start`, `dropped` or `rejected` follows."""
+        """Queue a request that is ready for service; the queue then calls `start`, `dropped` or
+        `rejected`.
+        """
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
         """Free the worker of a started request that has ended."""
 
     def left(self, exchange: "Exchange") -> None:
-        """Treat a waiting or started request whose customer has left.
-
-        The queue's abandonment setting decides what follows: `withdrawn`, `cancel` or nothing.
+        """Handle a waiting or started request whose customer has left. Depending on its abandonment
+        setting, the queue then calls `withdrawn`, `cancel` or nothing.
         """
 
 
@@ -89,7 +90,7 @@ class State(Enum):
 
     @property
     def meaning(self) -> str:
-        """The meaning of the state in a sentence, for the documentation."""
+        """A sentence that explains the state, for the documentation."""
         return _MEANINGS[self]
 
 
@@ -103,19 +104,19 @@ class Event(Enum):
     GIVEN_UP = "its body will never be complete"
     STOPPED = "its answer is not wanted"
     ABORTED = "its connection to the shop is reset"
-    ENDED = "the shop has answered"
+    ENDED = "the shop has answered completely"
     FAILED = "the shop has failed"
 
 
 _MEANINGS: Mapping[State, str] = {
-    State.RECEIVING: "The gateway reads the request.",
+    State.RECEIVING: "The gateway is reading the request.",
     State.WAITING: "The request waits in its queue.",
-    State.DOOMED: "The request waits, but its body will never be complete. Only the policy "
-    "may remove it from its queue.",
+    State.DOOMED: "The request waits, but its body will never be complete; only the policy may "
+    "remove it from its queue.",
     State.IN_SERVICE: "A worker serves the request.",
     State.STOPPING: "A worker serves the request; the gateway has shown the shop that the "
     "answer is not wanted.",
-    State.OVER: "Nothing is left to do.",
+    State.OVER: "The exchange is over.",
 }
 
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
@@ -150,28 +151,28 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
         Event.FAILED: State.OVER,
     },
 }
-"""Each state, the events that may happen in it, and the state that follows."""
+"""The transitions: for each state, the events that may happen in it, each with the state that
+follows.
+"""
 
 
 class IllegalMoveError(RuntimeError):
-    """The error for an event that must not happen in the present state; it shows a fault in the
+    """The error for an event that must not happen in the present state, which means a fault in the
     gateway.
     """
 
 
 class ResponseFraming(Enum):
-    """How the customer recognises the end of the response."""
+    """The way in which the customer recognises the end of the response."""
 
-    LENGTH = "its length is known"
-    CHUNKED = "the last chunk"
-    CONNECTION = "the end of the connection"
+    LENGTH = "by its known length"
+    CHUNKED = "by the last chunk"
+    CONNECTION = "by the end of the connection"
 
 
 class Exchange:
-    """One request and its response.
-
-    `customer` is None after the customer has been answered or its connection has ended. `has_left`
-    is whether the customer left without an answer.
+    """One request and its response. `customer` becomes None when the customer has been answered or
+    its connection has ended. `has_left` is true if the customer left without an answer.
     """
 
     __slots__ = (
@@ -241,8 +242,8 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the shop must stop its work on the request; the signal may not have reached the
-        shop yet.
+        """Whether the shop must stop its work on the request, even if the signal has not reached
+        the shop yet.
         """
         return self._state is State.STOPPING
 
@@ -288,8 +289,9 @@ class Exchange:
         """Handle the end of the customer's connection.
 
         The gateway ends its stream to the shop for every abandonment. The shop's sentry then
-        decides whether it stops the work, or only counts the waste. A complete request may go on
-        without its customer (an orphan request); one whose body will never be complete cannot.
+        decides whether to stop the work or only count the waste. A complete request may continue
+        without its customer (an orphan request), but a request whose body will never be complete
+        cannot.
         """
         self.customer = None
         self.has_left = True
@@ -304,8 +306,8 @@ class Exchange:
             self.connection.resume_response()
 
     def refused(self) -> None:
-        """End the request after the gateway's answer, because the gateway reads no more of its
-        body.
+        """End the request after the gateway's own answer, because the gateway will not read the
+        rest of its body.
         """
         self.customer = None
         self.give_up()
@@ -318,21 +320,20 @@ class Exchange:
             self._move(Event.GIVEN_UP)
 
     def hold_response(self) -> None:
-        """Stop reading the response, as the customer reads too slowly."""
+        """Stop reading the response because the customer reads too slowly."""
         if self.connection is not None:
             self.connection.hold_response()
 
     def resume_response(self) -> None:
-        """Read the response again, as the customer has caught up."""
+        """Continue to read the response because the customer has caught up."""
         if self.connection is not None:
             self.connection.resume_response()
 
     # ---- calls of the queue --------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Begin the service with a free worker.
-
-        Return False if the request no longer needs service.
+        """Begin the service with a free worker; return False if the request no longer needs
+        service.
         """
         before = self._move(Event.STARTED)
         if self.has_left:
@@ -349,7 +350,7 @@ class Exchange:
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
 
     def withdrawn(self) -> None:
-        """Take the request out of its queue, as its customer has left."""
+        """Take the request out of its queue because its customer has left."""
         self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
@@ -367,7 +368,7 @@ class Exchange:
             self._stop()
 
     def break_off(self) -> None:
-        """Close the customer's connection, and the shop's, after a fault of the gateway."""
+        """Close the connections to the customer and to the shop after a fault in the gateway."""
         self._state = State.OVER
         customer, self.customer = self.customer, None
         connection, self.connection = self.connection, None
@@ -414,7 +415,9 @@ class Exchange:
                 self.customer.resume_upload()
 
     def may_repeat(self) -> bool:
-        """Return whether the request may safely be sent a second time; return True at most once."""
+        """Return whether the request can safely be sent a second time; the result is True at most
+        once.
+        """
         is_wanted = not (self._is_repeated or self._state is State.STOPPING)
         if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
             return False
@@ -424,7 +427,7 @@ class Exchange:
     def begin(self, head: ResponseHead) -> bytes:
         """Return the response's head in the form that the customer gets.
 
-        The caller sends it with `write`.
+        The caller sends the head with `write`.
         """
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
@@ -481,9 +484,8 @@ class Exchange:
             self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
-        """End the exchange, because the shop gave no complete response.
-
-        A customer that has received no part of the response yet gets `status`.
+        """End the exchange because the shop gave no complete response. A customer that has not
+        received any part of the response yet gets `status`.
         """
         if not self._is_served:
             self._move(Event.FAILED)
@@ -524,7 +526,9 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Show the shop that the answer is not wanted; `end` or `shop_failed` follows."""
+        """Show the shop that the answer is not wanted; the connection then calls `end` or
+        `shop_failed`.
+        """
         connection = self.connection
         if self._state is State.STOPPING or (connection is not None and self.body_is_complete):
             is_new = self._move(Event.STOPPED) is not State.STOPPING

@@ -11,7 +11,7 @@ _END: Final = "<!-- end of the states -->\n"
 
 
 def diagram() -> str:
-    """Return the diagram of the states, and the meaning of each."""
+    """Return the diagram of the states, and a table of their meanings."""
     lines = ["```mermaid", "stateDiagram-v2"]
     lines += [f'    state "{state.value}" as {state.name}' for state in State]
     lines += [f"    [*] --> {State.RECEIVING.name}"]
@@ -30,7 +30,7 @@ def diagram() -> str:
 
 
 def page(text: str) -> str:
-    """Return the page with the diagram of the present code in it."""
+    """Return the page with the diagram that the present code defines."""
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}{diagram()}{_END}{after}"

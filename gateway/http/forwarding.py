@@ -1,7 +1,8 @@
 """The form in which the gateway passes a message on (RFC 9110, 7.6).
 
-The gateway removes hop-by-hop fields, forged fields, its own fields and its cookie. It adds Via,
-X-Forwarded-* and X-Request-Id. The readers have already checked that messages are well formed.
+The gateway removes hop-by-hop fields, fields that a customer could forge, and the gateway's own
+fields and cookie. It adds Via, X-Forwarded-* and X-Request-Id. The readers have already checked
+that messages are well formed.
 """
 
 import re
@@ -36,7 +37,7 @@ _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._\-]{1,64}")
 
 
 def request_id_of(head: RequestHead) -> bytes | None:
-    """Return the customer's request id, if it sent one of valid form."""
+    """Return the request id that the customer sent; None without an id in valid form."""
     for name, _, value in head.fields:
         if name == b"x-request-id":
             return value if _REQUEST_ID.fullmatch(value) else None
@@ -56,8 +57,8 @@ def request_head(
     """Return the head in the form that the shop gets: always HTTP/1.1, without `own_cookie`.
 
     `peer` is the customer's address, and `scheme` its scheme (http, https). `own_host` replaces a
-    missing Host (HTTP/1.0). `buffered_length_bytes` is the length of a body that has been read in
-    full. It is None while the body is still arriving.
+    missing Host (HTTP/1.0). `buffered_length_bytes` is the length of a body that has been read
+    completely; None while the body is still arriving.
     """
     host = head.host if head.host is not None else own_host
     lines = [b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (head.method, head.target, host)]
@@ -102,8 +103,9 @@ def response_head(
 ) -> bytes:
     """Return the head in the form that the customer gets.
 
-    `date` is added if the shop gave none (RFC 9110, 6.6.1). `set_cookie` is the gateway's
-    Set-Cookie; it is added to the shop's, which may set every cookie except `own_cookie`.
+    `date` is added if the shop sent no Date (RFC 9110, 6.6.1). `set_cookie` is the gateway's
+    Set-Cookie; it is added to the shop's Set-Cookie fields, which may set every cookie except
+    `own_cookie`.
     """
     lines = [b"HTTP/1.1 %d%b\r\n" % (head.status, head.reason or b" ")]
     named = head.connection

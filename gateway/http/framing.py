@@ -21,7 +21,7 @@ class FramingError(Exception):
 
 
 class TooLongError(FramingError):
-    """The error for a body, extensions or trailers above a limit."""
+    """The error for a body, chunk extensions or trailers that exceed a limit."""
 
 
 class End:
@@ -37,14 +37,14 @@ END: Final = End()
 
 
 def content_length(values: list[bytes]) -> int | None:
-    """Return the length in bytes that the Content-Length fields state; None without a field.
+    """Return the length in bytes from the Content-Length field; None without the field.
 
     Two fields are refused even if they agree, because the next hop may use the other field.
     """
     if not values:
         return None
     if len(values) > 1:
-        raise FramingError("Content-Length is given more than once")
+        raise FramingError("Content-Length occurs more than once")
     if not _LENGTH.fullmatch(values[0]):
         raise FramingError("Content-Length is not a plain decimal number")
     return int(values[0])
@@ -55,7 +55,7 @@ def is_chunked(values: list[bytes]) -> bool:
     if not values:
         return False
     if len(values) > 1 or values[0].lower() != b"chunked":
-        raise FramingError("Transfer-Encoding is not exactly chunked")
+        raise FramingError("Transfer-Encoding must be exactly chunked")
     return True
 
 
@@ -86,12 +86,15 @@ class EndlessBody:
     __slots__ = ()
 
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Return (piece of the body, nothing, False): only the end of the connection ends it."""
+        """Return (piece of the body, nothing, False), because only the end of the connection ends
+        the body.
+        """
         return data, b"", False
 
 
 class ChunkedBody:
-    """A decoder of a chunked body; extensions and trailers are checked, bounded and left out.
+    """A decoder of a chunked body; extensions and trailers are checked, limited in size and
+    dropped.
 
     It is strict, because lenient readers allow request smuggling. A line must end in CRLF. A size
     must be 1–12 hexadecimal digits without a sign or a space. CRLF must follow the data.
@@ -102,7 +105,7 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """Begin a body; with `bounded`, `limits.body_bytes` holds (for requests only)."""
+        """Begin a body; with `bounded`, which is for requests only, `limits.body_bytes` applies."""
         self._limits = limits
         self._state = self._SIZE
         self._left = 0
@@ -113,7 +116,7 @@ class ChunkedBody:
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
         """Return (decoded piece, rest of the data after the body, whether the body is complete).
 
-        Raises FramingError or TooLongError. Bytes of an unfinished line are kept inside.
+        Raises FramingError or TooLongError. The decoder keeps the bytes of an unfinished line.
         """
         data = self._pending + data if self._pending else data
         self._pending = b""
@@ -154,8 +157,7 @@ class ChunkedBody:
         return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b"", False
 
     def _line_end(self, data: bytes, at: int) -> int:
-        """Return the index of the CRLF that ends the line at `at`, or -1.
-
+        """Return the index of the CRLF that ends the line at `at`, or -1 if the line is incomplete.
         Refuse any other line end.
         """
         if self._state == self._SIZE:

@@ -14,7 +14,7 @@ from gateway.http.response_context import ResponseContext
 
 @dataclass(frozen=True, slots=True)
 class Frontend:
-    """The shared objects of every customer's connection, plain or by TLS."""
+    """The objects that all customers' connections share, with or without TLS."""
 
     loop: asyncio.AbstractEventLoop
     connections: Connections
@@ -24,4 +24,6 @@ class Frontend:
     body_limits: BodyLimits
     customer_limits: CustomerLimits
     exchange_of: Callable[[CustomerSide, RequestHead, bytes], Exchange]
-    """Makes the exchange of a customer's request; the last argument is the customer's address."""
+    """A function that creates the exchange of a customer's request; its last argument is the
+    customer's address.
+    """

@@ -1,7 +1,6 @@
-"""Two functions that asyncio lacks: one sends a reset, one notices the end of an unread connection.
-
-The event loop does not listen to a transport whose reading is paused, or whose stream has ended.
-The kernel still reports its end (EPOLLRDHUP, EPOLLHUP).
+"""Two functions that asyncio lacks: one sends a reset, the other notices the end of a connection
+that is not being read. The event loop does not listen to a transport whose reading is paused, or
+whose stream has ended. The kernel still reports its end (EPOLLRDHUP, EPOLLHUP).
 """
 
 import asyncio
@@ -20,16 +19,16 @@ _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Unread(Protocol):
-    """A connection that the gateway does not read at the moment."""
+    """A connection from which the gateway does not read at the moment."""
 
     def ended_unread(self) -> None:
         """Handle the end of the other side's stream.
 
-        Bytes before the end may still wait to be read.
+        Bytes that came before the end may still wait to be read.
         """
 
     def hung_up(self) -> None:
-        """Handle a connection that was reset, or is closed in both directions."""
+        """Handle a connection that was reset or closed in both directions."""
 
 
 class Descriptor(Protocol):
@@ -39,7 +38,9 @@ class Descriptor(Protocol):
 
 
 class Hangups:
-    """A separate epoll inside the event loop's; it is made when first needed."""
+    """A watch on connections that are not being read, by a separate epoll inside the event loop's
+    epoll.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -48,7 +49,9 @@ class Hangups:
         self._descriptors: dict[Unread, int] = {}
 
     def watch(self, sock: Descriptor, who: Unread, *, for_end: bool) -> None:
-        """Watch for a reset and, with `for_end`, for the end of the stream; call `who` then."""
+        """Watch for a reset and, with `for_end`, for the end of the stream; when it happens, call
+        `who`.
+        """
         epoll = self._epoll
         if epoll is None:
             epoll = self._epoll = select.epoll()
@@ -65,7 +68,9 @@ class Hangups:
         self._descriptors[who] = fd
 
     def forget(self, who: Unread) -> None:
-        """Stop the watch: `who` is read again, or no longer exists; harmless when repeated."""
+        """Stop the watch because `who` is read again or no longer exists; harmless when
+        repeated.
+        """
         fd = self._descriptors.pop(who, None)
         if fd is None or self._watched.get(fd) is not who:  # another connection has the number
             return
@@ -75,7 +80,7 @@ class Hangups:
             self._epoll.unregister(fd)
 
     def close(self) -> None:
-        """End the watch of all connections."""
+        """Stop watching all connections."""
         if self._epoll is not None:
             self._loop.remove_reader(self._epoll.fileno())
             self._epoll.close()
@@ -96,7 +101,9 @@ class Hangups:
 
 
 def reset(transport: asyncio.Transport) -> None:
-    """Close at once with a reset, which shows the other side that its data is incomplete."""
+    """Close the connection at once with a reset, which shows the other side that the data is
+    incomplete.
+    """
     sock = transport.get_extra_info("socket")
     if sock is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)

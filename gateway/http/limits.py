@@ -26,7 +26,9 @@ class BodyLimits:
 
 
 HalfClose = Literal["probe", "wait", "leave"]
-"""How the gateway understands a customer that ends its stream after a request (docs/gateway.md)."""
+"""The gateway's interpretation when a customer ends its stream after a request
+(docs/gateway.md).
+"""
 
 
 @dataclass(frozen=True, slots=True)

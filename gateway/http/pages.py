@@ -32,7 +32,7 @@ class Rule:
 
 
 class PageRules:
-    """The rules that classify requests; the first rule that fits decides."""
+    """The rules that classify requests; the first matching rule decides."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self._rules = rules
@@ -44,7 +44,7 @@ class PageRules:
         return tuple(self._rules)
 
     def page(self, method: bytes, target: bytes) -> Page | None:
-        """Return the page type of a request for `target` (origin form), None if it has none."""
+        """Return the page type of a request for `target` (origin form); None if no rule matches."""
         raw = target.partition(b"?")[0]
         key = (method, raw)
         try:
@@ -77,7 +77,7 @@ def load(file: Path = DEFAULT_FILE) -> PageRules:
         raise RulesError(f"{file}: unknown key {unknown[0]!r}; only [[rule]] is known")
     tables = document.get("rule")
     if not isinstance(tables, list) or not tables:
-        raise RulesError(f"{file}: at least one [[rule]] is needed")
+        raise RulesError(f"{file}: needs at least one [[rule]]")
     return PageRules([_rule(f"{file}: rule {n}", table) for n, table in enumerate(tables, 1)])
 
 
@@ -97,7 +97,7 @@ def _rule(where: str, table: Any) -> Rule:
     methods = table["methods"]
     allowed = [method.decode() for method in METHODS]
     if not isinstance(methods, list) or not methods or any(m not in allowed for m in methods):
-        raise RulesError(f"{where}: methods: must be a list out of {', '.join(allowed)}")
+        raise RulesError(f"{where}: methods: must be a list of methods from {', '.join(allowed)}")
     if not isinstance(table["path"], str) or not table["path"].startswith("/"):
         raise RulesError(f"{where}: path: must be a regular expression that begins with '/'")
     try:

@@ -6,8 +6,8 @@ from html import escape
 class RefusedError(Exception):
     """The error for a message that the gateway must not pass on; the customer gets `status`.
 
-    `reason` is one plain sentence for the page; `headers` go with the answer. After a refusal the
-    rest of the connection cannot be trusted, so it is closed.
+    `reason` is one plain sentence for the page; `headers` are sent with the answer. After a
+    refusal, later bytes of the connection cannot be trusted, so the connection is closed.
     """
 
     def __init__(
@@ -42,14 +42,18 @@ TITLES: dict[int, str] = {
 
 ADVICE: dict[int, str] = {
     408: "Your request took too long to arrive. Please try again.",
-    502: "The shop gave no usable answer. Please try again in a moment.",
+    502: "The shop did not give a usable answer. Please try again in a moment.",
     503: "The shop is very busy right now. Please try again in a moment.",
     504: "The shop took too long to answer. Please try again in a moment.",
 }
-"""The first sentence of the page, by status, if the reason alone gives visitors no advice."""
+"""The first sentences of the page, by status, for statuses whose reason alone gives visitors no
+advice.
+"""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
-"""The headers of the answer while the shop is unavailable; its processes restart within seconds."""
+"""The headers of answers while the shop is unavailable; the shop's processes restart within
+seconds.
+"""
 
 _FRAME = """<!doctype html>
 <html lang="en">
@@ -76,9 +80,8 @@ h1 {{ font-size: 1.6rem }}
 
 
 def page(status: int, reason: str) -> bytes:
-    """Return the page for people; `reason` is escaped.
-
-    Raises KeyError for a status that the gateway never answers.
+    """Return the page that people see; `reason` is escaped. Raises KeyError for a status that the
+    gateway never sends.
     """
     advice = ADVICE.get(status, "The gateway could not pass your request on.")
     heading = TITLES[status]
@@ -86,7 +89,7 @@ def page(status: int, reason: str) -> bytes:
 
 
 def frame(status: int, reason: str, title: str, heading: str, text: str) -> bytes:
-    """Return a whole page around `text`, which is HTML as `title` and `heading` are."""
+    """Return a whole page around `text`, which is HTML, as are `title` and `heading`."""
     html = _FRAME.format(
         status=status, reason=escape(reason), title=title, heading=heading, text=text
     )
@@ -103,9 +106,8 @@ def response(
     is_head: bool = False,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
-    """Return a whole response in HTTP/1.1 with this page; `headers` are added as they are.
-
-    `date` is an IMF-fixdate (RFC 9110, 5.6.7); `is_head` leaves the page itself out.
+    """Return a complete HTTP/1.1 response with this page; `headers` are added unchanged. `date` is
+    an IMF-fixdate (RFC 9110, 5.6.7); `is_head` omits the page itself.
     """
     body = b"" if status == 204 else page
     lines = [

@@ -1,7 +1,7 @@
 """The page for a visitor that admission control rejects: the reason, and when to come back.
 
-SBAC, section 8: an explicit rejection keeps the visitor from trying again at once. The page does
-not reload itself, because that would be a retry that the visitor did not choose.
+SBAC, section 8: an explicit rejection discourages the visitor from trying again at once. The page
+does not reload itself, because that would be a retry that the visitor did not choose.
 """
 
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ _BY_THE_SECOND_S = 90
 _BY_THE_MINUTE_S = 90 * 60
 
 _TEXT = """<p>The shop is full: one more customer would slow down all the others.
-So no new customer is let in for the moment.</p>
+So no new customers are let in for the moment.</p>
 <p><strong>Please come back in about {wait}</strong>, at
 <time datetime="{exact}">{clock}</time>.</p>
 <p>Your request has not reached the shop: nothing was ordered or charged. There is no queue
@@ -21,9 +21,9 @@ in which you would lose a place, so you can close this page.</p>"""
 
 
 def page(reason: str, wait_s: int, now_s: float) -> bytes:
-    """Return the page for a visitor who may return `wait_s` after `now_s` (seconds since 1970).
-
-    The displayed time is rounded up, so that a visitor who follows it is not early.
+    """Return the page for a visitor who may return `wait_s` seconds after `now_s` (seconds since
+    1970). The displayed time is rounded up, so that a visitor who keeps to it does not come too
+    early.
     """
     step_s = 1 if wait_s < _BY_THE_SECOND_S else 60
     back_s = ceil((now_s + wait_s) / step_s) * step_s

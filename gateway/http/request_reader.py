@@ -3,7 +3,7 @@
 It turns bytes into request heads and body pieces, without I/O.
 
 It decides which requests are well formed and what their framing is (RFC 9112). It accepts a head
-only if this module's strict grammar and llhttp (httptools) both accept it and agree on its
+only if both this module's strict grammar and llhttp (httptools) accept the head and agree on its
 content.
 """
 
@@ -29,7 +29,7 @@ from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.refusals import RefusedError
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS")
-"""The methods that are passed on; CONNECT and TRACE get a 405, every other method a 501."""
+"""The methods that are passed on; CONNECT and TRACE get status 405, every other method 501."""
 IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
@@ -58,17 +58,17 @@ _ATTEMPT = re.compile(rb"[1-9][0-9]{0,2}")
 _MOST_EMPTY_LINES: Final = 32
 
 Field = tuple[bytes, bytes, bytes]
-"""(name in lower case, name as sent, value without surrounding whitespace)"""
+"""A header field: (name in lower case, name as sent, value without surrounding whitespace)."""
 
 
 @dataclass(slots=True)
 class RequestHead:
     """The head of a well-formed request.
 
-    `target` is in origin form, or `*`. `host` is its authority; it is None only for an HTTP/1.0
-    request without a Host field. `connection` holds the lower-case names listed in Connection.
-    `fields` leaves out Host, Content-Length, Transfer-Encoding, Connection and Expect, which are
-    read here.
+    `target` is in origin form, or `*`. `host` is the authority; it is None only for an HTTP/1.0
+    request without a Host field. `connection` contains the names listed in Connection, in lower
+    case. `fields` omits Host, Content-Length, Transfer-Encoding, Connection and Expect, which the
+    reader has already evaluated.
     """
 
     method: bytes
@@ -118,10 +118,9 @@ class _Collector:
 
 
 class RequestReader:
-    """A reader of the requests of one connection, one after the other.
-
-    Call `receive` with bytes, then `pull` until None. It returns a RequestHead, the pieces of its
-    body if it has one, END, and then the next request. Bytes that are not pulled wait in
+    """A reader of the requests of one connection, one after another. Call `receive` with bytes,
+    then `pull` until it returns None. The results of `pull` are a RequestHead, the pieces of the
+    body if the request has one, END, and then the next request. Bytes not pulled yet are counted in
     `buffered_bytes`.
     """
 
@@ -137,11 +136,11 @@ class RequestReader:
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes received and not yet pulled."""
+        """The number of bytes received but not yet pulled."""
         return len(self._buffer)
 
     def receive(self, data: bytes) -> None:
-        """Take bytes of the connection."""
+        """Receive bytes from the connection."""
         self._buffer = self._buffer + data if self._buffer else data
 
     def pull(self) -> RequestHead | bytes | End | None:
@@ -193,9 +192,8 @@ class RequestReader:
         return piece or None
 
     def _without_empty_lines(self, buffer: bytes) -> bytes:
-        """Return the buffer from the request on; a few empty lines before it are ignored.
-
-        (RFC 9112, 2.2.)
+        """Return the buffer from the request line on, without a few empty lines before it (RFC
+        9112, 2.2).
         """
         start = 0
         while buffer.startswith(b"\r\n", start):
@@ -208,10 +206,9 @@ class RequestReader:
         return self._buffer
 
     def _refuse_hopeless(self, buffer: bytes) -> None:
-        """Refuse the head in `buffer`, unfinished or too long, if it can never become valid.
-
-        The search goes from front to back, so that the answer does not depend on how the bytes
-        were cut into pieces. It skips bytes that it has searched before, because a head may come
+        """Refuse the unfinished or too long head in `buffer` if it can never become valid. The
+        search runs from front to back, so that the result does not depend on how the bytes were
+        divided into pieces. It skips bytes that it has searched before, because a head may arrive
         byte by byte.
         """
         limits = self._head_limits
@@ -222,7 +219,9 @@ class RequestReader:
         if is_long and (forbidden is None or forbidden.start() > limits.start_line_bytes):
             raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
         if forbidden is not None:
-            raise RefusedError(400, "the head holds a control character or a line end but CRLF")
+            raise RefusedError(
+                400, "the head contains a control character or a line end other than CRLF"
+            )
         if len(buffer) >= limits.head_bytes:
             raise RefusedError(431, f"the head exceeds {limits.head_bytes} bytes")
 
@@ -259,7 +258,7 @@ class RequestReader:
             # The code below recognises a body with a coding unknown to llhttp, from the fields.
             if "Transfer-Encoding" not in str(error) or not collector.fields:
                 raise RefusedError(400, "the request is malformed") from None
-            raise RefusedError(400, "Transfer-Encoding is not exactly chunked") from None
+            raise RefusedError(400, "Transfer-Encoding must be exactly chunked") from None
         if collector.url != target:
             raise RefusedError(400, "the request target is malformed")
         return collector.fields
@@ -306,7 +305,9 @@ class RequestReader:
             is_sound = len(codings) == 1 and codings[0].lower().endswith((b",chunked", b" chunked"))
             raise RefusedError(501 if is_sound else 400, str(error)) from None
         if chunked and (length is not None or minor == 0):
-            raise RefusedError(400, "Transfer-Encoding with Content-Length or with HTTP/1.0")
+            raise RefusedError(
+                400, "Transfer-Encoding must not occur with Content-Length or HTTP/1.0"
+            )
         if length is not None and length > self._body_limits.body_bytes:
             most_bytes = self._body_limits.body_bytes
             raise RefusedError(413, f"the body of {length} bytes exceeds {most_bytes} bytes")
@@ -314,7 +315,7 @@ class RequestReader:
         expects_continue = False
         if expectations:
             if expectations != [b"100-continue"]:
-                raise RefusedError(417, "the only expectation known here is 100-continue")
+                raise RefusedError(417, "the only supported expectation is 100-continue")
             expects_continue = minor == 1
         return RequestHead(
             method,
@@ -335,12 +336,12 @@ class RequestReader:
     ) -> tuple[bytes | None, bytes]:
         """Return (authority, target in origin form); RFC 9112, section 3.2."""
         if len(hosts) > 1 or (minor == 1 and not hosts):
-            raise RefusedError(400, "exactly one Host field is needed")
+            raise RefusedError(400, "the request must have exactly one Host field")
         if hosts and not _HOST.fullmatch(hosts[0]):
-            raise RefusedError(400, "Host is not a host name with an optional port")
+            raise RefusedError(400, "Host must be a host name with an optional port")
         host = hosts[0] if hosts else None
         if b"#" in target:
-            raise RefusedError(400, "the request target holds a fragment")
+            raise RefusedError(400, "the request target must not contain a fragment")
         if target.startswith(b"/") or (target == b"*" and method == b"OPTIONS"):
             return host, target
         absolute = _ABSOLUTE.fullmatch(target)
@@ -351,7 +352,9 @@ class RequestReader:
 
 
 def _one_forward_less(value: bytes) -> bytes:
-    """Return Max-Forwards for the next hop. A request with 0 ends here (RFC 9110, 7.6.2)."""
+    """Return the value of Max-Forwards for the next hop. A request with 0 is not passed on (RFC
+    9110, 7.6.2).
+    """
     if not _FORWARDS.fullmatch(value):
         raise RefusedError(400, "Max-Forwards must be a whole number")
     if int(value) == 0:
@@ -361,9 +364,8 @@ def _one_forward_less(value: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def listed(value: bytes) -> frozenset[bytes]:
-    """Return the members of a comma-separated list in lower case.
-
-    The results for frequent lists are cached.
+    """Return the members of a comma-separated list, in lower case; results for frequent lists are
+    cached.
     """
     members = (member.strip(b" \t").lower() for member in value.split(b","))
     return frozenset(member for member in members if member)

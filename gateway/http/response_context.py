@@ -1,4 +1,4 @@
-"""The state that responses share: date, ids, cookies, names, counts of refusals."""
+"""The state that all responses share: date, ids, cookies, host names, counts of refusals."""
 
 import itertools
 import os
@@ -21,26 +21,27 @@ class ResponseContext:
         is_draining: Callable[[], bool],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Begin without counts.
-
-        `own_hosts` has, for each scheme, the authority by which customers reach the gateway.
-        `is_draining` is whether every connection closes after its next answer.
+        """Start with all counts at 0. `own_hosts` contains, for each scheme, the authority at which
+        customers reach the gateway. `is_draining` returns whether every connection must close after
+        its next answer.
         """
         self.sessions = sessions
         self.own_hosts = own_hosts
         self.is_draining = is_draining
         self.wall_s = wall_s
         self.refusals: Counter[int] = Counter()
-        """The gateway's answers by status."""
+        """The number of the gateway's own answers for each status."""
         self.left_in_service = 0
-        """Requests whose customers left while they were in service, or before a worker got them."""
+        """The number of requests whose customers left while the requests were in service, or just
+        before a worker got them.
+        """
         self._ids = itertools.count(1)
         self._id_prefix = os.urandom(4).hex().encode()
         self._date_s = 0
         self._date = b""
 
     def new_request_id(self) -> bytes:
-        """Return an id that no other request of this gateway has."""
+        """Return a request id that is unique in this gateway."""
         return b"%b-%x" % (self._id_prefix, next(self._ids))
 
     def date(self) -> bytes:

@@ -33,16 +33,15 @@ _READ_HERE = frozenset((b"content-length", b"transfer-encoding", b"connection"))
 
 
 class BadResponseError(Exception):
-    """The error for an answer of the shop that cannot be passed on; the message is the reason."""
+    """The error for an answer from the shop that cannot be passed on; the message is the reason."""
 
 
 @dataclass(slots=True)
 class ResponseHead:
-    """The head of a usable final response; interim ones are dropped.
-
-    `fields` leaves out Content-Length, Transfer-Encoding and Connection, which are read here.
+    """The head of a usable final response; interim responses are dropped. `fields` omits
+    Content-Length, Transfer-Encoding and Connection, which the reader has already evaluated.
     `length_bytes` is the Content-Length, which HEAD and 304 responses may have without a body.
-    `has_body` is whether a body follows.
+    `has_body` is true if a body follows.
     """
 
     status: int
@@ -68,10 +67,9 @@ _NO_OPTIONS: frozenset[bytes] = frozenset()
 
 
 class ResponseReader:
-    """A reader of the responses of one connection, one after the other.
-
-    Call `expect` with the request that the next response answers; then `receive` and `pull` as in
-    RequestReader. END follows every response, also one without a body.
+    """A reader of the responses of one connection, one after another. Call `expect` with the method
+    of the request that the next response answers, then use `receive` and `pull` as in
+    RequestReader. END follows every response, even a response without a body.
     """
 
     __slots__ = (
@@ -102,23 +100,25 @@ class ResponseReader:
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes received and not yet pulled; after END they belong to no request."""
+        """The number of bytes received but not yet pulled; after END, such bytes do not belong to
+        any request.
+        """
         return len(self._buffer)
 
     def receive(self, data: bytes) -> None:
-        """Take bytes of the connection."""
+        """Receive bytes from the connection."""
         self._buffer = self._buffer + data if self._buffer else data
 
     def receive_eof(self) -> None:
         """Handle the end of the shop's stream; `pull` returns END if that ends the body.
 
-        Raises BadResponseError when something is missing.
+        Raises BadResponseError if the response is incomplete.
         """
         self.keeps_alive = False
         if type(self._body) is EndlessBody:
             self._body = END
         elif self._body is not END:
-            raise BadResponseError("the shop closed the connection in mid-response")
+            raise BadResponseError("the shop closed the connection in the middle of a response")
 
     def pull(self) -> ResponseHead | bytes | End | None:
         """Return the next event, or None when more bytes are needed; raises BadResponseError."""
@@ -145,7 +145,9 @@ class ResponseReader:
             end = buffer.find(b"\r\n\r\n", self._scanned) + 4
             if end < 4 or end > self._head_limits.head_bytes:
                 if FORBIDDEN.search(buffer, self._scanned, self._head_limits.head_bytes):
-                    raise BadResponseError("the head holds a control character or a bare line end")
+                    raise BadResponseError(
+                        "the head contains a control character or a bare line end"
+                    )
                 if len(buffer) >= self._head_limits.head_bytes:
                     raise BadResponseError("the head is too long")
                 self._scanned = max(0, len(buffer) - 3)
@@ -207,7 +209,9 @@ class ResponseReader:
         except FramingError as error:
             raise BadResponseError(str(error)) from None
         if chunked and (length is not None or not is_1_1):
-            raise BadResponseError("Transfer-Encoding with Content-Length or with HTTP/1.0")
+            raise BadResponseError(
+                "Transfer-Encoding must not occur with Content-Length or HTTP/1.0"
+            )
         connection = listed(b",".join(options)) if options else _NO_OPTIONS
         bodiless = self._is_head or status == 204 or status == 304
         if status == 204:

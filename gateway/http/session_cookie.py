@@ -2,7 +2,7 @@
 
 The value is `1.<session>.<expiry>.<signature>`: version, 16 random bytes, seconds since 1970, and
 the HMAC-SHA256 of everything before it together with the cookie's name. The random bytes and the
-HMAC are in base64url. The value does not identify the customer.
+HMAC are in base64url. The value contains nothing that identifies the customer.
 """
 
 import hmac
@@ -14,9 +14,11 @@ from typing import Final, NamedTuple
 from gateway.http import cookie_field
 
 NAME: Final = b"doorbuster_session"
-"""The cookie's default name; a browser sends its cookies to every port of a host."""
+"""The cookie's default name; it contains the product's name because a browser sends a host's
+cookies to all of its ports.
+"""
 SESSION_BYTES: Final = 16
-"""Random bytes of a session id."""
+"""The number of random bytes in a session id."""
 
 _VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
 _LONGEST_BYTES: Final = 96
@@ -32,7 +34,7 @@ class Known(NamedTuple):
 
 
 class SessionCookie:
-    """The cookie of one gateway: it makes values and recognises genuine ones.
+    """The cookie of one gateway, which creates values and recognises genuine values.
 
     All gateways with the same key and cookie name accept each other's cookies.
     """
@@ -42,18 +44,18 @@ class SessionCookie:
     def __init__(self, key: bytes, name: bytes = NAME) -> None:
         self.name = name
         self.mark = name + b"="
-        """The bytes before its value in a Cookie field."""
+        """The bytes before the cookie's value in a Cookie field: its name and an equals sign."""
         self._key = key
         self._pairs = cookie_field.pairs_named(name)
         self._remembered = lru_cache(_REMEMBERED)(self._check)
 
     @property
     def remembered(self) -> int:
-        """How many values are remembered with their content."""
+        """The maximum number of values that are remembered with their content."""
         return self._remembered.cache_info().currsize
 
     def value(self, session: str, expires_s: int) -> bytes:
-        """Return the cookie of `session`, genuine until `expires_s` (seconds since 1970)."""
+        """Return the cookie value for `session`, valid until `expires_s` (seconds since 1970)."""
         said = b"1.%b.%d" % (session.encode(), expires_s)
         return said + b"." + self._signature(said)
 
@@ -75,7 +77,9 @@ class SessionCookie:
         return session_id(hmac.digest(self._key, b"session of " + secret, "sha256")[:SESSION_BYTES])
 
     def without(self, cookies: bytes) -> bytes:
-        """Return a Cookie field's value without this cookie, for the shop; it may be empty."""
+        """Return a Cookie field's value without this cookie, for the shop; the result may be
+        empty.
+        """
         return cookie_field.without(cookies, self._pairs) if self.name in cookies else cookies
 
     def is_set_by(self, set_cookie: bytes) -> bool:
@@ -97,7 +101,7 @@ class SessionCookie:
 
 
 def session_id(random: bytes) -> str:
-    """Return a session's id from SESSION_BYTES random bytes."""
+    """Return the id of a session, made from SESSION_BYTES random bytes."""
     return _base64url(random).decode()
 
 

@@ -1,6 +1,5 @@
-"""The session of each request, and the moment at which a customer gets the gateway's cookie.
-
-Decision record 0006 (docs/decisions) defines the sessions that a policy sees.
+"""The session of each request, and the decision when a customer gets the gateway's cookie. Decision
+record 0006 (docs/decisions) defines the sessions that a policy sees.
 """
 
 import os
@@ -20,7 +19,7 @@ _SLACK_RATIO: Final = 1 / 8
 
 
 class Session(NamedTuple):
-    """The session of a request.
+    """The session to which a request belongs.
 
     - `id` is None if nothing identifies the session.
     - `is_new` is whether this request would open the session.
@@ -37,11 +36,10 @@ _UNKNOWN: Final = Session(None, True)
 
 
 class Sessions:
-    """The sessions of requests.
-
-    Without admission control the shop's cookie identifies a session, and answers stay as they are.
-    Under admission control, or with a policy that uses sessions, the gateway's signed cookie does.
-    `timeout_s` is T in paper seconds.
+    """The object that finds the session of each request. Without admission control, the shop's
+    cookie identifies a session, and the gateway adds no cookie to answers. Under admission control,
+    or with a policy that uses sessions, the gateway's signed cookie identifies it. `timeout_s` is
+    the session timeout T in paper seconds.
     """
 
     def __init__(
@@ -54,7 +52,7 @@ class Sessions:
         is_guarded: bool,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Begin; `wall_s` returns seconds since 1970, because a cookie lives longer than this
+        """Prepare the object; `wall_s` returns seconds since 1970, because a cookie outlives this
         process.
         """
         self.cookie = cookie
@@ -68,15 +66,18 @@ class Sessions:
     def guard(self, is_guarded: bool) -> None:
         """Begin or end the protection of sessions by signed cookies.
 
-        If it begins during a run, the present customers have no signed cookie yet. So for the next
-        T the gateway also accepts the shop's cookie, which it cannot check.
+        If protection begins during a run, the present customers do not have a signed cookie yet. So
+        for the next T paper seconds, the gateway also accepts the shop's cookie, which it cannot
+        check.
         """
         if is_guarded and not self._is_guarded:
             self._trust_ends_s = self._clock() + self._timeout_s
         self._is_guarded = is_guarded
 
     def of(self, head: RequestHead) -> Session:
-        """Return the session of a request; under admission control it always has an id."""
+        """Return the session of a request; under admission control, the session always has an
+        id.
+        """
         if not self._is_guarded:
             value = cookie_field.find(head.fields, self._shop_mark)
             return Session(value.decode("latin-1"), False, None) if value else _UNKNOWN
@@ -92,8 +93,8 @@ class Sessions:
         return Session(session_cookie.session_id(random), True, 0)
 
     def set_cookie(self, session: Session) -> bytes | None:
-        """Return the Set-Cookie value for the answer to a request of `session`; None if it needs
-        no cookie.
+        """Return the Set-Cookie value for the answer to a request of `session`; None if the answer
+        needs no cookie.
         """
         if not self._is_guarded or session.id is None or session.expires_s is None:
             return None

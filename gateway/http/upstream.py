@@ -1,6 +1,7 @@
 """Connections to the shop, which are opened when needed, watched, and kept for the next request.
 
-A connection serves one request at a time. It enforces the connect, response and idle limits.
+A connection serves one request at a time. The module enforces the limits on connecting, responding
+and idling.
 """
 
 import asyncio
@@ -18,10 +19,10 @@ from gateway.http.response_reader import BadResponseError, ResponseReader
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """The address of the shop, and the time limits of connections to it; real seconds.
+    """The address of the shop, and the time limits of connections to it in real seconds.
 
-    `idle_s` must be shorter than the shop's keep-alive limit. Otherwise the gateway may send a
-    request while the shop closes the connection.
+    `idle_s` must be shorter than the shop's keep-alive limit. Otherwise the gateway could send a
+    request just when the shop closes the connection.
     """
 
     host: str
@@ -33,7 +34,7 @@ class ShopAddress:
 
 
 class Pool:
-    """The connections of one queue: one for each of its requests in service."""
+    """The connections of one queue to the shop, one for each of its requests in service."""
 
     def __init__(
         self,
@@ -52,20 +53,24 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """Requests whose customers had left, and which the shop then did not end in time."""
+        """The number of requests that the shop did not end in time after their customers had
+        left.
+        """
 
     @property
     def open_connections(self) -> int:
-        """Connections that exist, idle ones included."""
+        """The number of connections that exist, including idle connections."""
         return len(self._open)
 
     @property
     def in_service(self) -> int:
-        """Requests in service in the shop, or on their way to it."""
+        """The number of requests in service in the shop, or on their way to it."""
         return len(self._connecting) + len(self._open) - len(self._idle)
 
     def serve(self, exchange: Exchange) -> None:
-        """Send the request of `exchange` to the shop, on the last used connection or a new one."""
+        """Send the request of `exchange` to the shop on the most recently used idle connection, or
+        on a new connection.
+        """
         now_s = self.loop.time()
         while self._idle:
             connection = self._idle.pop()
@@ -117,7 +122,7 @@ class Pool:
             self._idle.remove(connection)
 
     def close(self) -> None:
-        """Close everything at once."""
+        """Close all connections at once."""
         for task in list(self._connecting):
             task.cancel()
         for connection in list(self._open):
@@ -158,7 +163,7 @@ class ShopConnection(asyncio.Protocol):
     # ---- calls of the exchange -----------------------------------------------------------------
 
     def serve(self, exchange: Exchange) -> None:
-        """Send the request; the exchange gets the response as it comes."""
+        """Send the request; the exchange receives the response piece by piece."""
         self._exchange = exchange
         self._answered = False
         self._reader.expect(exchange.head.method)
@@ -175,7 +180,7 @@ class ShopConnection(asyncio.Protocol):
             self._transport.write(data)
 
     def hold_response(self) -> None:
-        """Stop reading the response, as the customer reads too slowly."""
+        """Stop reading the response because the customer reads too slowly."""
         self.deadline_s = NEVER
         if self.is_usable:
             self._is_held = True
@@ -190,8 +195,8 @@ class ShopConnection(asyncio.Protocol):
     def end_requests(self) -> None:
         """End the gateway's stream (SHUT_WR), so that the shop sees that the customer has left.
 
-        The gateway still reads the response. The shop is done when the response or the shop's
-        stream ends. The connection then serves no other request.
+        The gateway still reads the response. The shop has finished when the response or the shop's
+        stream ends. The connection then does not serve another request.
         """
         if not self._has_ended and self.is_usable:
             self._has_ended = True
@@ -204,13 +209,13 @@ class ShopConnection(asyncio.Protocol):
         self._allow_time()
 
     def abort(self) -> None:
-        """Close at once, without a call to the exchange."""
+        """Close the connection at once without calling the exchange."""
         self._exchange = None
         self._pool.forget(self)
         self._transport.abort()
 
     def reset(self) -> None:
-        """Close at once, and show the shop that the request was not complete."""
+        """Close the connection at once, and show the shop that the request was not complete."""
         self._exchange = None
         self._pool.forget(self)
         hangups.reset(self._transport)
@@ -300,17 +305,19 @@ class ShopConnection(asyncio.Protocol):
             self._fail(504, "the shop did not answer in time")
 
     def _allow_time(self) -> None:
-        """Restart the shop's time limit for the next part of an answer, or for its end."""
+        """Restart the shop's time limit for the next part of an answer or for the end of the
+        answer.
+        """
         address = self._pool.address
         is_stopped = self._exchange is not None and self._exchange.is_stopped
         wait_s = address.cancel_s if is_stopped else address.response_s
         self.deadline_s = self._pool.loop.time() + wait_s
 
     def _fail(self, status: int, reason: str, *, may_be_stale: bool = True) -> None:
-        """Give up this connection; then fail the exchange, or repeat the request once.
+        """Give up this connection; then end the exchange with a failure or repeat the request once.
 
         The shop may have closed a kept connection just before the request reached it. The gateway
-        then repeats an idempotent request that got no answer (RFC 9110, 9.2.2).
+        therefore repeats an idempotent request that got no answer (RFC 9110, 9.2.2).
         """
         exchange = self._exchange
         assert exchange is not None

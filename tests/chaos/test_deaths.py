@@ -140,7 +140,7 @@ def test_what_a_customer_sees_while_parts_are_away(runtime: Runtime) -> None:
     with runtime.without("shop"):
         status, page, says_when = seen("/")
         assert (status, says_when) == (502, True)
-        assert "The shop gave no usable answer. Please try again in a moment." in page
+        assert "The shop did not give a usable answer. Please try again in a moment." in page
     wait_for(lambda: seen("/")[0] == 200, "pages")
     with runtime.without("postgres"):
         status, page, says_when = seen("/")

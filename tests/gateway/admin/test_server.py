@@ -81,7 +81,7 @@ def test_a_fault_in_a_call_gets_an_answer_and_the_connection_goes_on(caplog):
     async def scene():
         async with called(answer) as (reader, writer, _):
             writer.write(put(1) + b"x" + put(1) + b"7")
-            words = "the gateway could not do it: RuntimeError: two lines"
+            words = "the gateway could not carry out the call: RuntimeError: two lines"
             assert await said(reader) == (500, {"error": words})
             assert await said(reader) == (200, 7)
 
