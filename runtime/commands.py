@@ -3,6 +3,7 @@
 An error is printed as one line with the fix, without a traceback.
 """
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -114,9 +115,14 @@ def show_appliance(settings: Settings, progress: Progress) -> None:
 
 
 @click.command()
-def doctor() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+def doctor(as_json: bool) -> None:
     """Check this machine and print how to fix what is missing."""
-    sys.exit(doctor_module.doctor(Progress()))
+    if not as_json:
+        sys.exit(doctor_module.doctor(Progress()))
+    answer = doctor_module.as_json()
+    click.echo(json.dumps(answer, indent=1, ensure_ascii=False))
+    sys.exit(0 if answer["runs"] else 1)
 
 
 @click.command()

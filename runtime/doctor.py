@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import psutil
 from rich.markup import escape
@@ -77,6 +77,15 @@ def doctor(progress: Progress) -> int:
     if bad:
         progress.failure(f"{bad} of these keep{'s' if bad == 1 else ''} Doorbuster from running.")
     return 1 if bad else 0
+
+
+def as_json() -> dict[str, Any]:
+    """Return whether the appliance can run, and every finding; `verdict` is good, beware or bad."""
+    found = list(examine())
+    return {
+        "runs": all(one.verdict is not Verdict.BAD for one in found),
+        "findings": [one._asdict() | {"verdict": one.verdict.name.lower()} for one in found],
+    }
 
 
 def examine() -> Iterator[Finding]:

@@ -1,9 +1,10 @@
 """The command `doorbuster estimates`: predicted and actual times of all included experiments."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 
 from common import log_tail
 from lab.cli.faults import LabCommand
+from lab.cli.server import AS_JSON
 from lab.durations import duration
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
@@ -140,6 +142,20 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
     return found
 
 
+def rows(lab: settings.Settings, every: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Return the table for a program: durations in real seconds; `run` is None before a run."""
+    known = taken(lab)
+    found = []
+    for one in every:
+        run = known.get(one.what)
+        told = None if run is None else asdict(run) | {"ratio": run.ratio, "good": run.is_good}
+        predicted_s = one.estimate(lab).real_s
+        found.append(
+            {"name": one.name, "engine": one.engine, "predicted_s": predicted_s, "run": told}
+        )
+    return found
+
+
 def _time(real_s: float) -> str:
     return f"{real_s:.1f} s" if real_s < 10 else duration(real_s)
 
@@ -183,35 +199,40 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
     "2 minutes; simulated: all simulated ones; all: the live ones, too. May be repeated.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
-def estimates_command(names: tuple[str, ...], markdown: bool) -> None:
+@AS_JSON
+def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Print the predicted and the actual duration of every included experiment.
 
     Predictions come from the measured cost of work on this machine, and are for an idle machine.
     With --run each experiment leaves its result in the results folder, and the exit status is 1
     when a prediction was off by more than a factor of 1.5.
     """
-    from lab.report.terminal import console, show
+    from lab.report.terminal import console, output, show
 
+    if markdown and as_json:
+        raise SpecError("--json: given together with --markdown; allowed: one of them")
     lab = settings.load()
     estimates.calibrated(lab)
     every = entries()
     wanted = chosen(every, names, lab)
     failed = []
-    for number, one in enumerate(wanted, start=1):
-        words = one.estimate(lab).words
-        console.print(f"[{number}/{len(wanted)}] {one.name}: {words}", markup=False)
-        if fault := _run(one):
-            failed.append(one.name)
-            console.print(f"{one.name} was not run to its end: {fault}", markup=False)
-    found = table(lab, every)
-    if markdown:
-        click.echo(found.markdown(), nl=False)
-    else:
-        show(found)
-    known = taken(lab)
-    off = [one.name for one in wanted if one.what in known and not known[one.what].is_good]
-    if off:
-        console.print(f"Off by more than a factor of {ALLOWED_FACTOR}: {', '.join(off)}")
+    with output(as_json=as_json, quiet=False):
+        for number, one in enumerate(wanted, start=1):
+            words = one.estimate(lab).words
+            console.print(f"[{number}/{len(wanted)}] {one.name}: {words}", markup=False)
+            if fault := _run(one):
+                failed.append(one.name)
+                console.print(f"{one.name} was not run to its end: {fault}", markup=False)
+        if as_json:
+            click.echo(json.dumps(rows(lab, every), indent=1, ensure_ascii=False))
+        elif markdown:
+            click.echo(table(lab, every).markdown(), nl=False)
+        else:
+            show(table(lab, every))
+        known = taken(lab)
+        off = [one.name for one in wanted if one.what in known and not known[one.what].is_good]
+        if off:
+            console.print(f"Off by more than a factor of {ALLOWED_FACTOR}: {', '.join(off)}")
     if off or failed:
         sys.exit(1)
 

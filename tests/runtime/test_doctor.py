@@ -1,5 +1,6 @@
 """The doctor shows every condition, and how to fix it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,15 @@ def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Ap
         assert "DOORBUSTER_INNER_TOKEN_REQUIRED=1" in printed
     else:
         assert "✓ Inner host" in printed
+
+
+def test_programs_get_the_findings_as_json(appliance: Appliance) -> None:
+    """The verdict of a finding is a word, and the exit status is that of the text."""
+    code, printed = appliance.run("doctor", "--json", DOORBUSTER_SHOP_WORKERS="many")
+    answer = json.loads(printed)
+    assert code == 1
+    assert answer["runs"] is False
+    (bad,) = [one for one in answer["findings"] if one["verdict"] == "bad"]
+    assert bad["subject"] == "Settings"
+    assert "SHOP_WORKERS" in bad["found"]
+    assert bad["fix"]

@@ -213,3 +213,18 @@ def test_an_experiment_that_is_named_twice_is_run_once(lab):
     assert names[-1] == "first-look"
     assert len(set(names)) == len(names) > 5
     assert [one.name for one in chosen(every, ("all",), lab)] == [one.name for one in every]
+
+
+def test_the_estimates_have_a_form_for_programs(tmp_path):
+    """JSON has each included experiment with its engine, its prediction and no run yet."""
+    environment = {
+        **os.environ,
+        "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
+        "DOORBUSTER_RESULTS_DIR": str(tmp_path),
+    }
+    found = CliRunner().invoke(main, ["estimates", "--json"], env=environment)
+    assert found.exit_code == 0
+    rows = {row["name"]: row for row in json.loads(found.stdout)}
+    assert rows["lifo-pri-simulated"]["engine"] == "simulated"
+    assert rows["lifo-pri-simulated"]["predicted_s"] > 0
+    assert rows["lifo-pri-simulated"]["run"] is None
