@@ -117,5 +117,5 @@ def test_the_status_page_counts_whoever_asks():
         "requests\n 14 14 14 \nReading: 0 Writing: 3 Waiting: 4 \n"
     )
     assert read_stats(text) == Queue(waiting=None, in_service=2, connections=6)
-    with pytest.raises(ValueError, match="no status"):
+    with pytest.raises(ValueError, match="not a status page"):
         read_stats("HTTP/1.1 404 Not Found\r\n\r\n")

@@ -141,7 +141,7 @@ def test_too_few_cpus_are_refused_before_anything_is_asked(tmp_path):
     status, output = doorbuster(environment, "compare", "--at-once", "--policies", "sq,8q-af")
     assert status == 2
     assert output.startswith("Error: at_once: 2 shops of 1 CPU each")
-    assert "one run after the other" in output
+    assert "one policy after the other" in output
     status, output = doorbuster(environment, "compare", "--crowded", "--in-turn")
     assert status == 2
     assert "--crowded: given together with --in-turn" in output

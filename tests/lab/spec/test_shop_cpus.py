@@ -42,7 +42,7 @@ def test_too_few_are_refused_with_what_to_do_instead(shop, other, shops, needed)
     assert message.startswith("at_once: ")
     assert "\n" not in message
     assert needed in message
-    assert "one run after the other" in message
+    assert "one policy after the other" in message
     assert "--crowded" in message
 
 

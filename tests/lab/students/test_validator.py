@@ -117,7 +117,7 @@ def timer_due(self, time_s):
         (
             {"workers_free": "return [Dispatch(r.id) for r in list(self.line)[:free]]"},
             "rules",
-            "take a request out of your queue",
+            "remove a request from your queue",
         ),
         (
             {"more": "def withdraw(self, time_s, id): pass"},
@@ -156,7 +156,7 @@ def timer_due(self, time_s):
             "every request",
             "though workers were free and 2 waited; answer workers_free with Dispatch",
         ),
-        ({"more": "def adopt(self, time_s, requests): pass"}, "switched", "in adopt, too"),
+        ({"more": "def adopt(self, time_s, requests): pass"}, "switched", "also in adopt"),
         (
             {"arrival": "if Random(None).random() < 0.5: return [Drop(request.id, 'bad luck')]"},
             "replay",
