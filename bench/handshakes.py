@@ -190,5 +190,7 @@ def main(keys: str, rounds: int) -> None:
             is_dear = is_dear or (key not in TOO_CHEAP and ratios[1] > MOST_RATIO)
     console.print(table)
     if is_dear:
-        console.print(f"Beware: refusing costs more than {MOST_RATIO:g} of a full handshake.")
+        console.print(
+            f"Warning: refusing a connection costs more than {MOST_RATIO:g} of a full handshake."
+        )
         sys.exit(1)

@@ -54,7 +54,7 @@ def _took_s(answer: bytes, most: Most) -> float:
 
 @click.command(cls=OneLineCommand)
 def main() -> None:
-    """Print the CPU that the worst answer takes, for several numbers of requests."""
+    """Print the CPU time that the worst answer takes, for several numbers of requests."""
     for requests in REQUESTS:
         took_s, name = worst_s(requests)
         click.echo(f"{requests:6,} requests: {took_s * 1000:5.1f} ms ({name})")

@@ -48,7 +48,7 @@ def work() -> dict[str, dict[str, float]]:
 
 @click.command(cls=OneLineCommand)
 def main() -> None:
-    """Write the file."""
+    """Write the file with the costs."""
     lab = settings.load()
     known = speeds.load(lab)
     if not known.is_calibrated:

@@ -238,7 +238,7 @@ class Contract(models.Model):
 
 
 class Delivery(models.Model):
-    """The reported counts of a contracted banner."""
+    """The counts that the servers have reported for a contracted banner."""
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, primary_key=True)
     delivered = models.BigIntegerField(default=0)
@@ -253,7 +253,7 @@ class Delivery(models.Model):
 
 
 class Placement(models.Model):
-    """The reported counts of a publisher's page: impressions in its slots, and clicks."""
+    """The counts that the servers have reported for a publisher's page: impressions and clicks."""
 
     page = models.OneToOneField(
         Page, on_delete=models.CASCADE, primary_key=True, related_name="placement"

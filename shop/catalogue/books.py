@@ -1,7 +1,7 @@
 """The books of the seeded shop: the same ones for the same seed on every machine.
 
-The first 4,309 are the paper's catalogue and are made as a whole. A larger catalogue adds a long
-tail: those books sell worse, and their titles come in volumes once the words run out.
+The first 4,309 books are the paper's catalogue and are made together. A larger catalogue adds a
+long tail: its books sell worse, and their titles become volumes of a series once the words run out.
 """
 
 import random

@@ -72,7 +72,7 @@ class PageWorkSettings:
 
 
 class Share(NamedTuple):
-    """A number of CPU seconds, and a number of seconds of waiting for the back end."""
+    """A cost: CPU seconds, and seconds of waiting for the back end."""
 
     busy_s: float
     waiting_s: float

@@ -57,7 +57,7 @@ class SocketWatcher:
         forks.in_child(self._forget)
 
     def _forget(self) -> None:
-        """Begin without a thread.
+        """Create the watch without a thread, which the first request starts.
 
         A forked child has no thread and must not use its parent's epoll.
         """
@@ -89,7 +89,10 @@ class SocketWatcher:
             raise
 
     def remove(self, watched: Watched) -> None:
-        """Stop the watch. Do nothing if the descriptor now belongs to another connection."""
+        """Stop watching this descriptor.
+
+        Do nothing if the descriptor now belongs to another connection.
+        """
         if self.watched.get(watched.fd) is not watched:
             return
         try:
