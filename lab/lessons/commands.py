@@ -1,14 +1,14 @@
-"""The commands of a sheet as words of the program `doorbuster`."""
+"""The commands of a sheet, as arguments of the program `doorbuster`."""
 
 import re
 import shlex
 
 _TARGET = re.compile(r"(compare|simulate|leaderboard)|(reproduce)-(.+)")
-"""Targets of make that call `doorbuster` with the same words and ARGS."""
+"""Targets of make that call `doorbuster` with their name as its command, and with ARGS."""
 
 
 def words_of(line: str) -> tuple[str, ...]:
-    """Return the words after `doorbuster` in a line; empty if the line calls another program."""
+    """Return the arguments that a line passes to `doorbuster`; empty for another program."""
     program, *rest = shlex.split(line)
     if program.endswith("/doorbuster"):
         return tuple(rest)
