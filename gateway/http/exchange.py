@@ -81,6 +81,8 @@ class RequestQueue(Protocol):
 class State(Enum):
     """The state of a request."""
 
+    __hash__ = object.__hash__  # an Enum hashes its name, in Python, at every look-up
+
     RECEIVING = "receiving"
     WAITING = "waiting"
     DOOMED = "doomed"
@@ -96,6 +98,8 @@ class State(Enum):
 
 class Event(Enum):
     """An event in the life of a request."""
+
+    __hash__ = object.__hash__  # an Enum hashes its name, in Python, at every look-up
 
     SUBMITTED = "submitted to its queue"
     STARTED = "given to a worker"
