@@ -1,9 +1,8 @@
-"""A reader of JSON from outside the gateway, which limits the work before it decodes anything.
+"""A reader of JSON from outside the gateway, which limits the decoding work in advance.
 
-Decoding blocks the event loop. A thread does not help, because Python's decoder keeps the
-interpreter's lock. The time depends on the number of values, not on the number of bytes: 4 MiB of
-empty lists take twenty times as long as a text of 4 MiB. So a few quick searches count the values
-first.
+Decoding blocks the event loop, even in a thread, because Python's decoder keeps the interpreter's
+lock. Its time depends on the number of values, not on the number of bytes: 4 MiB of empty lists
+take twenty times as long as a single text of 4 MiB. So a few quick searches count the values first.
 """
 
 import gc
@@ -12,19 +11,19 @@ from typing import Final, NamedTuple, NoReturn
 
 _MARKS: Final = (b"[", b"{", b",", b":")
 _SMALL_BYTES: Final = 1024
-"""Size in bytes up to which a content is so small that its values need not be counted."""
+"""The size in bytes up to which the values of a content need not be counted."""
 
 
 class Most(NamedTuple):
-    """The largest content that is read."""
+    """The maximum size, in bytes, of a content that is read."""
 
     size_bytes: int
     values: int
-    """The limit on values, counted as in `has_over`."""
+    """The limit on the number of values, counted as in `has_over`."""
 
 
 class PlainJsonError(ValueError):
-    """The error for content that is not JSON, or has too many values (`is_large`)."""
+    """The error for content that is not JSON or has too many values (`is_large`)."""
 
     def __init__(self, message: str, *, is_large: bool = False) -> None:
         super().__init__(message)
@@ -34,7 +33,7 @@ class PlainJsonError(ValueError):
 def has_over(content: bytes, most_values: int) -> bool:
     """Return whether the content may have more values than `most_values`.
 
-    Brackets, braces, colons and commas outside of texts count, and so do texts.
+    The count includes texts, and the brackets, braces, colons and commas outside texts.
     """
     plain = content.replace(b"\\\\", b"").replace(b'\\"', b"")
     texts = plain.count(b'"') // 2
@@ -45,9 +44,8 @@ def has_over(content: bytes, most_values: int) -> bool:
 
 
 def decoded(content: bytes, most_values: int) -> object:
-    """Return the value in the content.
-
-    Raises PlainJsonError. Too many values raise it before decoding.
+    """Return the value in the content. Raises PlainJsonError; if there are too many values, raises
+    it before decoding.
     """
     is_large = len(content) > _SMALL_BYTES
     if is_large and has_over(content, most_values):

@@ -1,29 +1,28 @@
 """The names of all policies: queueing, admission of sessions, admission of connections.
 
 A new policy is one module of this package and one line here. `registry` reads data sheets and
-creates policies. It imports a policy's module when it first needs it. Policies are pure decisions:
-the modules of this package import only the standard library and each other.
+creates policies. It imports the module of a policy when it first needs that module. Policies are
+pure decisions: the modules of this package import only the standard library and each other.
 """
 
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
-"""The driver's action when a customer leaves, for every policy.
-
-The driver has three choices. It serves the orphan request in full (LIFO-Pri). It takes the request
-out of its queue. It also stops a request in service (Connection Sentry).
+"""The driver's three possible actions when a customer leaves, whatever the policy. The driver
+serves the orphan request in full (LIFO-Pri). The driver takes the request out of its queue. The
+driver also stops a request in service (Connection Sentry).
 """
 
 
 class Entry(NamedTuple):
-    """The place of a policy: a module of this package, and two names in it."""
+    """The place of a policy's code: a module of this package, and two names in the module."""
 
     module: str
     sheet: str
-    """The data sheet."""
+    """The name of the data sheet."""
     make: str
-    """The function or class that creates the policy from the parameters of the sheet."""
+    """The name of the function or class that creates the policy from the sheet's parameters."""
 
 
 POLICIES: Final[dict[str, Entry]] = {
@@ -51,8 +50,7 @@ POLICIES: Final[dict[str, Entry]] = {
 }
 
 NO_ADMISSION: Final = "none"
-"""The name for no admission policy; the driver then drives the queueing policy alone.
-"""
+"""The name that means "no admission policy"; the driver then drives the queueing policy alone."""
 ADMISSIONS: Final[dict[str, Entry]] = {
     NO_ADMISSION: Entry("admission", "NONE", "no_admission"),
     "sbac-responsive": Entry("sbac", "SBAC_RESPONSIVE", "sbac_responsive"),
@@ -70,9 +68,8 @@ CONNECTION_ADMISSIONS: Final[dict[str, Entry]] = {
 
 
 class PolicyError(ValueError):
-    """The error for an unknown policy or an unknown or invalid parameter.
-
-    `field` names the wrong value (`policy` or `parameters.<name>`), `allowed` the valid values.
+    """The error for an unknown policy, or for an unknown or invalid parameter. `field` names what
+    is wrong (`policy` or `parameters.<name>`), and `allowed` names the valid values.
     """
 
     def __init__(self, field: str, message: str, allowed: str) -> None:
@@ -96,10 +93,10 @@ FILE_SUFFIX: Final = ".py"
 
 
 def is_path(name: object) -> bool:
-    """Return whether a policy of this name is the file of a student's policy."""
+    """Return whether a policy of this name is the file of a student."""
     return isinstance(name, str) and name.endswith(FILE_SUFFIX)
 
 
 def stem(name: str) -> str:
-    """Return the name for people: `own/quiet_door.py` is `quiet_door`."""
+    """Return the name that people see: `own/quiet_door.py` becomes `quiet_door`."""
     return name.rpartition("/")[2].removesuffix(FILE_SUFFIX) if is_path(name) else name

@@ -1,6 +1,6 @@
 """Session admission: the decision, before any queue, whether a session may begin.
 
-Admission and queueing are two independent choices. `combination` joins one policy of each kind.
+Admission and queueing are two independent choices. `combination` combines one policy of each kind.
 The policy `none` admits every session.
 """
 
@@ -41,18 +41,18 @@ class Admission(Protocol):
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the policy's state as JSON-ready values."""
+        """Return the policy's state as values that JSON can express."""
         ...
 
 
 NONE = Sheet(
     name="none",
-    idea="Every session is admitted; a request that finds a full queue is dropped there.",
+    idea="Every session is admitted; a request that arrives at a full queue is dropped there.",
     rule="admit every session",
-    source="the base line of SBAC, section 6",
+    source="the baseline of SBAC, section 6",
     deviations="none",
 )
 
 
 def no_admission() -> None:
-    """Return None, so that the queueing policy works without an admission policy."""
+    """Return None, so that the driver runs the queueing policy without an admission policy."""

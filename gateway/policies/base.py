@@ -8,16 +8,15 @@ from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Ve
 
 
 class Line:
-    """Waiting requests in order of arrival, taken from either end; all steps are O(1).
-
-    `capacity` is in requests. `append` is allowed only while `is_full` is False. Requests adopted
-    from another policy are an exception.
+    """A queue of waiting requests in order of arrival, which can be taken from either end; all
+    steps are O(1). `capacity` is a number of requests. `append` is allowed only while `is_full` is
+    False, except for requests adopted from another policy.
     """
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.requests: OrderedDict[int, Request] = OrderedDict()
-        """The requests by id, oldest first."""
+        """The requests, with their ids as keys, oldest first."""
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -33,22 +32,23 @@ class Line:
         self.requests[request.id] = request
 
     def remove(self, id: int) -> None:
-        """Remove this request from any position; KeyError when it is not here."""
+        """Remove this request from any position; raises KeyError if it is not in the queue."""
         del self.requests[id]
 
     def __contains__(self, id: object) -> bool:
         return id in self.requests
 
     def take(self, discipline: Discipline) -> Request:
-        """Remove and return the oldest (FIFO) or the newest (LIFO) request; KeyError when empty."""
+        """Remove and return the oldest (FIFO) or the newest (LIFO) request; raises KeyError if the
+        queue is empty.
+        """
         return self.requests.popitem(last=discipline is Discipline.LIFO)[1]
 
 
 class IgnoringPolicy:
-    """A policy that ignores all events that a queue discipline does not need.
-
-    It also ignores abandonment. In LIFO-Pri, orphan requests keep their places and are executed in
-    full. If SQ skipped them, it would complete twice as many requests.
+    """A policy that ignores all events that a queue discipline does not need. It also ignores
+    abandonment, because in LIFO-Pri orphan requests keep their places and are executed in full. If
+    SQ skipped them, it would complete twice as many requests.
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
@@ -68,8 +68,8 @@ class IgnoringPolicy:
 
 
 def oldest_first(lines: Sequence[Line]) -> list[Request]:
-    """Return the requests of all queues in order of arrival. Ids break ties, because they count
-    up.
+    """Return the requests of all queues in order of arrival. If times are equal, the lower id is
+    older.
     """
     return sorted(
         (request for line in lines for request in line),

@@ -16,7 +16,7 @@ from gateway.policies.interface import (
 
 
 class Combination:
-    """A policy in which `queueing` gets the arrivals that `admission` admits.
+    """A policy in which `queueing` receives the arrivals that `admission` admits.
 
     Both receive the later events of admitted requests, the admission policy first.
     """

@@ -1,7 +1,7 @@
 """Policies that limit the number of requests in the system, as in Netflix' concurrency-limits.
 
-They refuse requests above the limit. A limit is fixed, additive-increase or gradient. Each limit
-has one FIFO queue behind it.
+They refuse requests above the limit, and keep admitted requests in one FIFO queue. The limit is
+fixed, or changes by AIMD or by a gradient.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,17 @@ UNBOUNDED = 1 << 62
 
 
 class Limit(Protocol):
-    """A limit on the requests in the system, waiting or in service."""
+    """A limit on the number of requests in the system, waiting or in service."""
 
     @property
     def value(self) -> int:
-        """The limit now, at least 1."""
+        """The present limit, which is at least 1."""
         ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
-        """Handle a request that ended `response_s` after its arrival as the `in_flight`-th request.
-
-        The request is lost if its customer did not get a valid answer.
+        """Handle the end of a request `response_s` after its arrival, when it made the number of
+        requests in the system `in_flight`. The request counts as lost if its customer did not get a
+        valid answer.
         """
         ...
 
@@ -37,14 +37,18 @@ class Limit(Protocol):
 
 
 class Inside(NamedTuple):
-    """A request in the system: its time of arrival, and the number in the system at that time."""
+    """A request in the system: its time of arrival, and the number of requests in the system at
+    that time.
+    """
 
     arrived_s: float
     in_flight: int
 
 
 class LimitedLine(IgnoringPolicy):
-    """One FIFO queue that drops an arrival when the number in the system has reached the limit."""
+    """One FIFO queue that drops an arrival if the number of requests in the system has reached the
+    limit.
+    """
 
     def __init__(self, name: str, limit: Limit) -> None:
         self.name = name
@@ -99,7 +103,7 @@ class LimitedLine(IgnoringPolicy):
 
 
 class FixedLimit:
-    """A limit that stays the same."""
+    """A limit that never changes."""
 
     def __init__(self, limit: int) -> None:
         self.value = limit
@@ -112,8 +116,8 @@ class FixedLimit:
 
 
 class AimdLimit:
-    """A limit that grows by one while it is in full use without loss; each loss reduces it by a
-    share.
+    """A limit that grows by one while it is well used and no request is lost; each loss reduces it
+    by a share.
     """
 
     def __init__(
@@ -142,12 +146,12 @@ class AimdLimit:
 
 
 class Gradient2Limit:
-    """A limit that follows the ratio of the long-term mean response time to the newest response
+    """A limit that follows the ratio of the long-term mean response time to the latest response
     time.
     """
 
     WARM_UP = 10
-    """How many of the first samples are averaged with equal weights."""
+    """The number of first samples that are averaged with equal weights."""
 
     def __init__(
         self,
@@ -172,7 +176,7 @@ class Gradient2Limit:
 
     @property
     def value(self) -> int:
-        """The whole part of the estimate."""
+        """The estimate, rounded down to a whole number."""
         return int(self._limit)
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
@@ -201,7 +205,7 @@ class Gradient2Limit:
 
 
 def require_order(least_name: str, least: int, most_name: str, most: int) -> None:
-    """Raise PolicyError if a limit's lowest value is above its highest."""
+    """Raise PolicyError if the lowest value of a limit is above its highest value."""
     if least > most:
         raise PolicyError(
             f"parameters.{least_name}", f"{least} is above {most_name} {most}", f"at most {most}"
@@ -210,8 +214,9 @@ def require_order(least_name: str, least: int, most_name: str, most: int) -> Non
 
 _NETFLIX = "Netflix concurrency-limits 0.5, "
 _NOT_WINDOWED = (
-    "Samples are taken one by one and not by windows. An orphan request counts as lost: its "
-    "customer's deadline has passed. Waiting behind the limit's own line counts as response time."
+    "Each response is a sample; there are no windows. An orphan request counts as lost, because "
+    "its customer's deadline has passed. Time in the queue behind the limit counts as response "
+    "time."
 )
 
 
@@ -220,39 +225,48 @@ def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:
 
 
 def _limits(source: str) -> tuple[Parameter, ...]:
-    """Return the parameters of a moving limit: its start and its bounds."""
+    """Return the parameters of a limit that changes: its initial value and its bounds."""
     return (
-        _limit("initial_limit", 20, "the limit at first", source),
-        _limit("min_limit", 20, "the least it becomes", source),
-        _limit("max_limit", 200, "the most it becomes", source),
+        _limit("initial_limit", 20, "initial value of the limit", source),
+        _limit("min_limit", 20, "lowest value of the limit", source),
+        _limit("max_limit", 200, "highest value of the limit", source),
     )
 
 
 PASS_THROUGH = Sheet(
     name="pass-through",
     title="Pass-through",
-    idea="A plain reverse proxy: every request waits until a worker is free, however long.",
-    rule="serve the oldest; turn no request away",
+    idea="A plain reverse proxy: every request waits until a worker is free, however long that "
+    "takes.",
+    rule="serve the oldest; never turn a request away",
     source="nginx and HAProxy without limits",
     deviations="none",
 )
 FIXED_LIMIT = Sheet(
     name="fixed-limit",
     title="Fixed limit",
-    idea="A fixed number of requests in the system and no more; the next one is turned away at "
-    "once.",
+    idea="At most a fixed number of requests in the system; any further request is turned away "
+    "at once.",
     rule="turn an arrival away while limit requests are in the system; serve the oldest",
     source=_NETFLIX + "FixedLimit",
     deviations="none",
-    parameters=(_limit("limit", 40, "most in the system", "this project: 30 workers and 10"),),
+    parameters=(
+        _limit(
+            "limit",
+            40,
+            "maximum number of requests in the system",
+            "this project: 30 workers and 10 waiting requests",
+        ),
+    ),
 )
 AIMD = Sheet(
     name="aimd",
     title="AIMD",
     idea="A limit that grows by one while no request is lost, and shrinks by a share after a loss.",
     rule="turn an arrival away while limit requests are in the system; after a loss or a "
-    "response time above timeout_s: limit × backoff_ratio; otherwise, if half of it is used, "
-    "limit + 1; between min_limit and max_limit, from initial_limit",
+    "response time above timeout_s: limit × backoff_ratio; otherwise, if at least half of the "
+    "limit is used: limit + 1. The limit starts at initial_limit and stays between min_limit and "
+    "max_limit",
     source=_NETFLIX + "AIMDLimit",
     deviations=_NOT_WINDOWED,
     parameters=(
@@ -261,7 +275,7 @@ AIMD = Sheet(
             "backoff_ratio",
             0.9,
             "ratio",
-            "factor for the limit after a loss",
+            "factor by which a loss changes the limit",
             _NETFLIX + "AIMDLimit",
             0.5,
             0.999,
@@ -286,8 +300,8 @@ GRADIENT2 = Sheet(
         "each response, if at least half of the limit is used: gradient = clamp(rtt_tolerance "
         "× long-term mean / response time, 0.5, 1), limit = (1 − smoothing) × limit + "
         "smoothing × (gradient × limit + queue_size). The limit starts at initial_limit and "
-        "stays between min_limit and max_limit. The mean is exponential over long_window "
-        "samples"
+        "stays between min_limit and max_limit. The long-term mean is an exponential mean over "
+        "long_window samples"
     ),
     source=_NETFLIX + "Gradient2Limit",
     deviations=_NOT_WINDOWED,
@@ -306,7 +320,7 @@ GRADIENT2 = Sheet(
             "queue_size",
             4,
             "requests",
-            "by which it may grow",
+            "number of requests by which the limit may grow",
             _NETFLIX + "Gradient2Limit",
             0,
             1_000_000,
@@ -315,7 +329,7 @@ GRADIENT2 = Sheet(
             "long_window",
             600,
             "responses",
-            "memory of the mean",
+            "number of responses that the long-term mean covers",
             _NETFLIX + "Gradient2Limit",
             1,
             1_000_000,
@@ -324,7 +338,7 @@ GRADIENT2 = Sheet(
             "rtt_tolerance",
             1.5,
             "ratio",
-            "factor by which responses may be slower without a lower limit",
+            "factor by which responses may become slower before the limit falls",
             _NETFLIX + "Gradient2Limit",
             1.0,
             100.0,
@@ -334,20 +348,20 @@ GRADIENT2 = Sheet(
 
 
 def pass_through() -> LimitedLine:
-    """Return policy pass-through."""
+    """Return the policy pass-through."""
     return LimitedLine(PASS_THROUGH.name, FixedLimit(UNBOUNDED))
 
 
 def fixed_limit(*, limit: int) -> LimitedLine:
-    """Return policy fixed limit."""
+    """Return the policy fixed limit."""
     return LimitedLine(FIXED_LIMIT.name, FixedLimit(limit))
 
 
 def aimd(**parameters: Any) -> LimitedLine:
-    """Return policy AIMD."""
+    """Return the policy AIMD."""
     return LimitedLine(AIMD.name, AimdLimit(**parameters))
 
 
 def gradient2(**parameters: Any) -> LimitedLine:
-    """Return policy Gradient2."""
+    """Return the policy Gradient2."""
     return LimitedLine(GRADIENT2.name, Gradient2Limit(**parameters))

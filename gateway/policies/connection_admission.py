@@ -1,6 +1,6 @@
 """Connection admission: which TLS connections to accept, decided before the expensive handshake.
 
-It is independent of session admission and of the queues. They still handle the requests of an
+It is independent of session admission and of the queues, which still handle the requests of an
 accepted connection. The policy `none` accepts all connections.
 """
 
@@ -11,33 +11,39 @@ from gateway.policies.sheet import Sheet
 
 
 class ConnectionAdmission(Protocol):
-    """A policy that decides about connections that begin a TLS session; it sees all connections."""
+    """A policy that decides about connections that begin a TLS session; it sees all other
+    connections, too.
+    """
 
     name: str
     asks_for_processors: bool
-    """If False, the policy never requests processors from the CPU manager, and `requested` stays
+    """Whether the policy requests processors from the CPU manager; if False, `requested` stays
     None.
     """
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
-        """Return whether to accept a connection, which resumes a session (checked) or begins a new
-        one.
+        """Return whether to accept a connection; `resumed` shows whether it resumes a session,
+        which has been checked.
 
-        The driver calls it once per connection. A False refuses the connection before the expensive
-        part of the handshake.
+        The driver calls it once per connection. If the result is False, the connection is refused
+        before the expensive part of the handshake.
         """
         ...
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """Set A_i, the application's processors from now on. A_i is a multiple of one half."""
+        """Set A_i, the number of the application's processors from now on, a multiple of one
+        half.
+        """
         ...
 
     def timer_due(self, time_s: float) -> None:
-        """Handle that the time last given by `next_timer_s` has come."""
+        """Handle the timer: the time that `next_timer_s` returned last has come."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return when to call `timer_due` next; None for never, a past time for at once."""
+        """Return the time at which to call `timer_due` next; None means never, a past time means at
+        once.
+        """
         ...
 
     @property
@@ -46,13 +52,13 @@ class ConnectionAdmission(Protocol):
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the policy's state as JSON-ready values."""
+        """Return the policy's state as values that JSON can express."""
         ...
 
 
 NONE = Sheet(
     name="none",
-    idea="Every connection is accepted, whatever its handshake will cost.",
+    idea="Every connection is accepted, whatever its handshake costs.",
     rule="accept every connection",
     source="the original server of eDragon, section 5.1",
     deviations="none",
@@ -73,10 +79,10 @@ class AcceptAll:
         return True
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """Do nothing: every connection is accepted for any number of processors."""
+        """Do nothing, because every connection is accepted with any number of processors."""
 
     def timer_due(self, time_s: float) -> None:
-        """Do nothing: this policy has no timers."""
+        """Do nothing, because this policy has no timers."""
 
     def next_timer_s(self) -> float | None:
         return None

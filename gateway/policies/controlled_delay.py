@@ -11,11 +11,10 @@ _UNBOUNDED = 1 << 62
 
 
 class ControlledDelay(IgnoringPolicy):
-    """A queue whose requests expire, with adaptive LIFO.
-
-    A request may wait `interval_s`. Once the queue has not been empty for `interval_s`, it may
-    wait `target_s`, and the newest request is served first. An arrival makes the policy drop
-    expired requests from the old end. When workers are free, it drops them from both ends.
+    """A queue whose requests expire, with adaptive LIFO. A request may wait for `interval_s`. Once
+    the queue has not been empty for `interval_s`, a request may only wait for `target_s`, and the
+    newest request is served first. At each arrival, the policy drops expired requests from the
+    oldest end. When workers are free, it drops them from both ends.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -78,9 +77,8 @@ class ControlledDelay(IgnoringPolicy):
         self.is_standing = time_s - self._empty_s > self._interval_s
 
     def _expired(self, time_s: float) -> Verdicts:
-        """Drop expired requests from the old end, up to the first request that has not expired.
-
-        A few requests behind it may expire earlier.
+        """Drop expired requests from the oldest end, up to the first request that has not expired.
+        A few requests after that one may have expired already.
         """
         late: list[Verdict] = []
         for request in self._line:
@@ -100,31 +98,39 @@ def _late(id: int) -> Drop:
 CODEL = Sheet(
     name="codel",
     title="CoDel + adaptive LIFO",
-    idea="A queue may build up for a moment; a queue that stays is kept short, and its newest "
-    "request is served first: Facebook's timeouts after CoDel, without the drop law of Nichols "
-    "and Jacobson.",
-    rule="a request may wait interval_s or, once the queue has not been empty for interval_s, "
-    "target_s; a request that has waited longer is dropped; serve the newest while the queue "
-    "stands, otherwise the oldest",
+    idea="A queue may build up for a moment; a queue that persists is kept short, and its newest "
+    "request is served first. These are Facebook's timeouts, derived from CoDel without the drop "
+    "law of Nichols and Jacobson.",
+    rule="a request may wait for interval_s or, once the queue has not been empty for "
+    "interval_s, only for target_s; drop a request that has waited longer; serve the newest "
+    "request while the queue persists, otherwise the oldest",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="The article says only that LIFO begins “when a queue is forming”; here it begins "
-    "with the condition of controlled delay. Its times are for services that answer in "
-    "milliseconds; as paper seconds they are short compared with a page of 250 ms.",
+    "with the condition of controlled delay. The article's times are for services that answer in "
+    "milliseconds; they are short compared with a page that takes 250 ms of paper time.",
     parameters=(
         Parameter(
             "interval_s",
             0.1,
             "s",
-            "N, the longest time for which a queue may stay",
+            "N, the longest time for which a queue may persist",
             "Maurer 2015",
             0.001,
             600.0,
         ),
-        Parameter("target_s", 0.005, "s", "M, the wait once it stands", "Maurer 2015", 0.0, 600.0),
+        Parameter(
+            "target_s",
+            0.005,
+            "s",
+            "M, the longest wait while the queue persists",
+            "Maurer 2015",
+            0.0,
+            600.0,
+        ),
     ),
 )
 
 
 def codel(*, interval_s: float, target_s: float) -> ControlledDelay:
-    """Return policy controlled delay with adaptive LIFO."""
+    """Return the policy controlled delay with adaptive LIFO."""
     return ControlledDelay(interval_s=interval_s, target_s=target_s)

@@ -1,6 +1,7 @@
 """DAGOR: admission by business and user priority, as in WeChat's services.
 
-It admits priorities down to a level, which it moves with a histogram of arrivals by priority.
+It admits all priorities down to a level, and adjusts the level by a histogram of the arrivals'
+priorities.
 """
 
 from collections.abc import Mapping
@@ -11,22 +12,26 @@ from gateway.policies.interface import PAGES, Dispatch, Drop, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
 USERS = 128
-"""User priorities of each business priority (section 4.2.3)."""
+"""The number of user priorities in each business priority (section 4.2.3)."""
 REHASH_S = 3_600.0
-"""After this many paper seconds, users get new priorities."""
+"""Paper seconds after which users get new priorities."""
 _RANK = {page: rank for rank, page in enumerate(reversed(PAGES))}
-"""Business priority, 0 the highest: the later page."""
+"""The business priority of each page: the later the page, the higher its priority; 0 is the
+highest.
+"""
 _LEVELS = len(PAGES) * USERS
 
 
 class Dagor(LimitedLine):
-    """A policy that admits priorities down to a level, which follows the queueing time.
+    """A policy that admits all priorities down to a level, and adjusts the level to the queueing
+    time.
 
-    It checks once per window (Algorithm 1). The server is overloaded if the mean queueing time of
-    the window is above the threshold. If no request was served in the window, the queueing time of
-    the oldest request counts. Under overload, the level falls until the policy would have admitted
-    a share α less of the window's requests. Otherwise it rises until the policy would have
-    admitted a share β of all the window's requests more.
+    It adjusts the level once per window (Algorithm 1). The server is overloaded if the mean
+    queueing time of the window is above the threshold. If no request was served in the window, the
+    queueing time of the oldest request counts. Under overload, the level falls until the policy
+    would have admitted fewer of the window's requests, by the share α of those it admitted.
+    Otherwise the level rises until the policy would have admitted more, by the share β of all the
+    window's requests.
     """
 
     def __init__(
@@ -45,7 +50,7 @@ class Dagor(LimitedLine):
         self._decrease_ratio = decrease_ratio
         self._increase_ratio = increase_ratio
         self.level = _LEVELS - 1
-        """The lowest admitted priority; priorities up to this number are admitted."""
+        """The lowest admitted priority, as a number; lower numbers are higher priorities."""
         self._arrived_by_level = [0] * _LEVELS
         self._window_began_s: float | None = None
         self._arrived = self._admitted = self._dispatched = 0
@@ -90,7 +95,7 @@ class Dagor(LimitedLine):
     def _queueing_s(self, time_s: float) -> float:
         """Return this window's mean queueing time.
 
-        If no request was served, return the oldest request's.
+        If no request was served, return the queueing time of the oldest request.
         """
         if self._dispatched:
             return self._queued_s / self._dispatched
@@ -126,21 +131,22 @@ DAGOR = Sheet(
     idea="The most important requests are admitted first; measured queueing time decides how many.",
     rule="admit a request whose priority (page, then a hash of the session) is at least the "
     "level; serve the oldest. The level changes every window_s or window_requests arrivals. If "
-    "requests queued longer than queueing_threshold_s on average, it falls until decrease_ratio "
-    "(α) fewer would have been admitted; otherwise it rises until increase_ratio (β) of all "
-    "arrivals more would have been",
+    "requests queued longer than queueing_threshold_s on average, it falls until the share "
+    "decrease_ratio (α) fewer would have been admitted; otherwise it rises until more would have "
+    "been admitted, by the share increase_ratio (β) of all arrivals",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
-    deviations="There is one service, so no priorities are passed on between services. The "
-    "business priority of a page is its place in the chain, the later the higher. Windows end "
-    "with the first arrival after their end; in a window without a dispatch the wait of the "
-    "oldest request counts. Waiting in the shop's own workers is not queueing time. The threshold "
-    "is WeChat's, for services that answer in milliseconds; pages here take a quarter of a second.",
+    deviations="There is only one service, so services do not pass on priorities. The business "
+    "priority of a page is its place in the chain: the later the page, the higher. A window ends "
+    "with the first arrival after its time is over; in a window without a dispatch, the wait of "
+    "the oldest request counts. Waiting in the shop's own workers is not queueing time. The "
+    "threshold is WeChat's, for services that answer in milliseconds, whereas these pages take a "
+    "quarter of a second.",
     parameters=(
         Parameter(
             "queueing_threshold_s",
             0.02,
             "s",
-            "queueing time that is overload",
+            "mean queueing time above which the server is overloaded",
             _SOURCE + "section 4.1",
             0.0,
             600.0,
@@ -152,7 +158,7 @@ DAGOR = Sheet(
             "window_requests",
             2000,
             "requests",
-            "… or this many arrivals",
+            "number of arrivals after which a window ends early",
             _SOURCE + "section 4.1",
             1,
             10**9,
@@ -171,7 +177,7 @@ def dagor(
     decrease_ratio: float,
     increase_ratio: float,
 ) -> Dagor:
-    """Return policy DAGOR."""
+    """Return the policy DAGOR."""
     return Dagor(
         queueing_threshold_s=queueing_threshold_s,
         window_s=window_s,

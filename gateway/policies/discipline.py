@@ -17,7 +17,7 @@ CPU_UPPER_THRESHOLD = Parameter(
     "cpu_upper_threshold",
     0.99,
     "ratio",
-    "above this CPU utilisation browsing is served LIFO",
+    "CPU utilisation above which browsing pages are served LIFO",
     "LIFO-Pri, section 3.2.1",
     0.0,
     1.0,
@@ -26,7 +26,7 @@ CPU_LOWER_THRESHOLD = Parameter(
     "cpu_lower_threshold",
     0.95,
     "ratio",
-    "below this CPU utilisation it is FIFO again",
+    "CPU utilisation below which browsing pages are served FIFO again",
     "LIFO-Pri, section 3.2.1",
     0.0,
     1.0,
@@ -34,9 +34,8 @@ CPU_LOWER_THRESHOLD = Parameter(
 
 
 class OverloadSwitch:
-    """FIFO in normal load, LIFO in overload (LIFO-Pri, Algorithm 1, SET_DISCIPLINE).
-
-    Between the thresholds the discipline does not change.
+    """A switch to FIFO under normal load and to LIFO under overload (LIFO-Pri, Algorithm 1,
+    SET_DISCIPLINE). Between the thresholds the discipline does not change.
     """
 
     def __init__(self, *, cpu_upper_threshold: float, cpu_lower_threshold: float) -> None:
@@ -52,7 +51,7 @@ class OverloadSwitch:
         self.switches = 0
 
     def sample(self, cpu_utilisation_ratio: float) -> None:
-        """Update the discipline with the utilisation of one interval."""
+        """Update the discipline after an interval with this utilisation."""
         if self.discipline is Discipline.FIFO and cpu_utilisation_ratio > self.cpu_upper_threshold:
             self._become(Discipline.LIFO)
         elif (

@@ -1,7 +1,8 @@
 """DOOR, this project's policy, in its two forms DOOR-LIFO and DOOR-FIFO.
 
-DOOR limits the requests in service. A session is in progress once it has been served. DOOR serves
-sessions in progress first, while new sessions wait in a separate admission queue.
+DOOR limits the requests in service. A session is in progress once one of its requests has been
+served. DOOR serves sessions in progress first, while new sessions wait in a separate admission
+queue.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +28,15 @@ from gateway.policies.patience_estimate import PatienceEstimate
 from gateway.policies.sheet import Parameter, Sheet
 
 _UNBOUNDED = 1 << 62
-"""The capacity of the queues for sessions in progress; DOOR never refuses requests of such
-sessions.
+"""The capacity of the queues for sessions in progress, so large that DOOR never refuses requests of
+such sessions.
 """
 
 
 class Entrance(Protocol):
-    """The admission queue of new sessions: which request is refused, and which is served next."""
+    """The admission queue of new sessions: it decides which request is refused and which is served
+    next.
+    """
 
     line: Line
     discipline: Discipline
@@ -43,15 +46,15 @@ class Entrance(Protocol):
         ...
 
     def turn_away(self, time_s: float) -> Verdicts:
-        """Refuse the requests that have waited too long."""
+        """Return the refusals of requests that have waited too long."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return when the next request will have waited too long; None for never."""
+        """Return the time at which the next request will have waited too long; None means never."""
         ...
 
     def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
-        """Take in the load of an interval."""
+        """Handle the load of an interval."""
         ...
 
     def figures(self) -> Mapping[str, object]:
@@ -62,7 +65,7 @@ class Entrance(Protocol):
 class NewestFirst:
     """An admission queue of at most `places` requests.
 
-    When it is full, an arrival replaces the oldest.
+    When it is full, an arrival replaces the oldest request.
     """
 
     discipline = Discipline.LIFO
@@ -75,7 +78,11 @@ class NewestFirst:
         if self.line.is_full:
             oldest = self.line.take(Discipline.FIFO)
             turned_away = (
-                Drop(oldest.id, f"admission queue full ({self.line.capacity}), others are newer"),
+                Drop(
+                    oldest.id,
+                    f"admission queue full ({self.line.capacity}), and the other "
+                    f"requests are newer",
+                ),
             )
         self.line.append(request)
         return turned_away
@@ -94,11 +101,9 @@ class NewestFirst:
 
 
 class InTurn:
-    """A FIFO admission queue that rejects a request with a page once it has waited `wait_s`.
-
-    With `follows`, wait_s follows the age at which FOLLOWS_QUANTILE of the customers have left,
-    once that age is known. It is FOLLOWS_SHARE × this age, so that customers get the rejection
-    before they would leave.
+    """A FIFO admission queue that rejects a request with a page once it has waited for `wait_s`.
+    With `follows`, wait_s is FOLLOWS_SHARE × the age at which FOLLOWS_QUANTILE of the customers
+    have left, once that age is known. So customers get the rejection before they would leave.
     """
 
     discipline = Discipline.FIFO
@@ -144,7 +149,8 @@ class InTurn:
 
 
 class Door(IgnoringPolicy):
-    """A policy that serves sessions in progress before new ones, and their later pages first.
+    """A policy that serves sessions in progress before new sessions, and later pages of sessions in
+    progress first.
 
     A session is in progress if it has been served before (`session_is_new` is false); every other
     session is new. With `removes_gone`, it takes requests of new sessions out of the queue when
@@ -258,36 +264,43 @@ _REMOVES_GONE = Parameter(
     "removes_gone",
     1,
     "switch",
-    "1: newcomers who have left are taken out of the line; 0: they are served like all others",
+    "1: 1: newcomers whose customers have left are taken out of the queue; 0: they are served "
+    "like all others",
     "DOOR, rule 3",
     0,
     1,
 )
 _IDEA = (
-    "A session that has been served once is served to the end; newcomers get the remaining "
+    "A session that has been served once is served to the end. New sessions get the remaining "
     "capacity, "
 )
 _RULE = (
-    "dispatch only below the concurrency limit hands (with hands_automatic it grows by one while "
-    "the CPU idles and newcomers wait, and shrinks by one when the CPU is full). Requests of "
-    "sessions in progress come first, the later page first, and are never turned away. Then come "
-    "newcomers, "
+    "dispatch only below the concurrency limit hands (with hands_automatic, it grows by one "
+    "while the CPU idles and newcomers wait, and shrinks by one when the CPU is full). Requests "
+    "of sessions in progress come first, the later page first, and are never turned away. "
+    "Newcomers, the first requests of new sessions, come next, "
 )
 
 DOOR_LIFO = Sheet(
     name="door-lifo",
     title="DOOR-LIFO",
-    idea=_IDEA + "the newest of them first, because its customer is still there.",
-    rule=_RULE + "the newest first; those who have left are taken out (removes_gone). When "
-    "places newcomers wait, one more pushes out the oldest",
+    idea=_IDEA + "the newest first, because its customer is still there.",
+    rule=_RULE + "the newest first; those whose customers have left are taken out "
+    "(removes_gone). When places newcomers wait, a further newcomer replaces the oldest",
     source="this project: docs/door.md",
-    deviations="The rules leave open which newcomer a full admission queue turns away; it is "
-    "the oldest.",
+    deviations="DOOR's rules do not say which newcomer a full admission queue turns away; here "
+    "it is the oldest.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
         Parameter(
-            "places", 50, "requests", "most newcomers who wait", "DOOR, rule 3", 1, 1_000_000
+            "places",
+            50,
+            "requests",
+            "maximum number of waiting newcomers",
+            "DOOR, rule 3",
+            1,
+            1_000_000,
         ),
         _REMOVES_GONE,
     ),
@@ -296,12 +309,14 @@ DOOR_LIFO = Sheet(
 DOOR_FIFO = Sheet(
     name="door-fifo",
     title="DOOR-FIFO",
-    idea=_IDEA + "in turn, and learn soon if it is not enough for them.",
-    rule=_RULE + "in order of arrival; those who have left are taken out (removes_gone). A "
-    "newcomer who has waited wait_s (with wait_automatic three quarters of the time that the least "
-    "patient 5 % wait) is turned away with a page and retry_after_s. At most places newcomers wait",
+    idea=_IDEA + "in order of arrival, and their customers learn soon if it is not enough for "
+    "them.",
+    rule=_RULE + "in order of arrival; those whose customers have left are taken out "
+    "(removes_gone). A newcomer that has waited for wait_s is turned away with a page and "
+    "retry_after_s; with wait_automatic, the wait is three quarters of the age at which 5 % of "
+    "the customers have left. At most places newcomers wait",
     source="this project: docs/door.md",
-    deviations="An admission queue of more than places is cut off, to protect memory.",
+    deviations="The admission queue is limited to places requests, to protect memory.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
@@ -309,7 +324,8 @@ DOOR_FIFO = Sheet(
             "wait_s",
             6.0,
             "s",
-            "D, after which a newcomer is turned away; with wait_automatic until patience is known",
+            "D, the wait after which a newcomer is turned away; with wait_automatic, only until "
+            "the customers' patience is known",
             "DOOR, rule 3",
             0.1,
             3_600.0,
@@ -327,12 +343,20 @@ DOOR_FIFO = Sheet(
             "retry_after_s",
             60.0,
             "s",
-            "after which those turned away should come back",
+            "time after which customers turned away should come back",
             "this project",
             0.0,
             86_400.0,
         ),
-        Parameter("places", 1_000, "requests", "most newcomers who wait", "guard", 1, 1_000_000),
+        Parameter(
+            "places",
+            1_000,
+            "requests",
+            "maximum number of waiting newcomers",
+            "guard",
+            1,
+            1_000_000,
+        ),
         _REMOVES_GONE,
     ),
     needs_sessions=True,
@@ -340,7 +364,7 @@ DOOR_FIFO = Sheet(
 
 
 def door_lifo(*, hands: int, hands_automatic: int, places: int, removes_gone: int) -> Door:
-    """Return policy DOOR-LIFO."""
+    """Return the policy DOOR-LIFO."""
     return Door(
         DOOR_LIFO.name,
         entrance=NewestFirst(places),
@@ -359,7 +383,7 @@ def door_fifo(
     places: int,
     removes_gone: int,
 ) -> Door:
-    """Return policy DOOR-FIFO."""
+    """Return the policy DOOR-FIFO."""
     return Door(
         DOOR_FIFO.name,
         entrance=InTurn(places, wait_s, follows=bool(wait_automatic), retry_after_s=retry_after_s),

@@ -1,7 +1,7 @@
-"""The driver of a policy: it passes events to the policy, and carries out its verdicts.
+"""The driver of a policy, which passes events to the policy and carries out its verdicts.
 
 The gateway, the simulator, shadows and the checks of policies all drive a policy through `Driver`.
-They supply the time, the workers and the effects; the rules are stated here alone:
+They supply the time, the workers and the effects; only this module states the rules:
 
 - A request without a verdict waits.
 - After every event the driver offers the free workers once, if a request waits.
@@ -37,7 +37,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 """The type of the data that a host keeps about a request."""
 
 REMEMBERED: Final = 10_000
-"""A ledger for authors of policies remembers the fates of this many ended requests."""
+"""The number of ended requests whose fates a ledger remembers for authors of policies."""
 
 
 class Workers(Protocol):
@@ -49,7 +49,9 @@ class Workers(Protocol):
 
 
 class Host(Protocol[T_contra]):
-    """The effects of verdicts; each is called once per request, with what the host keeps of it."""
+    """The effects of verdicts; each method is called once per request, with the host's data about
+    the request.
+    """
 
     def start(self, now_s: float, id: int, item: T_contra) -> None:
         """Give the request to a free worker now."""
@@ -58,7 +60,7 @@ class Host(Protocol[T_contra]):
         """Refuse the request, which the driver has removed."""
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Charge the server for `number` rejections.
+        """Charge the server with the cost of `number` rejections.
 
         The driver calls this after it has carried out an answer.
         """
@@ -71,27 +73,29 @@ class Host(Protocol[T_contra]):
 
 
 class Ledger(Generic[T]):
-    """The waiting requests, the requests in service, and the check which verdicts they allow."""
+    """The record of the waiting requests and the requests in service, which checks whether a
+    verdict is allowed.
+    """
 
     def __init__(self, *, remembered: int = 0) -> None:
-        """Begin empty; errors report the fate of the last `remembered` requests that ended."""
+        """Start empty; errors can report the fates of the last `remembered` ended requests."""
         self.waiting: dict[int, T] = {}
-        """The waiting requests by id, in the order of arrival."""
+        """The waiting requests in order of arrival: the host's data, by request id."""
         self.in_service: dict[int, T] = {}
-        """The requests in service by id, in the order of dispatch."""
+        """The requests in service in order of dispatch: the host's data, by request id."""
         self.gone: set[int] = set()
         """The ids of requests that wait although their customers have left."""
         self._remembered = remembered
         self._fates: OrderedDict[int, str] = OrderedDict()
 
     def completed(self, now_s: float, id: int) -> T:
-        """Take a request out of service and return the host's data of it."""
+        """Take a request out of service and return the host's data about it."""
         if self._remembered:
             self._remember(id, f"ended at {now_s:g} s")
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """Record that the customer of a request has left, if the request waits."""
+        """If the request waits, record that its customer has left."""
         if id in self.waiting:
             self.gone.add(id)
 
@@ -109,8 +113,8 @@ class Ledger(Generic[T]):
                 self.take(now_s, id, _FATES[type(verdict)])
 
     def check(self, event: str, verdicts: Verdicts, offered: int) -> None:
-        """Raise BrokenPolicyError if the answer to `event` breaks a rule; `offered` is a number of
-        workers.
+        """Raise BrokenPolicyError if the policy's answer to `event` breaks a rule; `offered` is the
+        number of free workers.
         """
         waiting = self.waiting
         judged: set[int] = set()
@@ -181,8 +185,8 @@ class Ledger(Generic[T]):
 class Driver(Ledger[T]):
     """The driver of one policy.
 
-    Events come one after the other, never from within a host's method. Every method that passes an
-    event on raises BrokenPolicyError when an answer breaks a rule.
+    Events must come one after another, never from within a method of the host. Every method that
+    passes an event on raises BrokenPolicyError when an answer breaks a rule.
     """
 
     def __init__(
@@ -194,7 +198,7 @@ class Driver(Ledger[T]):
         self._host = host
 
     def arrival(self, now_s: float, request: Request, item: T) -> None:
-        """Handle a new request, of which the host keeps `item`."""
+        """Handle a new request, about which the host keeps `item`."""
         self.waiting[request.id] = item
         verdicts = self.policy.arrival(now_s, request)
         if verdicts:
@@ -203,7 +207,7 @@ class Driver(Ledger[T]):
             self.offer(now_s)
 
     def completion(self, now_s: float, id: int, outcome: Outcome) -> T:
-        """Handle the end of a request in service; return the host's data of it."""
+        """Handle the end of a request in service; return the host's data about it."""
         if self._remembered:
             self._remember(id, f"ended at {now_s:g} s")
         item = self.in_service.pop(id)
@@ -215,10 +219,9 @@ class Driver(Ledger[T]):
         return item
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
-        """Handle that the customer of a request has left; ignore a request that has ended.
-
-        The policy gets the event first, once. Then `mode` decides whether a request that still
-        waits is withdrawn, and whether one in service is cancelled.
+        """Handle the leaving of a request's customer; ignore a request that has ended. The policy
+        gets the event first, and only once. Then `mode` decides whether a waiting request is
+        withdrawn, and whether a request in service is cancelled.
         """
         if id not in self.waiting and id not in self.in_service:
             return
@@ -238,15 +241,14 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def timer_due(self, now_s: float) -> None:
-        """Handle the timer that `policy.next_timer_s` set."""
+        """Handle the timer at the time that `policy.next_timer_s` returned."""
         self._carry_out(now_s, "timer_due", self.policy.timer_due(now_s))
         self.offer(now_s)
 
     def switch(self, now_s: float, policy: Policy, requests: Sequence[Request]) -> None:
-        """Replace the policy. The new policy adopts `requests`: all that wait, oldest first.
-
-        It then gets an abandonment for each request whose customer has left, as if that happened
-        now.
+        """Replace the policy. The new policy adopts `requests`, which are all waiting requests,
+        oldest first. It then gets an abandonment event for each request whose customer has left, as
+        if the customer left now.
         """
         policy.adopt(now_s, requests)
         self.policy = policy
@@ -255,7 +257,7 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def offer(self, now_s: float) -> None:
-        """Offer the free workers to the policy, if a request waits."""
+        """Offer the free workers to the policy if a request waits."""
         free = self._workers.free
         if free > 0 and self.waiting:
             verdicts = self.policy.workers_free(now_s, free)

@@ -13,7 +13,7 @@ _TOLERANCE = 1e-9
 
 
 class LoadMonitor:
-    """ELM: the prediction of the connections per interval and of the processors they will need.
+    """ELM, which predicts the connections per interval and the processors that they will need.
 
     Predictions (eq. 3, 4): Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1) + (1 − ewma_alpha) O(k−1). N is
     predicted in the same way. `ewma_alpha` is the weight of the previous prediction. Refused
@@ -31,14 +31,14 @@ class LoadMonitor:
         self._new = 0
 
     def connection(self, *, resumed: bool) -> None:
-        """Count one more connection in the current interval."""
+        """Count a connection in the current interval."""
         if resumed:
             self._resumed += 1
         else:
             self._new += 1
 
     def interval_over(self, took_s: float) -> None:
-        """Predict the next interval from the one that ends, which took `took_s` (> 0).
+        """Predict the next interval from the interval that ends, which took `took_s` (> 0).
 
         The counts of an interval that ended late are scaled to `k_apl_s`.
         """
@@ -49,7 +49,7 @@ class LoadMonitor:
 
     @property
     def demand_processors(self) -> float | None:
-        """R_i before it is rounded (eq. 2); None before the first prediction."""
+        """R_i before rounding (eq. 2); None before the first prediction."""
         if self.predicted_resumed is None or self.predicted_new is None:
             return None
         work_s = self.predicted_resumed * self.cto_s + self.predicted_new * self.ctn_s
@@ -101,10 +101,8 @@ class ProcessorAdmission:
 
     @property
     def requested(self) -> int | None:
-        """R_i in whole processors, at least 1; None before the first prediction.
-
-        With 0 processors, an application could admit no connection, and so never show that it
-        needs a processor.
+        """R_i in whole processors, at least 1; None before the first prediction. With 0 processors,
+        an application could never admit a connection and so never show that it needs a processor.
         """
         demand = self.monitor.demand_processors
         return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
@@ -148,10 +146,8 @@ class ProcessorAdmission:
 
     def _begin_interval(self) -> None:
         """Set the number of new connections for this interval; None means that no limit is known
-        yet.
-
-        AN_i may have a fraction. The policy keeps it for the next interval, so that it accepts
-        AN_i connections on average.
+        yet. AN_i may have a fraction, which the policy carries over to the next interval, so that
+        it accepts AN_i connections on average.
         """
         acceptable = None
         if self.processors is not None:
@@ -167,13 +163,14 @@ class ProcessorAdmission:
 
 EAC = Sheet(
     name="eac",
-    idea="A full TLS handshake costs a hundred times a resumed one, and a customer who "
-    "resumes is in the middle of a session. So returning customers are always let in, and only as "
-    "many new ones as the processors assigned can serve to the end of their connection.",
+    idea="A full TLS handshake costs a hundred times as much as a resumed one, and a customer "
+    "who resumes is in the middle of a session. So returning customers are always let in, but "
+    "new customers only as far as the assigned processors can serve them to the end of their "
+    "connections.",
     rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
     "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
-    deviations="R is at least 1. The fraction of AN is carried to the next interval. An "
+    deviations="R is at least 1. The fraction of AN is carried over to the next interval. An "
     "interval that ends late counts as k_apl_s. Until the first prediction, and until the "
     "first assignment, no connection is refused.",
     parameters=(
@@ -181,7 +178,7 @@ EAC = Sheet(
             "cto_s",
             0.1,
             "CPU seconds (paper)",
-            "CTO: computation of a resumed connection, with all its requests",
+            "CTO: CPU time of a resumed connection, with all its requests",
             "3.2.1, static profiling: `doorbuster profile-connections`",
             1e-6,
             10_000,
@@ -190,7 +187,7 @@ EAC = Sheet(
             "ctn_s",
             0.275,
             "CPU seconds (paper)",
-            "CTN: computation of a new connection, with all its requests",
+            "CTN: CPU time of a new connection, with all its requests",
             "3.2.1, static profiling: `doorbuster profile-connections`",
             1e-6,
             10_000,
@@ -199,7 +196,7 @@ EAC = Sheet(
             "k_apl_s",
             2.0,
             "seconds (paper)",
-            "sampling interval of load monitor and admission",
+            "sampling interval of the load monitor and the admission",
             "3.2: k_APL = 2 s",
             0.01,
             3600,
@@ -217,8 +214,8 @@ EAC = Sheet(
             "processors",
             0.0,
             "processors",
-            "0: those that the CPU manager assigns; more: this many, whatever happens (static "
-            "provisioning, or all of the platform's without a manager)",
+            "0: 0: the processors that the CPU manager assigns; above 0: always this number "
+            "(static provisioning, or all processors of a platform without a manager)",
             "Fig. 1 for fixed numbers",
             0,
             4096,

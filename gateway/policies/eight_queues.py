@@ -32,7 +32,7 @@ CAPACITIES = (
         "browsing_capacity",
         50,
         "requests",
-        "places in each queue Br-1 to Br-4",
+        "maximum length of each queue from Br-1 to Br-4",
         "LIFO-Pri, section 3.2.1",
         1,
         1_000_000,
@@ -41,7 +41,7 @@ CAPACITIES = (
         "transaction_capacity",
         25,
         "requests",
-        "places in each queue Tr-1 to Tr-4",
+        "maximum length of each queue from Tr-1 to Tr-4",
         "LIFO-Pri, section 3.2.1",
         1,
         1_000_000,
@@ -53,7 +53,7 @@ _QUEUES = (
         "utility",
         UTILITY,
         "weight",
-        "U_i, the worth of serving a page of this type",
+        "U_i, the value of serving a page of this type",
         "LIFO-Pri, Table 3",
         0.0,
         1e9,
@@ -62,7 +62,7 @@ _QUEUES = (
 
 
 class EightQueues(IgnoringPolicy):
-    """A queue per page type, served by dynamic priority (LIFO-Pri, Algorithm 1).
+    """A policy with a queue for each page type, served by dynamic priority (LIFO-Pri, Algorithm 1).
 
     The next request comes from the queue with the largest DP_i = N_i × U_i. If priorities are
     equal, the later page wins. With the published capacities and utilities, transaction queues
@@ -156,26 +156,27 @@ class EightQueues(IgnoringPolicy):
 EIGHT_QUEUES_AF = Sheet(
     name="8q-af",
     title="8Q-AF",
-    idea="A queue per page type, the most valuable first, each first come first served.",
-    rule="serve the oldest of the queue with the largest N_i × utility_i; drop an arrival that "
-    "finds its queue full",
+    idea="A queue for each page type, the most valuable queue first; each queue is first come, "
+    "first served.",
+    rule="serve the oldest request of the queue with the largest N_i × utility_i; drop an "
+    "arrival whose queue is full",
     source="LIFO-Pri, section 3.2.1, scheme 2 (8Q-AF)",
-    deviations="The paper does not say how a queue is chosen in this scheme; dynamic priority, "
-    "as in scheme 3, is what fits its figures.",
+    deviations="The paper does not say how this scheme chooses a queue; dynamic priority, as in "
+    "scheme 3, fits the paper's figures.",
     parameters=_QUEUES,
 )
 EIGHT_QUEUES_LIFO_PRI = Sheet(
     name="8q-lifo-pri",
     title="8Q-LIFO-Pri",
-    idea="A queue per page type, the most valuable first; in overload the newest browsing "
-    "request first, because its customer is still there.",
+    idea="A queue for each page type, the most valuable queue first; under overload, the newest "
+    "browsing request comes first, because its customer is still there.",
     rule="serve the queue with the largest N_i × utility_i: transaction queues FIFO, browsing "
-    "queues LIFO once utilisation > cpu_upper_threshold and FIFO again once "
-    "< cpu_lower_threshold; drop an arrival that finds its queue full",
+    "queues LIFO once utilisation > cpu_upper_threshold and FIFO again once < "
+    "cpu_lower_threshold; drop an arrival whose queue is full",
     source="LIFO-Pri, sections 2.2 and 3.2.1, Algorithm 1, scheme 3 (8Q-LIFO-Pri)",
-    deviations="Equal priorities go to the later page (the paper leaves them open). Among "
-    "transaction queues the priority is Algorithm 1's N_i × U_i, where the text of section 2.2 "
-    "speaks of a fixed order.",
+    deviations="If priorities are equal, the later page comes first (the paper does not say). "
+    "Among transaction queues, the priority is Algorithm 1's N_i × U_i, although the text of "
+    "section 2.2 speaks of a fixed order.",
     parameters=(*_QUEUES, CPU_UPPER_THRESHOLD, CPU_LOWER_THRESHOLD),
 )
 
@@ -183,7 +184,7 @@ EIGHT_QUEUES_LIFO_PRI = Sheet(
 def eight_queues_af(
     *, browsing_capacity: int, transaction_capacity: int, utility: Mapping[Page, float]
 ) -> EightQueues:
-    """Return policy 8Q-AF."""
+    """Return the policy 8Q-AF."""
     return EightQueues(
         EIGHT_QUEUES_AF.name,
         browsing_capacity=browsing_capacity,
@@ -200,7 +201,7 @@ def eight_queues_lifo_pri(
     cpu_upper_threshold: float,
     cpu_lower_threshold: float,
 ) -> EightQueues:
-    """Return policy 8Q-LIFO-Pri."""
+    """Return the policy 8Q-LIFO-Pri."""
     return EightQueues(
         EIGHT_QUEUES_LIFO_PRI.name,
         browsing_capacity=browsing_capacity,

@@ -15,15 +15,16 @@ _ADMISSION = "Envoy, admission control filter, "
 
 
 class GradientController:
-    """A limit that follows (minimal + buffer) / current response time, with √limit of headroom.
-
-    From time to time the policy measures the minimal response time with `min_concurrency` requests
-    in the system. Requests that came before the measurement do not count. The policy reads the
-    time from responses, so a window ends with the first response after its end.
+    """A limit that follows (minimum + buffer) / current response time, with √limit of headroom.
+    From time to time, the policy measures the minimum response time with `min_concurrency` requests
+    in the system. Requests that arrived before the measurement do not count. The policy sees the
+    time only when a response ends, so a window ends with the first response after its time is over.
     """
 
     LOWEST_FOR_WINDOWS = 5
-    """After this many windows with the limit at its lowest value, the minimum is measured again."""
+    """The number of windows with the limit at its lowest value after which the minimum is measured
+    again.
+    """
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class GradientController:
 
     @property
     def value(self) -> int:
-        """The limit now; it is `min_concurrency` while the minimum is measured."""
+        """The present limit; while the minimum is measured, it is `min_concurrency`."""
         return self.min_concurrency if self._is_measuring else self._limit
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
@@ -109,9 +110,9 @@ class GradientController:
 
 
 class SuccessRate:
-    """Requests and successes of the last `window_s`, in steps of a second.
+    """Counts of the requests and successes in the last `window_s`, in steps of a second.
 
-    A step that began `window_s` ago or earlier no longer counts.
+    A step that began at least `window_s` ago no longer counts.
     """
 
     STEP_S = 1.0
@@ -141,8 +142,8 @@ class SuccessRate:
 
 
 class AdmissionControl(LimitedLine):
-    """A policy that rejects requests at random, and more of them when fewer recent requests
-    succeeded.
+    """A policy that rejects requests at random; the fewer recent requests succeeded, the more it
+    rejects.
     """
 
     def __init__(
@@ -199,20 +200,21 @@ _SEED = Parameter("seed", 1, "number", "of the draws", "this project", 0, 2**53)
 ADAPTIVE_CONCURRENCY = Sheet(
     name="envoy-adaptive-concurrency",
     title="Envoy adaptive concurrency",
-    idea="A limit that aims at response times hardly longer than those of an empty server.",
+    idea="A limit that aims at response times only slightly longer than those of an empty server.",
     rule=(
         "turn an arrival away while limit requests are in the system; serve the oldest. Every "
         "update_interval_s: gradient = clamp((1 + buffer_ratio) × minRTT / median response "
         "time, 0.5, 2). The limit = gradient × limit + √(gradient × limit), from "
         "min_concurrency to max_concurrency. minRTT is the median of request_count responses "
         "while at most min_concurrency requests are in the system; requests that arrived "
-        "earlier do not count. It is measured every min_rtt_interval_s, up to jitter_ratio of "
-        "it later (drawn with seed), and after five windows that leave the limit at "
-        "min_concurrency"
+        "earlier do not count. It is measured every min_rtt_interval_s, delayed by up to "
+        "jitter_ratio of that interval (drawn with seed), and after five windows with the limit "
+        "at min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",
-    deviations="Windows end with the first response after their end. Envoy asks for both "
-    "intervals; the defaults are those of its example. An orphan request's response time counts, "
+    deviations="A window ends with the first response after its time is over. Envoy has no "
+    "defaults for the two intervals; those here are from its example. An orphan request's "
+    "response time counts, "
     "too.",
     parameters=(
         Parameter(
@@ -226,13 +228,19 @@ ADAPTIVE_CONCURRENCY = Sheet(
             "min_rtt_interval_s",
             60.0,
             "s",
-            "between measurements of minRTT",
+            "interval between measurements of minRTT",
             _ADAPTIVE + "example",
             0.1,
             86_400.0,
         ),
         Parameter(
-            "jitter_ratio", 0.15, "ratio", "drawn delay of it", _ADAPTIVE + "default", 0.0, 1.0
+            "jitter_ratio",
+            0.15,
+            "ratio",
+            "maximum random delay of a measurement, as a share of the interval",
+            _ADAPTIVE + "default",
+            0.0,
+            1.0,
         ),
         _SEED,
     ),
@@ -240,10 +248,10 @@ ADAPTIVE_CONCURRENCY = Sheet(
 ADMISSION_CONTROL = Sheet(
     name="envoy-admission-control",
     title="Envoy admission control",
-    idea="The more requests fail, the more are rejected at random, before they cost anything.",
+    idea="The more requests fail, the more are rejected at random before they cost anything.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
-    "(1 / aggression)), n requests and s successes of the last window_s, drawn with seed; not "
-    "below rps_threshold requests/s, n / window_s; serve the oldest",
+    "(1 / aggression)), n requests and s successes of the last window_s, drawn with seed; reject "
+    "none while the rate n / window_s is below rps_threshold requests/s; serve the oldest",
     source=_ADMISSION + "1.31 (earlier ones took n / the age of the oldest), after Google's "
     "client-side throttling (SRE book, chapter 21)",
     deviations=(
@@ -254,7 +262,7 @@ ADMISSION_CONTROL = Sheet(
             "threshold",
             0.95,
             "ratio",
-            "success rate that is good enough",
+            "success rate at which nothing is rejected",
             _ADMISSION + "default",
             0.01,
             1.0,
@@ -273,7 +281,7 @@ ADMISSION_CONTROL = Sheet(
             "rps_threshold",
             0.0,
             "requests/s",
-            "below it no request is rejected",
+            "request rate below which no request is rejected",
             _ADMISSION + "default",
             0.0,
             1e6,
@@ -282,7 +290,7 @@ ADMISSION_CONTROL = Sheet(
             "max_probability",
             0.8,
             "ratio",
-            "the most that are rejected",
+            "maximum probability of a rejection",
             _ADMISSION + "default",
             0.0,
             1.0,
@@ -293,11 +301,11 @@ ADMISSION_CONTROL = Sheet(
 
 
 def adaptive_concurrency(*, seed: int, **parameters: Any) -> LimitedLine:
-    """Return policy Envoy adaptive concurrency."""
+    """Return the policy Envoy adaptive concurrency."""
     controller = GradientController(random=Random(seed), **parameters)
     return LimitedLine(ADAPTIVE_CONCURRENCY.name, controller)
 
 
 def admission_control(*, seed: int, **parameters: Any) -> AdmissionControl:
-    """Return policy Envoy admission control."""
+    """Return the policy Envoy admission control."""
     return AdmissionControl(random=Random(seed), **parameters)

@@ -1,8 +1,8 @@
-"""DOOR's concurrency limit c, fixed or automatic: the highest number of requests in service.
+"""DOOR's concurrency limit c, fixed or automatic: the maximum number of requests in service.
 
 A server with 30 workers takes 30 requests at once and works a little on each of them. No queue can
-reorder the requests that it has taken. With LIFO-Pri's pages, that is 30 × 0.179 CPU s = 5.4 s of
-work. A page of a session in progress has to wait for this work, whatever its priority.
+reorder the requests that the server has taken. With LIFO-Pri's pages, they are 30 × 0.179 CPU s =
+5.4 s of work, for which a page of a session in progress has to wait, whatever its priority.
 """
 
 from gateway.policies.interface import LoadSample
@@ -12,7 +12,7 @@ HANDS = Parameter(
     "hands",
     8,
     "requests",
-    "c, the most that are in service at once; with hands_automatic where it starts",
+    "c, the maximum number of requests in service; with hands_automatic, its initial value",
     "DOOR, rule 1",
     1,
     1_000,
@@ -29,7 +29,9 @@ HANDS_AUTOMATIC = Parameter(
 
 
 class Hands:
-    """A limit of `limit` requests in service, not counting those that another policy dispatched."""
+    """A limit of `limit` requests in service, not counting requests that another policy
+    dispatched.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -50,7 +52,9 @@ class Hands:
         self._busy.add(id)
 
     def release(self, id: int) -> None:
-        """Stop counting this request, because it is done. Ignore requests of another policy."""
+        """Stop counting this request because it has ended. Ignore requests that another policy
+        dispatched.
+        """
         self._busy.discard(id)
 
     def sample(self, sample: LoadSample, somebody_waits: bool) -> None:
@@ -63,8 +67,8 @@ class AutomaticHands(Hands):
 
     It changes once per utilisation interval. If requests wait, all of c is used and CPU <
     IDLE_RATIO, c grows by 1. If the CPU has been at or above FULL_RATIO for FULL_FOR_S without a
-    break, c shrinks by 1, but never below FLOOR. So c settles where the CPU is just full, whatever
-    share of a page's time is waiting for the back end.
+    break, c shrinks by 1, but never below FLOOR. So c settles at the value at which the CPU is just
+    full, even if pages spend much of their time waiting for the back end.
     """
 
     IDLE_RATIO = 0.98
@@ -90,5 +94,5 @@ class AutomaticHands(Hands):
 
 
 def hands_of(*, hands: int, hands_automatic: int) -> Hands:
-    """Return the fixed or the automatic limit, as the parameters say."""
+    """Return the fixed or the automatic limit, depending on the parameters."""
     return AutomaticHands(hands) if hands_automatic else Hands(hands)

@@ -2,7 +2,8 @@
 
 The gateway drives a policy with real sockets, the simulator with virtual time; both use only this
 vocabulary. All times are paper seconds on one monotonic axis that the driver chooses; a policy
-reads no clock. The driver guarantees that times never go backwards and that an id is used once.
+reads no clock. The driver guarantees that times never go backwards and that each id is used only
+once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ class Page(StrEnum):
 
     @property
     def is_transaction(self) -> bool:
-        """Whether the page takes part in a purchase (Tr-1 to Tr-4)."""
+        """Whether the page belongs to a purchase (Tr-1 to Tr-4)."""
         return self.value.startswith("Tr")
 
 
@@ -40,10 +41,10 @@ TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 class Request(NamedTuple):
     """One attempt of a customer to get one page, as a policy sees it.
 
-    The driver chooses the `id`. `session` is None if no cookie shows it. Under admission control,
-    and with a policy that `needs_sessions`, it is never None: a new session has its name from its
-    first request on. `session_is_new` is true if this request would open the session. `attempt`
-    counts from 1, and each retry of the same page adds 1.
+    The driver chooses the `id`. `session` is None if no cookie identifies the session. Under
+    admission control, and with a policy whose sheet sets `needs_sessions`, it is never None,
+    because a new session has a name from its first request on. `session_is_new` is true if this
+    request would open the session. `attempt` counts from 1, and each retry of the same page adds 1.
     """
 
     id: int
@@ -55,7 +56,7 @@ class Request(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """The way in which a dispatched request ended, seen from the server's side."""
+    """The way in which a dispatched request ended, as the server sees it."""
 
     ANSWERED = "answered"  # the whole response reached the customer
     ORPHANED = "orphaned"  # the server finished it, the customer had left (an orphan request)
@@ -76,9 +77,9 @@ FATES = (
 )
 """A driver's counts per page type.
 
-`abandoned_waiting` counts customers who left a queue, `withdrawn` those of their requests that were
-taken out of it. So every request that arrived was dispatched, dropped, rejected or withdrawn, or
-waits.
+`abandoned_waiting` counts the customers who left while their requests waited, and `withdrawn`
+counts the requests taken out of a queue for this reason. Every request that arrived was dispatched,
+dropped, rejected or withdrawn, or still waits.
 """
 
 
@@ -105,7 +106,7 @@ class Drop(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """Turn this request away by admission, with an explicit page and a time to come back."""
+    """Turn this request away at admission, with an explicit page and a time to come back."""
 
     id: int
     reason: str
@@ -115,11 +116,11 @@ class Reject(NamedTuple):
 class Cancel(NamedTuple):
     """Stop this request.
 
-    A dispatched request may be stopped while its customer is still there: the customer gets a 503,
-    the attempt has failed, and the work for it is lost. Its completion follows as an event.
+    A dispatched request may be stopped while its customer is still there: the customer gets status
+    503, the attempt fails, and the work already done is lost. A completion event follows.
 
-    A waiting request may be stopped only after its customer has left: it is withdrawn, and nothing
-    follows.
+    A waiting request may be stopped only after its customer has left; it is then withdrawn, and no
+    event follows.
     """
 
     id: int
@@ -131,25 +132,28 @@ NOTHING: Verdicts = ()
 
 
 class BrokenPolicyError(RuntimeError):
-    """The error for a verdict that the rules forbid: a fault of the policy, never of a customer."""
+    """The error for a verdict that the rules forbid, which is always a fault in the policy."""
 
 
 class Policy(Protocol):
-    """A queueing policy: it decides which requests wait, are served next, or are turned away.
+    """A queueing policy, which decides which requests wait, which are served next and which are
+    turned away.
 
     A request without a verdict waits. After every event the driver calls `workers_free` once if
-    workers are free and a request waits. A policy may dispatch at most as many requests as workers
-    are offered. A request that it does not dispatch then waits for the next event.
+    workers are free and a request waits. A policy may dispatch at most as many requests as it is
+    offered workers. Requests that it does not dispatch wait for the next event.
     """
 
     name: str
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """Handle a request that came in."""
+        """Handle a request that has arrived."""
         ...
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Answer at most `free` `Dispatch`; `free` workers (at least 1) could start now."""
+        """Return at most `free` `Dispatch` verdicts; `free` is the number of workers that can start
+        now, at least 1.
+        """
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
@@ -157,14 +161,13 @@ class Policy(Protocol):
         ...
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
-        """Handle the leaving of a customer, whose request waits or is in service."""
+        """Handle the leaving of a customer whose request waits or is in service."""
         ...
 
     def withdraw(self, time_s: float, id: int) -> None:
-        """Remove a waiting request that the driver takes back, because its customer has left.
-
-        The driver does this only with abandonment `drop-queued` or `cancel`, after the event
-        `abandonment`.
+        """Remove a waiting request that the driver takes back because its customer has left. The
+        driver calls this only with the abandonment setting `drop-queued` or `cancel`, after the
+        event `abandonment`.
         """
         ...
 
@@ -173,17 +176,17 @@ class Policy(Protocol):
         ...
 
     def timer_due(self, time_s: float) -> Verdicts:
-        """Handle that the time last given by `next_timer_s` has come."""
+        """Handle the timer: the time that `next_timer_s` returned last has come."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return when to call `timer_due` next; None for never."""
+        """Return the time at which to call `timer_due` next; None means never."""
         ...
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
-        """Take over requests that waited under another policy, oldest first, for any capacity.
-
-        The driver calls it once, before any other event, when policies are switched during a run.
+        """Take over the requests that waited under another policy, oldest first, even if they
+        exceed the capacity. The driver calls this once, before any other event, when the policy is
+        switched during a run.
         """
         ...
 
@@ -192,5 +195,7 @@ class Policy(Protocol):
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the policy's state as JSON-ready values: `discipline`, `queues`, its metrics."""
+        """Return the policy's state as values that JSON can express: `discipline`, `queues` and its
+        metrics.
+        """
         ...

@@ -1,32 +1,32 @@
-"""The estimate of customers' patience from the requests that a server sees end.
+"""The estimate of customers' patience, calculated from how requests end at a server.
 
-Most requests are answered or turned away before their customers' patience ends. Such a patience is
-only known to be longer (censored). An estimate from the customers who left would find too many
-impatient customers. The earlier other customers are turned away, the larger this error is. A limit
-that follows such an estimate would shrink towards 0.
+Most requests are answered or turned away before their customers' patience ends. Such observations
+give only a lower bound for the patience (they are censored). An estimate from only the customers
+who left would find too many impatient customers. The earlier the other customers are turned away,
+the larger this error is. A limit that follows such an estimate would shrink towards 0.
 
-So it is the product-limit estimate (Kaplan and Meier, *Nonparametric estimation from incomplete
-observations*, JASA 53, 1958). For each age, it uses the share of the present customers who left at
-that age.
+So this module uses the product-limit estimate (Kaplan and Meier, *Nonparametric estimation from
+incomplete observations*, JASA 53, 1958). For each age, the estimate uses the share of customers who
+left at that age among those still present at that age.
 """
 
 from collections.abc import Sequence
 from itertools import accumulate
 
 STEP_S = 0.25
-"""The size of a step in which ages are counted, in paper seconds."""
+"""The width of the steps in which ages are counted, in paper seconds."""
 LONGEST_S = 120.0
-"""Longer ages count as this age, in paper seconds."""
+"""The age as which all longer ages count, in paper seconds."""
 ENOUGH_LEFT = 20
-"""The smallest number of customers who left, with their present weights, for an estimate."""
+"""The number of customers who left, counted with their present weights, that an estimate needs."""
 REMEMBERED_FOR_S = 600.0
-"""The age in paper seconds at which an observation has 1/e of its weight."""
+"""The age, in paper seconds, at which the weight of an observation has fallen to 1/e."""
 
 _STEPS = int(LONGEST_S / STEP_S)
 
 
 class PatienceEstimate:
-    """Ages of requests at their end, by the kind of end; old observations fade."""
+    """Counts of the ages at which requests ended, for each kind of end; old observations fade."""
 
     def __init__(self) -> None:
         self._left = [0.0] * _STEPS
@@ -43,7 +43,7 @@ class PatienceEstimate:
         self._ended[_step(age_s)] += 1.0
 
     def fade(self, elapsed_s: float) -> None:
-        """Fade old observations by `elapsed_s`; the caller does it about once a second."""
+        """Let the observations fade by `elapsed_s`; the caller does this about once a second."""
         keep = max(0.0, 1.0 - elapsed_s / REMEMBERED_FOR_S)
         self._left = [number * keep for number in self._left]
         self._ended = [number * keep for number in self._ended]
@@ -51,13 +51,16 @@ class PatienceEstimate:
     def quantile_s(self, share: float) -> float | None:
         """Return the age at which `share` (0 to 1) of the customers have left; None while unknown.
 
-        It is the lower end of its step, so it is never too long; LONGEST_S if fewer leave.
+        The result is the lower end of a step, so it is never too long; it is LONGEST_S if a smaller
+        share leaves.
         """
         ages_s = self.quantiles_s((share,))
         return None if ages_s is None else ages_s[0]
 
     def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
-        """Return the ages for several shares, which are in ascending order; None while unknown."""
+        """Return the ages for several shares, which must be in ascending order; None while
+        unknown.
+        """
         if sum(self._left) < ENOUGH_LEFT:
             return None
         # Summed up from the longest age on: the sum of the others does not lose observations that

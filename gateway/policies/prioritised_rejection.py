@@ -8,13 +8,13 @@ from gateway.policies.interface import PAGES, Drop, Page, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
 LOWEST = 100
-"""The lowest priority; scores go from 1, the most important, to this number."""
+"""The score of the lowest priority; the score of the highest priority is 1."""
 
 
 class PrioritisedRejection(LimitedLine):
-    """A policy that admits scores up to a level, which falls with the cube of the overload.
-
-    The overload is 0 up to `throttle_from` requests in the system, and 1 from `overloaded_at` on.
+    """A policy that admits scores up to a level, which falls with the cube of the overload. The
+    overload is 0 with up to `throttle_from` requests in the system, and 1 with `overloaded_at` or
+    more.
     """
 
     def __init__(
@@ -23,7 +23,7 @@ class PrioritisedRejection(LimitedLine):
         if throttle_from >= overloaded_at:
             raise PolicyError(
                 "parameters.throttle_from",
-                f"{throttle_from} is not below overloaded_at {overloaded_at}",
+                f"{throttle_from} must be below overloaded_at, which is {overloaded_at}",
                 f"at most {overloaded_at - 1}",
             )
         super().__init__(PRIORITISED_REJECTION.name, FixedLimit(UNBOUNDED))
@@ -33,13 +33,15 @@ class PrioritisedRejection(LimitedLine):
 
     @property
     def overload_ratio(self) -> float:
-        """The place of the requests in the system between threshold and capacity, 0 to 1."""
+        """The overload: the position of the number of requests in the system between threshold (0)
+        and capacity (1).
+        """
         beyond = len(self._inside) - self._throttle_from
         return min(1.0, max(0.0, beyond / (self._overloaded_at - self._throttle_from)))
 
     @property
     def level(self) -> float:
-        """The highest admitted score: 100 without overload, 0 when it is complete."""
+        """The highest admitted score: 100 without overload, 0 under complete overload."""
         return LOWEST * (1.0 - self.overload_ratio**3)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
@@ -65,24 +67,26 @@ _SOURCE = (
 PRIORITISED_REJECTION = Sheet(
     name="prioritised-rejection",
     title="Prioritised rejection",
-    idea="The fuller the system, the more important a request must be to be admitted. The "
-    "least important requests are rejected first, the others only close to complete overload.",
+    idea="The fuller the system, the more important a request must be to be admitted. The least "
+    "important requests are rejected first, and the most important only close to complete "
+    "overload.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
     "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away whose priority is above the "
     "level (1 is the most important); serve the oldest",
     source=_SOURCE + ", service throttling",
-    deviations="The text calls the curve cubic and names points of it: in the mid-90s at 35 %, "
-    "about 50 at 80 %, about 10 at 95 %; 100 × (1 − overload³) has 96, 49 and 14 there. The "
-    "policy uses only one of the two measures of a back-end service, concurrent requests; this "
-    "shop has no error rates. A score depends on the page only, evenly from the last page (1) "
-    "to the first (100). Rejected customers learn no number of retries.",
+    deviations="The text calls the curve cubic and names some of its points: in the mid-90s at "
+    "35 %, about 50 at 80 %, about 10 at 95 %. At these points, 100 × (1 − overload³) is 96, 49 "
+    "and 14. The policy uses only one of the two measures of a back-end service, the concurrent "
+    "requests, because this shop has no error rates. A score depends only on the page; scores "
+    "rise evenly from the last page (1) to the first (100). Rejected customers are not given a "
+    "number of retries.",
     parameters=(
         Parameter(
             "throttle_from",
             30,
             "requests",
-            "in the system, from which on it is throttled",
-            "this project: all 30 workers busy; the source names no number",
+            "number of requests in the system from which on requests are rejected",
+            "this project: all 30 workers busy; the source does not give a number",
             0,
             10_000_000,
         ),
@@ -90,8 +94,8 @@ PRIORITISED_REJECTION = Sheet(
             "overloaded_at",
             100,
             "requests",
-            "in the system, from which on no request is admitted",
-            "this project: LIFO-Pri's places in SQ; the source names no number",
+            "number of requests in the system from which on no request is admitted",
+            "this project: LIFO-Pri's capacity of SQ; the source does not give a number",
             1,
             10_000_000,
         ),
@@ -99,8 +103,9 @@ PRIORITISED_REJECTION = Sheet(
             "priority",
             {page: float(round(LOWEST - 99 * i / 7)) for i, page in enumerate(PAGES)},
             "score",
-            "1 is the most important, 100 the least",
-            "scores 1 to 100 as in the source; this project: the later page, the lower",
+            "score of each page: 1 is the most important, 100 the least",
+            "scores 1 to 100 as in the source; this project: the later the page, the lower its "
+            "score",
             1.0,
             float(LOWEST),
         ),
@@ -111,7 +116,7 @@ PRIORITISED_REJECTION = Sheet(
 def prioritised_rejection(
     *, throttle_from: int, overloaded_at: int, priority: Mapping[Page, float]
 ) -> PrioritisedRejection:
-    """Return policy prioritised rejection."""
+    """Return the policy prioritised rejection."""
     return PrioritisedRejection(
         throttle_from=throttle_from, overloaded_at=overloaded_at, priority=priority
     )

@@ -1,7 +1,7 @@
 """The scheduling policy of the CPU manager (ECM): how many processors each application gets.
 
-It has eq. (1), the sharing of processors, and the choice of the processors. One function decides,
-so that another policy is another function.
+The module contains eq. (1), the sharing of processors, and the choice of processors. A single
+function decides, so that another policy needs only another function.
 
 Source: edragon.txt, section 3.1.1.
 """
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Sharing = Literal["both", "to-high", "none"]
-"""Which applications may share a processor: any two, only from low to high priority, or none."""
+"""The rule about which applications may share a processor: any two, only one of lower with one of
+higher priority, or none.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,9 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An application's share: `whole` exclusive processors, and half of one with `partner`."""
+    """An application's share: `whole` exclusive processors, and perhaps half of a processor shared
+    with `partner`.
+    """
 
     whole: int
     partner: str | None = None
@@ -44,21 +48,22 @@ class Share:
 
 
 def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -> dict[str, Share]:
-    """Return A_i for every application; together they are at most `processors`.
+    """Return A_i for every application; their sum is at most `processors`.
 
     A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i. If all requests together
-    fit, each application gets R_i. An R_i above N counts as N, the most that an application can
-    have. Otherwise a crowd at one application could take the only processor that another
-    application needs.
+    fit, each application gets R_i. An R_i above N counts as N, the maximum for one application.
+    Otherwise a rush at one application could take the only processor that another application
+    needs.
 
-    Rounding may assign too many or too few processors. If too many, the application that gained
-    most gives one up. If too few, the application that lost most gets one more.
+    Rounding may assign too many or too few processors. If there are too many, the application that
+    gained most by rounding gives one up. If there are too few, the application that lost most gets
+    one more.
 
-    Then processors are shared in halves. Two equal applications share if one has one more than the
-    other. An application that got its whole request shares with one that got less. An application
-    takes part in at most one half.
+    Then processors are shared in halves. Two equal applications share a processor if one of them
+    has one processor more than the other. An application that got its whole request shares with one
+    that got less. An application shares at most one processor.
 
-    The order of `wishes` decides between equals. Raises ValueError for names that come twice,
+    If applications are equal, the order of `wishes` decides. Raises ValueError for duplicate names,
     priorities that are not above 0, and negative numbers.
     """
     _check(wishes, processors)
@@ -76,18 +81,19 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
 def place(
     shares: Mapping[str, Share], cpus: Sequence[int], before: Mapping[str, frozenset[int]]
 ) -> dict[str, frozenset[int]]:
-    """Return the processors of each application; it keeps those of `before` as far as possible.
+    """Return the processors of each application, which keeps its processors from `before` as far as
+    possible.
 
-    For two applications, only the necessary processors change. For more applications, rarely one
-    more changes. Sets overlap in shared processors only. Raises ValueError if `shares` need more
-    than there are.
+    For two applications, only the necessary processors change. For more applications, sometimes one
+    more processor changes. The sets of two applications overlap only in shared processors. Raises
+    ValueError if `shares` need more processors than there are.
     """
     free = set(cpus)
     placed: dict[str, set[int]] = {name: set() for name in shares}
     pairs = {frozenset((name, share.partner)) for name, share in shares.items() if share.partner}
     needed = sum(share.whole for share in shares.values()) + len(pairs)
     if needed > len(free):
-        raise ValueError(f"{needed} processors are assigned, there are {len(free)}")
+        raise ValueError(f"{needed} processors are assigned, but there are only {len(free)}")
 
     def had(name: str) -> set[int]:
         return set(before.get(name, ())) & free
@@ -125,15 +131,15 @@ def place(
 
 def _check(wishes: Sequence[Wish], processors: int) -> None:
     if len({wish.application for wish in wishes}) != len(wishes):
-        raise ValueError("an application asks twice")
+        raise ValueError("an application occurs twice")
     if processors < 0 or any(wish.requested < 0 for wish in wishes):
-        raise ValueError("processors cannot be negative")
+        raise ValueError("numbers of processors must be at least 0")
     if not all(0 < wish.priority < math.inf for wish in wishes):
-        raise ValueError("a priority is a number above 0")
+        raise ValueError("a priority must be above 0")
 
 
 def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
-    """Return the whole processors of eq. (1), corrected to the sum of `processors`."""
+    """Return the whole processors of eq. (1), corrected so that their sum is `processors`."""
     if sum(wish.requested for wish in wishes) <= processors:
         return {wish.application: wish.requested for wish in wishes}
     # Only their ratios count; scaled to at most 1, no priority is too large for the product.
@@ -172,9 +178,8 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
 def _share_between_equals(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """Share a processor between two equal applications of which one has one more.
-
-    Equal applications have the same request and the same priority.
+    """Share a processor between two equal applications if one of them has one processor more. Equal
+    applications have the same request and the same priority.
     """
     if sharing == "to-high":
         return
@@ -195,7 +200,8 @@ def _share_what_is_left_over(
 ) -> None:
     """Share processors of applications that got their whole request with those that got less.
 
-    The application with the highest priority takes first, and the one with the lowest gives first.
+    The application with the highest priority takes first; the application with the lowest priority
+    gives first.
     """
     satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
     takers = sorted(

@@ -13,13 +13,12 @@ _ROUNDING = 1e-9
 def sessions_rps(
     capacity_rps: float, session_length: float, load: float, rejection_cost: float = 1.0
 ) -> float:
-    """Return y of eq. 7: the sessions a second that a server can complete while rejecting others.
+    """Return y of eq. 7, the number of sessions per second that a server can complete while it
+    rejects others.
 
     y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in requests,
-    r = `rejection_cost` in requests; r = 1 is eq. 7. It follows as eq. 7 does, from y L + x r = S_r
-    and x + y = Load S_r / L.
-
-    The formula has no meaning in three cases:
+    r = `rejection_cost` in requests; r = 1 is eq. 7. Like eq. 7, the formula follows from y L + x r
+    = S_r and x + y = Load S_r / L. It has no meaning in three cases:
 
     - `load` is at most 1: no session is rejected, and y = S_r / L, the capacity in sessions.
     - A session costs no more than its rejection (L ≤ r): again y = S_r / L.
@@ -32,12 +31,11 @@ def sessions_rps(
 
 
 class QuotaAccount:
-    """The number of new sessions that may still be admitted in the present ac-interval.
-
-    Fractions of a session are kept without limit, and so is a debt (from a quota that was too
-    large). An interval may leave whole sessions unused. They may be used, the oldest first, once
-    the present quota is used up. They are lost when their interval is no longer among the last
-    few.
+    """The account of new sessions that may still be admitted in the present ac-interval. Fractions
+    of a session are kept without a time limit, as is a debt (from a quota that was too large).
+    Whole sessions that an interval leaves unused may be used later, the oldest first, once the
+    present quota is used up. They are lost when their interval is no longer among the last few
+    intervals.
     """
 
     def __init__(self) -> None:
@@ -49,7 +47,7 @@ class QuotaAccount:
 
     @property
     def left(self) -> float:
-        """The sessions that may still be admitted."""
+        """The number of sessions that may still be admitted."""
         return self._fresh + self._left_over
 
     @property
@@ -57,7 +55,9 @@ class QuotaAccount:
         return self.left < 1 - _ROUNDING
 
     def begin(self, quota: float, leftover_intervals: int) -> None:
-        """Begin the next interval with `quota` sessions and the last intervals' leftovers."""
+        """Begin the next interval with `quota` sessions and the unused sessions of the last few
+        intervals.
+        """
         whole = self._whole_fresh
         if whole:
             self._leftovers.append((self._interval, whole))
@@ -73,7 +73,7 @@ class QuotaAccount:
             self._take_leftovers(debt)
 
     def take(self, sessions: int = 1) -> None:
-        """Admit `sessions` sessions. If that is more than are left, the rest is a debt."""
+        """Admit `sessions` sessions. If fewer remain, the difference becomes a debt."""
         beyond = max(0, sessions - self._whole_fresh)
         old = min(beyond, self._left_over)
         self._fresh -= sessions - old

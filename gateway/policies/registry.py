@@ -1,4 +1,4 @@
-"""Data sheets and fresh policies, by the names that the package lists."""
+"""Functions that return data sheets and create policies, by the names that the package lists."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,18 +23,22 @@ from gateway.policies.sheet import Sheet
 
 
 def import_all() -> None:
-    """Import the module of every policy, so that no request waits for it later."""
+    """Import the module of every policy, so that no request has to wait for an import later."""
     for entry in (*POLICIES.values(), *ADMISSIONS.values(), *CONNECTION_ADMISSIONS.values()):
         _module(entry)
 
 
 def sheet(name: str) -> Sheet:
-    """Return the data sheet of queueing policy `name`; raises PolicyError naming the known ones."""
+    """Return the data sheet of queueing policy `name`; raises PolicyError, which lists the known
+    policies.
+    """
     return _sheet(find(name, POLICIES, "policy"))
 
 
 def admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of admission policy `name`; raises PolicyError with known names."""
+    """Return the data sheet of admission policy `name`; raises PolicyError, which lists the known
+    policies.
+    """
     return _sheet(find(name, ADMISSIONS, "admission"))
 
 
@@ -49,10 +53,9 @@ def create(
     admission: str = NO_ADMISSION,
     admission_parameters: Mapping[str, object] | None = None,
 ) -> Policy:
-    """Return a fresh queueing policy behind a fresh admission policy; omitted values are defaults.
-
-    Raises PolicyError for an unknown policy, an unknown parameter, a value out of range; its field
-    is `policy`, `parameters.<name>`, `admission` or `admission_parameters.<name>`.
+    """Return a new queueing policy behind a new admission policy; omitted parameters have their
+    default values. Raises PolicyError for an unknown policy, an unknown parameter, a value out of
+    range; its field is `policy`, `parameters.<name>`, `admission` or `admission_parameters.<name>`.
     """
     values = sheet(name).read(parameters)
     queueing: Policy = _make(POLICIES[name])(**values)
@@ -61,7 +64,7 @@ def create(
 
 
 def create_admission(name: str, parameters: Mapping[str, object]) -> Admission | None:
-    """Return a fresh admission policy, None for `none`; raises PolicyError as `create` does."""
+    """Return a new admission policy, or None for `none`; raises PolicyError as `create` does."""
     known = admission_sheet(name)
     with _named("admission"):
         made: Admission | None = _make(ADMISSIONS[name])(**known.read(parameters))
@@ -71,7 +74,7 @@ def create_admission(name: str, parameters: Mapping[str, object]) -> Admission |
 def create_connection_admission(
     name: str, parameters: Mapping[str, object] | None = None
 ) -> ConnectionAdmission:
-    """Return a fresh connection admission policy, with defaults where not given.
+    """Return a new connection admission policy; omitted parameters have their default values.
 
     Raises PolicyError; its field is `connection_admission` or
     `connection_admission_parameters.<name>`.
@@ -93,17 +96,19 @@ def _named(kind: str) -> Iterator[None]:
 
 
 def describe() -> list[dict[str, object]]:
-    """Return the data sheets of all queueing policies as JSON-ready values."""
+    """Return the data sheets of all queueing policies as values that JSON can express."""
     return _described(POLICIES.values())
 
 
 def describe_admissions() -> list[dict[str, object]]:
-    """Return the data sheets of all admission policies as JSON-ready values."""
+    """Return the data sheets of all admission policies as values that JSON can express."""
     return _described(ADMISSIONS.values())
 
 
 def describe_connection_admissions() -> list[dict[str, object]]:
-    """Return the data sheets of all connection admission policies as JSON-ready values."""
+    """Return the data sheets of all connection admission policies as values that JSON can
+    express.
+    """
     return _described(CONNECTION_ADMISSIONS.values())
 
 

@@ -1,4 +1,4 @@
-"""Session-based admission control on predicted utilisation: sbac, sbac-responsive, sbac-stable."""
+"""Session-based admission control by predicted utilisation: sbac, sbac-responsive, sbac-stable."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,19 +12,18 @@ TOLERANCE_S = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AcInterval:
-    """One finished ac-interval: U_measured, and the time that its samples cover."""
+    """A finished ac-interval: its U_measured, and the time that its samples cover."""
 
     measured_utilisation_ratio: float
     covered_s: float
 
 
 class AcIntervals:
-    """A cutter of the stream of load samples into ac-intervals of about `ac_interval_s`.
-
+    """An object that divides the stream of load samples into ac-intervals of about `ac_interval_s`.
     An interval ends with the sample that brings the time covered since its start to
-    `ac_interval_s`, give or take half that sample. The tolerance is for live samples, which jitter,
-    and for a slow shop, which sends one long sample. U_measured is the mean of the samples, each
-    weighted with the time it covers.
+    `ac_interval_s`, plus or minus half the length of that sample. The tolerance is needed for live
+    samples, whose lengths vary, and for a slow shop, which sends one long sample. U_measured is the
+    mean of the samples, each weighted by the time that it covers.
     """
 
     def __init__(self, ac_interval_s: float) -> None:
@@ -33,7 +32,7 @@ class AcIntervals:
         self._busy_s = 0.0
 
     def sample(self, sample: LoadSample) -> AcInterval | None:
-        """Take in a sample; return the interval that it ends, or None."""
+        """Add a sample; return the interval that it ends, or None."""
         self._covered_s += sample.interval_s
         self._busy_s += sample.cpu_utilisation_ratio * sample.interval_s
         missing_s = self.ac_interval_s - self._covered_s
@@ -89,7 +88,7 @@ class UtilisationAdmission:
         self.left.discard(id)
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        """Remove the request; its outcome does not matter, as only utilisation counts."""
+        """Remove the request; its outcome does not matter, because only utilisation counts."""
         self.left.discard(id)
 
     def abandonment(self, time_s: float, id: int) -> None:
@@ -125,7 +124,7 @@ class UtilisationAdmission:
         ) * self.predicted_utilisation_ratio + k * over.measured_utilisation_ratio
 
     def _next_weight(self, over: AcInterval) -> float:
-        """Return k for the next ac-interval; here it stays the same."""
+        """Return k for the next ac-interval; in this class, k never changes."""
         return self.weight
 
     def _reject(self, request: Request) -> Reject:
@@ -153,7 +152,7 @@ AC_INTERVAL_S = Parameter(
     "ac_interval_s",
     1.0,
     "s",
-    "length of an ac-interval; load samples are joined until they cover it",
+    "length of an ac-interval; load samples are combined until they cover it",
     "SBAC, section 9",
     0.1,
     3600.0,
@@ -162,7 +161,7 @@ RETRY_AFTER_S = Parameter(
     "retry_after_s",
     300.0,
     "s",
-    "when a rejected customer should come back",
+    "time after which a rejected customer should come back",
     "SBAC, section 8 (“say, in five minutes”)",
     1.0,
     86_400.0,
@@ -179,35 +178,40 @@ def _rule(weight: str) -> str:
     return (
         f"predicted_utilisation_ratio f(1) = ac_threshold, f(i+1) = {weight}, U_i the mean "
         "utilisation of ac-interval i (ac_interval_s long); reject each new session of interval "
-        "i+1 with retry_after_s while f(i+1) > ac_threshold, admit it otherwise; let every "
-        "request of a session in progress pass"
+        "i+1 with retry_after_s while f(i+1) > ac_threshold, admit it otherwise; admit every "
+        "request of a session in progress"
     )
 
 
 _INTERVALS = (
-    "An ac-interval ends with the load sample that fills it, within half a sample. A client that "
-    "shows no session is a new session with each request."
+    "An ac-interval ends with the load sample that fills it, within half a sample. A client "
+    "without a session cookie counts as a new session on each request."
 )
 
 SBAC = Sheet(
     name="sbac",
     title="SBAC",
     idea=(
-        "Begin no session that cannot be finished. In overload only sessions in progress are "
-        "served."
+        "Do not begin a session that cannot be finished: under overload, only sessions in "
+        "progress are served."
     ),
     rule=_rule("(1 − ac_weight) f(i) + ac_weight U_i"),
     source="SBAC, section 7 (ac-function), section 10 (the family of weights)",
     deviations=_INTERVALS,
     parameters=(
-        ac_weight("k, the weight of the last ac-interval against history", 0.5, "between the two"),
+        ac_weight(
+            "k, the weight of the last ac-interval compared with earlier ones",
+            0.5,
+            "between the two",
+        ),
         *COMMON,
     ),
 )
 SBAC_RESPONSIVE = Sheet(
     name="sbac-responsive",
     title="SBAC responsive",
-    idea="SBAC that looks at the last ac-interval only: the fewest aborted sessions.",
+    idea="SBAC that considers only the last ac-interval, which leads to the fewest aborted "
+    "sessions.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
     deviations=_INTERVALS,
@@ -216,7 +220,7 @@ SBAC_RESPONSIVE = Sheet(
 SBAC_STABLE = Sheet(
     name="sbac-stable",
     title="SBAC stable",
-    idea="SBAC with a long memory: an occasional burst turns no session away.",
+    idea="SBAC with a long memory, so that an occasional burst does not lead to rejections.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",
     deviations=_INTERVALS,
@@ -230,7 +234,7 @@ STABLE_WEIGHT = 0.1
 def sbac(
     *, ac_weight: float, ac_threshold: float, ac_interval_s: float, retry_after_s: float
 ) -> UtilisationAdmission:
-    """Return policy SBAC with any weight k."""
+    """Return the policy SBAC with any weight k."""
     return UtilisationAdmission(
         SBAC.name,
         ac_weight=ac_weight,
@@ -243,7 +247,7 @@ def sbac(
 def sbac_responsive(
     *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
 ) -> UtilisationAdmission:
-    """Return policy SBAC, ac-responsive: k = 1."""
+    """Return the policy SBAC, ac-responsive: k = 1."""
     return UtilisationAdmission(
         SBAC_RESPONSIVE.name,
         ac_weight=RESPONSIVE_WEIGHT,
@@ -256,7 +260,7 @@ def sbac_responsive(
 def sbac_stable(
     *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
 ) -> UtilisationAdmission:
-    """Return policy SBAC, ac-stable: k = 0.1."""
+    """Return the policy SBAC, ac-stable: k = 0.1."""
     return UtilisationAdmission(
         SBAC_STABLE.name,
         ac_weight=STABLE_WEIGHT,

@@ -6,7 +6,7 @@ from gateway.policies.session_census import SessionCensus
 
 
 class CountingAdmission(UtilisationAdmission):
-    """Admission on predicted utilisation with a census of the admitted sessions."""
+    """A policy that admits by predicted utilisation and keeps a census of the admitted sessions."""
 
     def __init__(
         self,

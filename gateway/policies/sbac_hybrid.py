@@ -1,4 +1,4 @@
-"""SBAC that tunes its weight: sbac-hybrid, whose weight k follows aborted requests."""
+"""SBAC that adjusts its weight k to the number of aborted requests: sbac-hybrid."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,8 @@ WEIGHT_STEP = 0.1
 
 
 class HybridAdmission(CountingAdmission):
-    """A policy that is responsive after an aborted request, and more stable after quiet cycles.
+    """A policy that becomes responsive after an aborted request, and more stable after each cycle
+    without one.
 
     Ab(i) = aborted requests + refused connections of ac-interval i. Ab(i) > 0: weight = 1. No Ab
     for a whole ac_cycle since the weight was last adjusted: weight − 0.1, down to 0.1. ac_cycle =
@@ -44,7 +45,7 @@ class HybridAdmission(CountingAdmission):
         if 0 < ac_cycle_s < ac_interval_s:
             raise PolicyError(
                 "parameters.ac_cycle_s",
-                f"{ac_cycle_s:g} is shorter than ac_interval_s {ac_interval_s:g}",
+                f"{ac_cycle_s:g} must be at least ac_interval_s, which is {ac_interval_s:g}",
                 f"0 (measured) or at least {ac_interval_s:g}",
             )
         self._given_cycle_s = ac_cycle_s
@@ -53,7 +54,7 @@ class HybridAdmission(CountingAdmission):
 
     @property
     def ac_cycle_s(self) -> float | None:
-        """The mean lifetime of a session; None before it could be measured."""
+        """The mean lifetime of a session in paper seconds; None until it has been measured."""
         if self._given_cycle_s:
             return self._given_cycle_s
         between_s = self.census.inter_request_s
@@ -87,27 +88,29 @@ class HybridAdmission(CountingAdmission):
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
-    idea="SBAC that becomes responsive when customers leave or are refused, and goes back to "
-    "stable step by step while no customer does.",
+    idea="SBAC that becomes responsive when customers leave or are refused, and otherwise "
+    "returns to stable step by step.",
     rule=(
-        "as sbac, with a weight that changes; it starts at ac_weight. Ab(i) = aborted requests "
+        "as sbac, but with a weight that changes and starts at ac_weight. Ab(i) = aborted requests "
         "+ refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "
-        "becomes 1. After an ac_cycle_s without any since the last adjustment it falls by 0.1, "
-        "but not below 0.1. f(i+1) = (1 − weight) f(i) + weight U_i; reject new sessions with "
+        "becomes 1. After an ac_cycle_s with Ab = 0 since the last adjustment, the weight falls "
+        "by 0.1, but not below 0.1. f(i+1) = (1 − weight) f(i) + weight U_i; reject new sessions "
+        "with "
         "retry_after_s while f(i+1) > ac_threshold"
     ),
     source="SBAC, section 11; section 12 for ac_cycle in practice",
-    deviations="Where the weight starts is not in the paper: at 1, the careful end. Without "
-    "ac_cycle_s the cycle is inter-request time × session length as sbac-predictive measures it; "
-    "no step is made before both are known. A closed connection counts as an aborted request also "
-    "when the customer tries again. ac-intervals and clients without cookies as in sbac.",
+    deviations="The paper does not say where the weight starts; here it starts at 1, the "
+    "cautious end. Without ac_cycle_s, the cycle is inter-request time × session length, "
+    "measured as in sbac-predictive; the weight does not fall before both are known. A closed "
+    "connection counts as an aborted request even if the customer tries again. ac-intervals and "
+    "clients without cookies as in sbac.",
     parameters=(
         ac_weight("k at the start", RESPONSIVE_WEIGHT, "the careful end", low=STABLE_WEIGHT),
         Parameter(
             "ac_cycle_s",
             0.0,
             "s",
-            "how long Ab must stay 0 before the weight falls; 0: measured",
+            "time for which Ab must stay 0 before the weight falls; 0: measured",
             "SBAC, section 12",
             0.0,
             86_400.0,

@@ -1,6 +1,5 @@
-"""SBAC by quota instead of a switch: sbac-predictive.
-
-It measures capacity and load, and calculates the quota of each ac-interval.
+"""SBAC with a quota of new sessions instead of an on-off decision: sbac-predictive. It measures
+capacity and load, and calculates the quota of each ac-interval.
 """
 
 from collections import deque
@@ -16,12 +15,12 @@ from gateway.policies.sbac_counting import CountingAdmission
 from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
-"""An ac-interval that measures capacity reduces the weight of earlier intervals by 1 / this
-number.
+"""The number whose reciprocal is the share by which each measured ac-interval reduces the weight of
+earlier intervals.
 """
 
 LEFTOVER_LIVES = log(2)
-"""Average session lives (ac_cycle) for which unused quota lasts.
+"""The time for which unused quota lasts, in mean session lives (ac_cycle).
 
 For geometric lengths this is the time after which half of the sessions admitted together have
 ended. It is also the longest time for which arrivals after a lull can never put more sessions in
@@ -31,17 +30,17 @@ most 1 for w = ln 2.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""The most intervals to remember from before the quotas begin; the newest are kept."""
+"""The maximum number of intervals to remember from before the quotas begin; the newest are kept."""
 
 ROUNDING = 1e-9
 
 
 class CapacityMeter:
-    """The meter of S_r, the requests a second of busy time that a server processes.
+    """The meter of S_r, the number of requests that a server processes per second of busy time.
 
-    It uses ac-intervals with a utilisation of at least `measuring_utilisation`: requests processed
-    over interval × utilisation, as a ratio of sums. So an interval with one huge request has only
-    the weight of its duration.
+    It divides the sum of requests processed by the sum of interval × utilisation, over all
+    ac-intervals with a utilisation of at least `measuring_utilisation`. So an interval with one
+    huge request is weighted only by its duration.
     """
 
     def __init__(self, measuring_utilisation: float) -> None:
@@ -51,11 +50,11 @@ class CapacityMeter:
 
     @property
     def capacity_rps(self) -> float | None:
-        """S_r; None before a busy enough interval in which requests were processed."""
+        """S_r; None until an interval with processed requests has been busy enough."""
         return self._processed / self._busy_s if self._processed > 0 else None
 
     def measure(self, over: AcInterval, processed: float) -> None:
-        """Add an ac-interval with `processed` requests, rejections included."""
+        """Add an ac-interval that processed `processed` requests, rejections included."""
         if over.measured_utilisation_ratio >= self.measuring_utilisation:
             keep = 1 - 1 / MEASURED_INTERVALS
             self._processed = keep * self._processed + processed
@@ -66,15 +65,15 @@ class CapacityMeter:
 class PredictiveAdmission(CountingAdmission):
     """A policy that admits in each ac-interval as many new sessions as the server can complete.
 
-    quota = y × ac_interval_s, with y by eq. 7 for the load of the interval before. Two terms are
-    added:
+    quota = y × ac_interval_s, with y by eq. 7 for the load of the interval before. Two corrections
+    are added:
 
     - the correction for the interval before: its quota by y with its real load, minus its real
       quota;
     - the leftovers of the last intervals.
 
-    The policy is ac-responsive until capacity and session length are known, and session life, too,
-    if it must be measured.
+    Until the capacity and the session length are known, the policy is ac-responsive; if the session
+    life must be measured, until that is known, too.
     """
 
     def __init__(
@@ -123,7 +122,9 @@ class PredictiveAdmission(CountingAdmission):
 
     @property
     def session_length(self) -> float | None:
-        """L: requests per session, measured, with the estimate if one was given."""
+        """L: requests per session, measured, and combined with the given estimate if there is
+        one.
+        """
         return self.census.session_length(self._given_length)
 
     @property
@@ -189,7 +190,9 @@ class PredictiveAdmission(CountingAdmission):
         return int((self.leftover_s or 0.0) / self.ac_interval_s + ROUNDING)
 
     def _start_quotas(self, y: float) -> None:
-        """Begin as if the quota had always been y, without sessions before the first interval."""
+        """Start as if the quota had always been y and there had been no sessions before the first
+        interval.
+        """
         for admitted in chain(repeat(0, self._leftover_intervals), self._beginnings):
             self._begin(y, 0.0)
             self._account.take(admitted)
@@ -211,7 +214,8 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
     if 0 < session_length <= max(1.0, rejection_cost):
         raise PolicyError(
             "parameters.session_length",
-            f"{session_length:g} requests are no more than a rejection or a single request",
+            f"{session_length:g} requests must be more than the cost of a rejection and more "
+            f"than one request",
             f"0 (measured) or more than {max(1.0, rejection_cost):g}",
         )
 
@@ -219,8 +223,8 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
 SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     title="SBAC predictive",
-    idea="SBAC that works out how many sessions the server can finish, and admits this many in "
-    "each ac-interval: a burst cannot get in as a whole.",
+    idea="SBAC that calculates how many sessions the server can finish, and admits that number "
+    "in each ac-interval, so that a burst is never admitted as a whole.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
     "(interval × S_r / L). Quota of an interval = y × ac_interval_s + "
@@ -231,19 +235,21 @@ SBAC_PREDICTIVE = Sheet(
     "capacity and L are known: as sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
-        "SesLength = C_r/C_s is taken at the moment a session ends. C_s counts only sessions "
+        "SesLength = C_r/C_s is measured at the moment at which a session ends. C_s counts only "
+        "sessions "
         "that have ended by themselves: silent for 5 mean inter-request times, and no longer "
         "ended if their customer comes back. The plain ratio counts sessions in progress and "
-        "aborted ones as if they were over. It is too low while there are many of them, and "
-        "would admit more sessions the more are aborted. Both agree in the long run. At least "
-        "30 sessions have ended, or the given session_length counts for 30. Load ≤ 1: y = S_r "
+        "aborted sessions as if they were complete. It is too low while there are many of them, "
+        "and would admit more sessions the more are aborted. In the long run, both ratios agree. "
+        "The measured length needs 30 ended sessions; a given session_length counts as much as "
+        "30. Load ≤ 1: y = S_r "
         "/ L, because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / "
         "L, because a rejection saves nothing. Eq. 7 counts a rejection as one request; "
         "rejection_cost is 0 where a gateway answers for the server. The paper does not say "
-        "how long unused quota lasts. Here it lasts ln 2 × inter-request time × L: an idle "
-        "server then fills up fast, and never has more sessions in progress than it can serve. "
-        "The paper does not say how the server begins: here quotas start as if they had been "
-        "in force since the server was empty. ac-intervals and clients without cookies as in "
+        "how long unused quota lasts. Here it lasts for ln 2 × inter-request time × L: an idle "
+        "server then fills up fast, but never has more sessions in progress than it can serve. "
+        "The paper does not say how quotas begin; here they start as if they had been in force "
+        "since the server was empty. ac-intervals and clients without cookies as in "
         "sbac."
     ),
     parameters=(
@@ -251,7 +257,7 @@ SBAC_PREDICTIVE = Sheet(
             "capacity_rps",
             0.0,
             "requests/s",
-            "requests a second that the server can process; 0: measured",
+            "number of requests that the server can process per second; 0: measured",
             "SBAC, section 12",
             0.0,
             1_000_000.0,
@@ -260,7 +266,8 @@ SBAC_PREDICTIVE = Sheet(
             "planned_utilisation",
             1.0,
             "ratio",
-            "share of the capacity that quotas may fill; less leaves room for chance",
+            "share of the capacity that quotas may fill; a value below 1 leaves room for random "
+            "variation",
             "SBAC, eq. 7 (all of it)",
             0.1,
             1.0,
@@ -269,7 +276,7 @@ SBAC_PREDICTIVE = Sheet(
             "measuring_utilisation",
             0.5,
             "ratio",
-            "capacity is measured in ac-intervals of at least this utilisation",
+            "minimum utilisation of the ac-intervals in which capacity is measured",
             "ours",
             0.1,
             1.0,
@@ -278,7 +285,7 @@ SBAC_PREDICTIVE = Sheet(
             "session_length",
             0.0,
             "requests",
-            "an estimate of L to begin with, as good as 30 sessions; 0: measured alone",
+            "initial estimate of L, which counts as much as 30 sessions; 0: only measured",
             "SBAC, section 12",
             0.0,
             1_000_000.0,
@@ -287,7 +294,7 @@ SBAC_PREDICTIVE = Sheet(
             "rejection_cost",
             1.0,
             "requests",
-            "r, what a rejection costs the server, in mean requests",
+            "r, the cost of a rejection for the server, as a multiple of a mean request",
             "SBAC, section 8",
             0.0,
             1000.0,
@@ -296,8 +303,8 @@ SBAC_PREDICTIVE = Sheet(
             "leftover_s",
             0.0,
             "s",
-            "how long unused quota may be used later on, less than ac_interval_s: not at all; "
-            "0: measured, ln 2 of a session's mean life",
+            "time for which unused quota can be used later; below ac_interval_s: not at all; 0: "
+            "measured, ln 2 × the mean life of a session",
             "SBAC, section 12 (“the last few ac-intervals”)",
             0.0,
             86_400.0,

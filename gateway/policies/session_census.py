@@ -1,17 +1,17 @@
 """The census of a server's sessions: their length, and the time between their requests.
 
-It has the counters of SBAC, section 12 (C_r, C_s, inter-request time), and decides when a session
-has ended.
+The census has the counters of SBAC, section 12 (C_r, C_s, inter-request time), and decides when a
+session has ended.
 
 The running ratio C_r/C_s of the paper is biased low while most sessions are still in progress. With
-mean length 50 and think time 5 s it is still at half the true value after 500 s. Aborted sessions
-also bias it low. An overloaded server would then seem to have room for more sessions, and more of
-them would be aborted.
+a mean length of 50 requests and a think time of 5 s, it is still at half the true value after 500
+s. Aborted sessions bias it low, too. An overloaded server would then seem to have room for more
+sessions, and more of them would be aborted.
 
-So a session counts in the denominator once it has ended by itself, and C_r is taken at that
-moment. The length is the requests processed until the last session ended, divided by the sessions
-ended by then. For geometric lengths that is unbiased, even if sessions are cut short. In the long
-run, without aborted sessions, it equals C_r/C_s.
+So a session counts in the denominator only once it has ended by itself, and C_r is read at that
+moment. The length is the number of requests processed until the last session ended, divided by the
+number of sessions ended by then. For geometric lengths, this estimate is unbiased, even if sessions
+are cut short. In the long run, without aborted sessions, it equals C_r/C_s.
 """
 
 from collections import OrderedDict
@@ -24,10 +24,14 @@ from gateway.policies.interface import Outcome
 SILENCE_GAPS = 5
 
 ENOUGH_SESSIONS = 30
-"""Ended sessions that a measurement of their mean length needs (18 % standard error)."""
+"""The number of ended sessions that a measurement of their mean length needs (18 % standard
+error).
+"""
 
 REMEMBERED = 100_000
-"""Most sessions, and most requests, that are remembered; the oldest are forgotten first."""
+"""The maximum number of sessions, and of requests, that are remembered; the oldest are forgotten
+first.
+"""
 
 _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
@@ -46,9 +50,9 @@ class _Asked:
 class SessionCensus:
     """Counts of the admitted sessions by the way they end.
 
-    Memory is bounded by `remembered`, whatever names customers invent: a forgotten session has
-    ended. A driver of an admission policy names every session from its first request on; a request
-    without a name belongs to no session and is left out.
+    Memory is limited by `remembered`, whatever names customers invent; a forgotten session counts
+    as ended. A driver of an admission policy names every session from its first request on; a
+    request without a name does not belong to a session and is not counted.
     """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
@@ -70,14 +74,15 @@ class SessionCensus:
 
     @property
     def inter_request_s(self) -> float | None:
-        """Mean time between two requests of a session (response and think time), None at first."""
+        """The mean time between two requests of a session (response and think time) in paper
+        seconds; None at first.
+        """
         return self._gaps_s / self._gaps if self._gaps else None
 
     def session_length(self, estimate: float = 0.0) -> float | None:
-        """Return the mean requests per session; None while fewer than ENOUGH_SESSIONS have ended.
-
-        With an `estimate` (above 0) there is an answer at once: it counts as much as
-        ENOUGH_SESSIONS sessions.
+        """Return the mean number of requests per session; None while fewer than ENOUGH_SESSIONS
+        have ended. With an `estimate` (above 0), which counts as much as ENOUGH_SESSIONS sessions,
+        the result is never None.
         """
         measured = self._processed_until_end / self.ended if self.ended > 0 else None
         if estimate > 0:
@@ -105,7 +110,7 @@ class SessionCensus:
             self._end_oldest()
 
     def request_ended(self, id: int, outcome: Outcome) -> None:
-        """Count an admitted request that was served, or not."""
+        """Count the end of an admitted request, which was served or failed."""
         asked = self._in_system.pop(id, None)
         if outcome in _PROCESSED:
             self.processed += 1
@@ -123,13 +128,13 @@ class SessionCensus:
     def request_dropped(self, id: int) -> None:
         """Record that a full queue refused a request, or that a request was withdrawn.
 
-        The request is aborted, and out of the system.
+        The request counts as aborted and has left the system.
         """
         self.request_aborted(id)
         self._in_system.pop(id, None)
 
     def count_ended(self, time_s: float) -> None:
-        """Bring the counts up to date; the caller does it once per ac-interval."""
+        """Update the counts; the caller does this once per ac-interval."""
         between_s = self.inter_request_s
         if between_s is not None:
             horizon_s = time_s - SILENCE_GAPS * between_s

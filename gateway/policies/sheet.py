@@ -11,10 +11,9 @@ ParameterValue = int | float | dict[Page, float]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter; the type of `default` is its type.
-
-    A mapping has one value per page type; a page type that is left out keeps its default. `low` and
-    `high` are inclusive bounds.
+    """A parameter of a policy, which has the type of its `default`. A mapping has one value for
+    each page type; a page type that is left out keeps its default. `low` and `high` are inclusive
+    bounds.
     """
 
     name: str
@@ -27,14 +26,14 @@ class Parameter:
 
     @property
     def allowed(self) -> str:
-        """The values this parameter takes, for error messages."""
+        """A description of the allowed values, for error messages."""
         span = f"from {self.low:,.12g} to {self.high:,.12g}"
         if isinstance(self.default, Mapping):
-            return f"a table of page type ({', '.join(Page)}) to number {span}"
+            return f"a table with a number for each page type ({', '.join(Page)}), each {span}"
         return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
 
     def read(self, given: object) -> ParameterValue:
-        """Return the value of `given`, checked; raises PolicyError naming the field."""
+        """Return the checked value of `given`; raises PolicyError, which names the field."""
         field = f"parameters.{self.name}"
         if isinstance(self.default, Mapping):
             if not isinstance(given, Mapping) or any(key not in set(Page) for key in given):
@@ -56,7 +55,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The documentation of a policy; `rule` uses the attribute names as symbols."""
+    """The documentation of a policy; its `rule` uses the parameters' names as symbols."""
 
     name: str
     idea: str
@@ -68,22 +67,26 @@ class Sheet:
     """Whether the policy uses the session that a customer shows, so that sessions must be genuine.
     """
     title: str = ""
-    """The name for people, as a paper spells it; without a title, people read the name."""
+    """The policy's name as a paper spells it; without a title, people see `name`."""
 
     def read(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
-        """Return all parameters with their values, `given` over defaults; raises PolicyError."""
+        """Return the values of all parameters, in which `given` overrides the defaults; raises
+        PolicyError.
+        """
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
             if name not in known:
                 allowed = ", ".join(known) or "none"
-                raise PolicyError(f"parameters.{name}", f"{self.name} has no such one", allowed)
+                raise PolicyError(
+                    f"parameters.{name}", f"{self.name} has no such parameter", allowed
+                )
         return {
             name: parameter.read(given.get(name, parameter.default))
             for name, parameter in known.items()
         }
 
     def as_dict(self) -> dict[str, object]:
-        """Return the sheet as JSON-ready values."""
+        """Return the sheet as values that JSON can express."""
         described = asdict(self)
         for parameter, row in zip(self.parameters, described["parameters"], strict=True):
             row["allowed"] = parameter.allowed

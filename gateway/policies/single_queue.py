@@ -14,13 +14,14 @@ from gateway.policies.sheet import Parameter, Sheet
 
 
 def _capacity(default: int, source: str) -> Parameter:
-    return Parameter("capacity", default, "requests", "places in the queue", source, 1, 1_000_000)
+    return Parameter(
+        "capacity", default, "requests", "maximum length of the queue", source, 1, 1_000_000
+    )
 
 
 class SingleQueue(IgnoringPolicy):
-    """One queue of `capacity` places; a full queue drops the arrival.
-
-    The discipline is fixed, or with `switch` LIFO only at overload.
+    """One queue for at most `capacity` requests; a full queue drops the arrival. The discipline is
+    fixed or, with `switch`, LIFO only under overload.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ SQ = Sheet(
     name="sq",
     title="SQ",
     idea="One first-come-first-served queue for all requests: a server without overload control.",
-    rule="serve the oldest; drop an arrival that finds capacity requests waiting",
+    rule="serve the oldest; drop an arrival when capacity requests wait",
     source="LIFO-Pri, section 3.2.1, scheme 1 (SQ)",
     deviations="none",
     parameters=(_capacity(100, "LIFO-Pri, section 3.2.1"),),
@@ -92,8 +93,8 @@ SQ = Sheet(
 ALWAYS_FIFO = Sheet(
     name="always-fifo",
     title="Always-FIFO",
-    idea="SQ with the shorter queue of the FIFO and LIFO comparison.",
-    rule="serve the oldest; drop an arrival that finds capacity requests waiting",
+    idea="SQ with the shorter queue that the paper's comparison of FIFO and LIFO uses.",
+    rule="serve the oldest; drop an arrival when capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (Always-FIFO)",
     deviations="none",
     parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
@@ -101,8 +102,9 @@ ALWAYS_FIFO = Sheet(
 ALWAYS_LIFO = Sheet(
     name="always-lifo",
     title="Always-LIFO",
-    idea="The newest first: its customer is still there, and customers who wait long have left.",
-    rule="serve the newest; drop an arrival that finds capacity requests waiting",
+    idea="The newest request comes first, because its customer is still there, while customers "
+    "who waited long have left.",
+    rule="serve the newest; drop an arrival when capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (Always-LIFO)",
     deviations="none",
     parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
@@ -110,9 +112,10 @@ ALWAYS_LIFO = Sheet(
 LIFO_AT_OVERLOAD = Sheet(
     name="lifo-at-overload",
     title="LIFO-at-overload",
-    idea="Fair first-come-first-served while there is room, newest first when the CPU is full.",
+    idea="First come, first served while there is room; the newest request first when the CPU is "
+    "full.",
     rule="LIFO once utilisation > cpu_upper_threshold, FIFO again once < cpu_lower_threshold; "
-    "drop an arrival that finds capacity requests waiting",
+    "drop an arrival when capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (LIFO-at-overload) and Algorithm 1, SET_DISCIPLINE",
     deviations="none",
     parameters=(
@@ -124,24 +127,24 @@ LIFO_AT_OVERLOAD = Sheet(
 
 
 def sq(*, capacity: int) -> SingleQueue:
-    """Return policy SQ."""
+    """Return the policy SQ."""
     return SingleQueue(SQ.name, capacity=capacity)
 
 
 def always_fifo(*, capacity: int) -> SingleQueue:
-    """Return policy Always-FIFO."""
+    """Return the policy Always-FIFO."""
     return SingleQueue(ALWAYS_FIFO.name, capacity=capacity)
 
 
 def always_lifo(*, capacity: int) -> SingleQueue:
-    """Return policy Always-LIFO."""
+    """Return the policy Always-LIFO."""
     return SingleQueue(ALWAYS_LIFO.name, capacity=capacity, discipline=Discipline.LIFO)
 
 
 def lifo_at_overload(
     *, capacity: int, cpu_upper_threshold: float, cpu_lower_threshold: float
 ) -> SingleQueue:
-    """Return policy LIFO-at-overload."""
+    """Return the policy LIFO-at-overload."""
     switch = OverloadSwitch(
         cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
     )

@@ -1,4 +1,6 @@
-"""Static stages: eight queues, the later page first, always. A step from 8Q-LIFO-Pri to DOOR."""
+"""Static stages, a step from 8Q-LIFO-Pri to DOOR: eight queues, of which the later page always
+comes first.
+"""
 
 from collections.abc import Mapping
 
@@ -11,7 +13,9 @@ from gateway.policies.sheet import Parameter, Sheet
 
 
 class StaticStages(EightQueues):
-    """8Q-LIFO-Pri with queues in a fixed order, the latest page first, and a concurrency limit."""
+    """A form of 8Q-LIFO-Pri with a concurrency limit and a fixed order of queues, the latest page
+    first.
+    """
 
     def __init__(
         self,
@@ -53,10 +57,10 @@ class StaticStages(EightQueues):
 STATIC_STAGES = Sheet(
     name="static-stages",
     title="Static stages",
-    idea="8Q-LIFO-Pri without its formula: the later page always goes first.",
+    idea="8Q-LIFO-Pri without its formula: the later page always comes first.",
     rule="serve the latest page that waits: transaction queues FIFO, browsing queues LIFO once "
-    "utilisation > cpu_upper_threshold and FIFO again once < cpu_lower_threshold, below the "
-    "concurrency limit hands; drop an arrival that finds its queue full",
+    "utilisation > cpu_upper_threshold and FIFO again once < cpu_lower_threshold, but only below "
+    "the concurrency limit hands; drop an arrival whose queue is full",
     source="this project: a step of DOOR's ablation; queues and switch as in LIFO-Pri, scheme 3",
     deviations="none",
     parameters=(
@@ -67,7 +71,7 @@ STATIC_STAGES = Sheet(
             HANDS.name,
             30,
             HANDS.unit,
-            "the most that are in service at once",
+            "maximum number of requests in service",
             "LIFO-Pri's 30 workers: no further limit",
             HANDS.low,
             HANDS.high,
@@ -84,7 +88,7 @@ def static_stages(
     cpu_lower_threshold: float,
     hands: int,
 ) -> StaticStages:
-    """Return policy static stages."""
+    """Return the policy static stages."""
     return StaticStages(
         browsing_capacity=browsing_capacity,
         transaction_capacity=transaction_capacity,

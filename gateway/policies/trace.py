@@ -1,4 +1,5 @@
-"""A policy's decision trace: events and verdicts, recorded, written to a file, and replayed.
+"""A policy's decision trace: how its events and verdicts are recorded, written to a file, and
+replayed.
 
 This is the only module of the package that uses files (JSON lines), and only on request.
 """
@@ -20,7 +21,7 @@ from gateway.policies.interface import (
 )
 
 Said = tuple[object, ...]
-"""A verdict as plain values: its kind, then its fields; ("drop", 3, "queue full (100)")."""
+"""A verdict as plain values: its kind, then its fields, e.g. ("drop", 3, "queue full (100)")."""
 
 
 class TraceError(ValueError):
@@ -37,12 +38,14 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values; unlike named tuples they are equal only for equal kinds."""
+    """Return verdicts as plain values; unlike named tuples, two of them are equal only if their
+    kinds are equal.
+    """
     return tuple((_kind(verdict), *verdict) for verdict in verdicts)
 
 
 class Recorded:
-    """A policy that behaves as the one it wraps and keeps every event with its verdicts."""
+    """A policy that behaves like the policy it wraps and records every event with its verdicts."""
 
     def __init__(self, policy: Policy) -> None:
         self.name = policy.name
@@ -93,12 +96,14 @@ class Recorded:
 
 
 def replay(events: Iterable[Event], policy: Policy) -> list[tuple[Said, ...]]:
-    """Pass the events to `policy`; return its verdicts per event, to compare with the record."""
+    """Pass the events to `policy`; return its verdicts for each event, to compare them with the
+    record.
+    """
     return [said(getattr(policy, event.name)(event.time_s, *event.told) or ()) for event in events]
 
 
 def write(path: Path, events: Iterable[Event]) -> None:
-    """Write the events as JSON lines; times and ratios have all their digits."""
+    """Write the events as JSON lines; times and ratios keep all their digits."""
     with path.open("w", encoding="utf-8") as file:
         for event in events:
             row = {
@@ -111,7 +116,7 @@ def write(path: Path, events: Iterable[Event]) -> None:
 
 
 def read(path: Path) -> list[Event]:
-    """Read the events of a file that `write` wrote; raises TraceError for any other."""
+    """Read the events from a file that `write` wrote; raises TraceError for any other file."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -208,7 +213,7 @@ _READERS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "timer_due": (),
     "adopt": (_requests,),
 }
-"""The arguments of each event after its time."""
+"""The arguments of each event that follow its time."""
 
 _VERDICTS = {"dispatch": 0, "drop": 1, "reject": 2, "cancel": 0}
-"""The fields of each verdict after its id."""
+"""The fields of each verdict that follow its id."""

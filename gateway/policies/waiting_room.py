@@ -1,4 +1,6 @@
-"""A waiting room: a limited number of sessions inside; one enters when another has gone."""
+"""A waiting room, which holds a limited number of sessions; one session enters when another has
+gone.
+"""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -12,7 +14,8 @@ _UNBOUNDED = 1 << 62
 
 
 class WaitingRoom(IgnoringPolicy):
-    """A policy that serves requests of sessions inside in turn; others wait until there is room.
+    """A policy that serves the requests of sessions inside in order of arrival; other sessions wait
+    until there is room.
 
     A session has gone if it sends no request for `idle_s` after its last answer; its place is then
     free. A request without a session counts as a separate session that ends with its answer.
@@ -123,19 +126,21 @@ def _name(request: Request) -> str:
 WAITING_ROOM = Sheet(
     name="waiting-room",
     title="Waiting room",
-    idea="A shop with a doorkeeper: when it is full, a customer may enter only when another goes.",
-    rule="serve sessions inside in turn; another session comes in when fewer than inside are "
-    "there, in turn; a session has gone idle_s after its last answer",
+    idea="A shop with a doorkeeper: when the shop is full, a customer may enter only when "
+    "another leaves.",
+    rule="serve the requests of sessions inside in order of arrival; while fewer than inside "
+    "sessions are inside, let further sessions enter in order of arrival; a session has gone "
+    "idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
-    deviations="There the session duration is 5 minutes and at least 200 users are inside; "
-    "customers here have no think time between pages, so both would be far too large. A "
-    "waiting customer holds a connection instead of a page that reloads.",
+    deviations="There, the session duration is 5 minutes and at least 200 users are inside; "
+    "customers here have no think time between pages, so both values would be far too large. A "
+    "waiting customer keeps a connection open instead of reloading a page.",
     parameters=(
         Parameter(
             "inside",
             30,
             "sessions",
-            "most that are inside",
+            "maximum number of sessions inside",
             "this project: a session a worker",
             1,
             1_000_000,
@@ -144,7 +149,7 @@ WAITING_ROOM = Sheet(
             "idle_s",
             2.0,
             "s",
-            "silence after which a session has gone",
+            "time without a request after which a session counts as gone",
             "this project",
             0.01,
             86_400.0,
@@ -155,5 +160,5 @@ WAITING_ROOM = Sheet(
 
 
 def waiting_room(*, inside: int, idle_s: float) -> WaitingRoom:
-    """Return policy waiting room."""
+    """Return the policy waiting room."""
     return WaitingRoom(inside=inside, idle_s=idle_s)

@@ -56,7 +56,7 @@ def test_a_dropped_one_found_its_queue_full(console, result):
     assert "The verdict: drop, “queue full (100)”." in trace
     assert "all its attempts came out the same" in trace
     page = html.unescape(console.get(found[0]).text)
-    assert "drop an arrival that finds capacity requests waiting" in page
+    assert "drop an arrival when capacity requests wait" in page
     assert "capacity = 100" in page
 
 
