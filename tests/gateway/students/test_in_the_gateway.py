@@ -172,7 +172,9 @@ def test_a_fault_of_the_gateway_s_own_gets_an_answer(path, monkeypatch):
             call = {"policies": [call]} if path == "/shadows" else call
             status, answer = await b.admin("PUT", path, call)
             assert status == 500
-            assert answer == {"error": "the gateway could not carry out the call: RuntimeError: two lines"}
+            assert answer == {
+                "error": "the gateway could not carry out the call: RuntimeError: two lines"
+            }
             assert b"you asked for" in await b.get("/")
 
     run(scene())
