@@ -17,9 +17,8 @@ from gateway.tls.handshake import Handshake
 
 
 class Gateway:
-    """One gateway: call `start`, then `drain` once.
-
-    The constructor raises PolicyError, RulesError, and SettingsError for a certificate.
+    """One gateway; call `start` first, and `drain` once at the end. The constructor raises
+    PolicyError, RulesError, or SettingsError if a certificate cannot be used.
     """
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
@@ -47,7 +46,7 @@ class Gateway:
         self._admin_server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Begin to accept callers and customers; raises SettingsError when a port is taken."""
+        """Begin to accept callers and customers; raises SettingsError if a port is in use."""
         parts = self.parts
         self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
         if (handshakes := parts.handshakes) is not None:
@@ -79,31 +78,30 @@ class Gateway:
 
     @property
     def port(self) -> int:
-        """The port that customers connect to, once started."""
+        """The port to which customers connect, once the gateway has started."""
         return _port(self._server)
 
     @property
     def tls_port(self) -> int:
-        """The port that customers connect to by TLS, once started."""
+        """The port to which customers connect with TLS, once the gateway has started."""
         return _port(self._tls_server)
 
     @property
     def admin_port(self) -> int:
-        """The port of the admin API, once started."""
+        """The port of the admin API, once the gateway has started."""
         return _port(self._admin_server)
 
     @property
     def addresses(self) -> list[str]:
-        """The URLs that customers connect to, once started."""
+        """The URLs to which customers connect, once the gateway has started."""
         found = [f"http://{hosts.authority(self.settings.host, self.port)}"]
         if self._tls_server is not None:
             found.append(f"https://{hosts.authority(self.settings.host, self.tls_port)}")
         return found
 
     async def drain(self) -> bool:
-        """Stop accepting connections, answer the present requests, and end.
-
-        Returns False if the time ran out.
+        """Stop accepting connections, answer the present requests, and end. Return False if the
+        time runs out before they are answered.
         """
         parts = self.parts
         for server in (self._server, self._tls_server):

@@ -1,7 +1,5 @@
-"""The gateway's settings, as one list of fields.
-
-The environment variables, the command line options and the table in docs/settings.md follow from
-it.
+"""The gateway's settings, declared as the fields of one class. The environment variables, the
+command-line options and the table in docs/settings.md are derived from these fields.
 """
 
 import json
@@ -69,20 +67,22 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), Form("a JSON ob
 
 
 class Settings(SettingsModel):
-    """All settings of the gateway; durations are real seconds unless the field says paper."""
+    """All settings of the gateway; durations are in real seconds unless the field mentions paper
+    time.
+    """
 
     prefix: ClassVar[str] = PREFIX + "GATEWAY_"
 
     host: PublicHost
     port: Annotated[
-        FreePort, like(GatewayPort, 8080, "port customers connect to; 0 for any free one")
+        FreePort, like(GatewayPort, 8080, "port to which customers connect; 0: any free port")
     ]
     tls_port: Annotated[
         FreePort | None,
         like(
             GatewayTlsPort,
             None,
-            "port for customers who come by TLS; 0 for any free one, none: no TLS",
+            "port to which customers connect with TLS; 0: any free port; none: no TLS",
         ),
     ]
     tls_certificate: Annotated[
@@ -90,99 +90,111 @@ class Settings(SettingsModel):
         like(
             GatewayTlsCertificate,
             None,
-            "PEM file with the certificate of the TLS port, and those that vouch for it",
+            "PEM file with the certificate of the TLS port, and the certificates that vouch for it",
         ),
     ]
     tls_key: Annotated[
         Path | None,
-        like(GatewayTlsKey, None, "PEM file with its private key, not encrypted"),
+        like(GatewayTlsKey, None, "PEM file with the unencrypted private key of that certificate"),
     ]
     tls_minimum: TlsVersion = Field(
-        "1.2", description="oldest version of TLS that is spoken: `1.2` or `1.3`"
+        "1.2", description="oldest version of TLS that the gateway accepts: `1.2` or `1.3`"
     )
     tls_handshakes: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         None,
-        description="TLS handshakes computed at once, each in a thread; one for each usable CPU if "
-        "not set",
+        description="number of TLS handshakes computed at once, each in a thread; the default is "
+        "one for each usable CPU",
     )
     tls_waiting: Count = Field(
         512,
-        description="most TLS handshakes at a time; a further one takes the place of a "
-        "handshake that waits for its customer, or is reset",
+        description="maximum number of TLS handshakes in progress; a further handshake replaces "
+        "one that waits for its customer, or is reset",
     )
     tls_handshake_s: Seconds = Field(
-        10.0, description="a TLS handshake must be over within this, from connecting on"
+        10.0, description="time limit of a TLS handshake, counted from the connection's start"
     )
     connection_admission: str = Field(
         NO_CONNECTION_ADMISSION,
-        description="admission policy for TLS connections at the start, by its name",
+        description="name of the admission policy for TLS connections at the start",
     )
     connection_admission_parameters: JsonObject = Field(
-        default_factory=dict, description="its parameters as a JSON object; published defaults"
+        default_factory=dict,
+        description="parameters of the admission policy for TLS "
+        "connections as a JSON object; "
+        "the defaults are the published values",
     )
     admin_host: InnerHost
     reached_host: GatewayHost
     admin_names: str = Field(
         "",
-        description="more names, comma-separated, by which the admin API may be called besides "
-        "`localhost` and its address",
+        description="further host names, comma-separated, at which the admin API may be called, "
+        "in addition to `localhost` and its address",
     )
     inner_token: InnerToken
     inner_token_required: InnerTokenRequired
     admin_port: Annotated[
-        FreePort, like(GatewayAdminPort, 8081, "port of the admin API; 0 for any free one")
+        FreePort, like(GatewayAdminPort, 8081, "port of the admin API; 0: any free port")
     ]
     shop_host: ShopHost
     shop_port: ShopPort
     shop_ports: Ports = Field(
         (),
         description="ports of several processes of one shop, comma-separated, instead of "
-        "`shop_port`: each request goes to the one with the fewest in service, of as many as there "
-        "are processors assigned (all without a CPU manager)",
+        "`shop_port`: each request goes to the process with the fewest requests in service; as "
+        "many processes get requests as processors are assigned (all without a CPU manager)",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
         int,
         Field(ge=1, le=1000),
-        like(ShopWorkers, 30, "requests for the eight pages in service at the shop at a time"),
+        like(
+            ShopWorkers, 30, "maximum number of requests for the eight pages in service at the shop"
+        ),
     ]
     policy: str = Field(
-        "sq", description="policy at the start, by its name in the registry or the path of a file"
+        "sq",
+        description="policy at the start: its name in the registry, or the path of a policy's file",
     )
     policy_parameters: JsonObject = Field(
-        default_factory=dict, description="its parameters as a JSON object; published defaults"
+        default_factory=dict,
+        description="parameters of the policy at the start as a JSON object; "
+        "the defaults are the published values",
     )
-    admission: str = Field(NO_ADMISSION, description="admission policy at the start, by its name")
+    admission: str = Field(NO_ADMISSION, description="name of the admission policy at the start")
     admission_parameters: JsonObject = Field(
-        default_factory=dict, description="its parameters as a JSON object; published defaults"
+        default_factory=dict,
+        description="parameters of the admission policy at the start as a "
+        "JSON object; "
+        "the defaults are the published values",
     )
     own_policy_s: Annotated[float, Field(gt=0, le=60)] = Field(
-        0.25, description="a student's own policy must answer within this, or FIFO decides instead"
+        0.25,
+        description="time within which a student's policy must answer; otherwise FIFO replaces it",
     )
     time_scale: Annotated[float, Field(ge=0.001, le=1000)] = Field(
         10.0, description="paper seconds per real second"
     )
     utilisation_interval_s: Annotated[float, Field(gt=0, le=3600)] = Field(
-        1.0, description="the shop's load is sampled this often, paper seconds"
+        1.0, description="interval between samples of the shop's load, in paper seconds"
     )
     pages_file: Path = Field(
-        pages.DEFAULT_FILE, description="rules file: which request is which page type"
+        pages.DEFAULT_FILE, description="rules file that defines the page type of each request"
     )
     session_cookie: CookieName = Field(
         "sessionid",
         description=(
-            "the shop's cookie that identifies a session while there is no admission control"
+            "name of the shop's cookie that identifies a session without admission control"
         ),
     )
     signed_cookie: CookieName = Field(
         SIGNED_COOKIE.decode(),
-        description="the gateway's own cookie that identifies it under admission control; gateways "
-        "that customers reach by the same host name need different ones",
+        description="name of the gateway's cookie that identifies a session under admission "
+        "control; gateways that customers reach at the same host name need different names",
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         1800.0,
-        description="under admission control a session ends without requests for this long, "
-        "paper seconds (T in SBAC, section 7)",
+        description="time without requests after which a session ends under admission control, "
+        "in paper seconds (T in SBAC, section 7)",
     )
     cookie_key: CookieKey
     abandonment: Abandonment = Field(
@@ -192,15 +204,17 @@ class Settings(SettingsModel):
     )
     half_close: HalfClose = Field(
         "probe",
-        description="a customer that ends its stream after a request may have left, or only "
-        "have finished sending: `probe` tests this by an interim response, `wait` assumes that it "
+        description="interpretation when a customer ends its stream after a request: `probe` "
+        "tests with an interim response whether the customer still waits, `wait` assumes that it "
         "waits, `leave` that it has left",
     )
     other_limit: Count = Field(
-        4, description="requests for anything but the eight pages in service at a time"
+        4, description="maximum number of requests in service for anything except the eight pages"
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        256, description="most that wait; a further request gets 503"
+        256,
+        description="maximum number of waiting requests in a bypass; a further request gets "
+        "status 503",
     )
     ads_host: AdsHost
     ads_port: Annotated[
@@ -208,79 +222,114 @@ class Settings(SettingsModel):
         like(
             AdsPort,
             None,
-            "port of the ad server: requests under `/ads/` go there; to the shop if not set",
+            "port of the ad server, which gets the requests under `/ads/`; without it, the shop "
+            "gets them",
         ),
     ]
     ads_limit: Count = Field(
         8,
-        description="requests in service at the ad server at a time; `other_queue` more of them "
-        "wait",
+        description="maximum number of requests in service at the ad server; up to `other_queue` "
+        "more requests wait",
     )
-    max_connections: Count = Field(8192, description="customers connected at a time")
-    backlog: Count = Field(4096, description="connections the kernel keeps until accepted")
-    start_line_bytes: Bytes = Field(8190, description="request line; beyond it 414")
-    head_bytes: Bytes = Field(32 * KIB, description="whole head; beyond it 431")
-    header_fields: Count = Field(100, description="header fields; beyond it 431")
-    head_s: Seconds = Field(10.0, description="a head must be whole within this; else 408")
-    body_bytes: Bytes = Field(8 * MIB, description="request body; beyond it 413")
+    max_connections: Count = Field(8192, description="maximum number of connections of customers")
+    backlog: Count = Field(
+        4096,
+        description="maximum number of connections that the kernel "
+        "keeps until the gateway accepts them",
+    )
+    start_line_bytes: Bytes = Field(
+        8190, description="maximum length of the request line; a longer one gets status 414"
+    )
+    head_bytes: Bytes = Field(
+        32 * KIB, description="maximum size of the whole head; a larger one gets status 431"
+    )
+    header_fields: Count = Field(
+        100, description="maximum number of header fields; more get status 431"
+    )
+    head_s: Seconds = Field(
+        10.0,
+        description="time within which a head must be complete; otherwise the answer is status 408",
+    )
+    body_bytes: Bytes = Field(
+        8 * MIB, description="maximum size of a request body; a larger one gets status 413"
+    )
     body_s: Seconds = Field(
-        30.0, description="every `buffered_body_bytes` of a body must come within this; else 408"
+        30.0,
+        description="time within which each `buffered_body_bytes` of a body must arrive; "
+        "otherwise the answer is status 408",
     )
     buffered_body_bytes: Bytes = Field(
-        64 * KIB, description="a body up to this is read in full before its request is submitted"
+        64 * KIB,
+        description="size up to which a body is read completely before its request is queued",
     )
-    chunk_extension_bytes: Bytes = Field(1 * KIB, description="extensions of one chunked body")
-    trailer_bytes: Bytes = Field(8 * KIB, description="trailer section of one chunked body")
-    idle_s: Seconds = Field(60.0, description="a connection without a request is closed after this")
+    chunk_extension_bytes: Bytes = Field(
+        1 * KIB, description="maximum size of the extensions in a chunked body"
+    )
+    trailer_bytes: Bytes = Field(
+        8 * KIB, description="maximum size of the trailer section in a chunked body"
+    )
+    idle_s: Seconds = Field(
+        60.0, description="time after which a connection without a request is closed"
+    )
     pipeline_bytes: Bytes = Field(
-        64 * KIB, description="pipelined requests held back while one is answered"
+        64 * KIB,
+        description="maximum size of the pipelined requests that wait while one "
+        "request is answered",
     )
     response_buffer_bytes: Bytes = Field(
-        1 * MIB, description="response held for a slow customer before its worker has to wait"
+        1 * MIB,
+        description="size of the response part kept for a slow customer; beyond it, the "
+        "worker has to wait",
     )
     write_s: Seconds = Field(
         30.0,
-        description="a customer that takes less than 64 KiB of a waiting response in this time "
-        "is cut off",
+        description="time within which a customer must accept 64 KiB of a waiting response; "
+        "otherwise it is cut off",
     )
     linger_s: Seconds = Field(
         2.0,
-        description="after a refusal, or an answer to a body that is not complete, what the "
-        "customer still sends is read away this long",
+        description="time for which the gateway reads and discards what a customer still sends "
+        "after a refusal, or after an answer to an incomplete body",
     )
-    connect_s: Seconds = Field(5.0, description="connecting to the shop; else 504")
+    connect_s: Seconds = Field(
+        5.0,
+        description="time limit for connecting to the shop; beyond it, the answer is status 504",
+    )
     response_s: Seconds = Field(
         60.0,
-        description="the shop may be silent this long within a request; else 504, or cut short",
+        description="maximum time for which the shop may send nothing during a request; beyond "
+        "it, the answer is status 504, or an answer already begun is cut off",
     )
     cancel_s: Seconds = Field(
         10.0,
-        description="a request whose customer has left keeps its worker until the shop has ended "
-        "it, at most this long (abandonment `cancel`)",
+        description="maximum time for which a request whose customer has left keeps its worker "
+        "while the shop ends it (abandonment `cancel`)",
     )
     shop_idle_s: Seconds = Field(
         30.0,
-        description="an unused connection to the shop is closed after this; must be shorter than "
-        "the shop's own keep-alive limit",
+        description="time after which an idle connection to the shop is closed; must be shorter "
+        "than the shop's keep-alive limit",
     )
     drain_s: Seconds = Field(
-        20.0, description="on SIGTERM, requests waiting and in service may take this long"
+        20.0,
+        description="time that waiting requests and requests in service may take to finish "
+        "after SIGTERM",
     )
     cpu_manager: Path | None = Field(
         None,
         description="socket of the CPU manager (ECM) that assigns processors; "
-        "none: there is no manager",
+        "none: without a manager",
     )
     cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="process whose tree (the gateway with its shops) the CPU manager binds to "
-        "processors; the gateway's parent if not set",
+        description="id of the process whose tree (the gateway with its shops) the CPU manager "
+        "binds to processors; the default is the gateway's parent",
     )
     application: Annotated[str, Field(pattern=f"^{APPLICATION_NAME}$")] = Field(
-        "shop-1", description="the application's name for the CPU manager"
+        "shop-1", description="name under which the gateway registers with the CPU manager"
     )
     priority: Annotated[float, Field(gt=0, le=MOST_PROCESSORS)] = Field(
-        1.0, description="the application's weight (Pᵢ) for the CPU manager"
+        1.0, description="weight (Pᵢ) with which the gateway registers with the CPU manager"
     )
 
     @model_validator(mode="after")
@@ -293,7 +342,7 @@ class Settings(SettingsModel):
             if is_here and getattr(self, name) in self.shop_ports:
                 raise ValueError(f"{name} {getattr(self, name)} is also one of shop_ports")
         if len(set(self.shop_ports)) < len(self.shop_ports):
-            raise ValueError("shop_ports names a port twice")
+            raise ValueError("shop_ports contains a port twice")
         for one, other in combinations(("port", "tls_port", "admin_port"), 2):
             if getattr(self, one) == getattr(self, other) != 0:
                 raise ValueError(f"{one} and {other} are both {getattr(self, one)}")
@@ -308,7 +357,7 @@ class Settings(SettingsModel):
     @model_validator(mode="after")
     def _has_the_token_it_expects(self) -> Self:
         if self.inner_token_required and not self.inner_token:
-            raise ValueError("inner_token_required needs inner_token; `make up` generates it")
+            raise ValueError("inner_token_required needs inner_token, which `make up` generates")
         return self
 
     @model_validator(mode="after")
@@ -325,7 +374,8 @@ def variable(field: str) -> str:
 
 
 def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Settings:
-    """Read settings from the environment; command line options override it (None: not given).
+    """Read the settings from the environment; command-line options override it, unless they are
+    None (not given).
 
     Raises SettingsError, which names the variable or the option.
     """

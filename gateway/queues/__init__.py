@@ -1,1 +1,3 @@
-"""The waiting requests: routing, queues, the dispatcher that drives the policy, the shop's load."""
+"""The requests that wait: their routing, their queues, the dispatcher that drives the policy, and
+the probe of the shop's load.
+"""

@@ -1,8 +1,9 @@
 """The choice among several processes of one shop for each request.
 
-A Python process cannot use more than one processor, so a shop that may have P processors runs P
-processes. The number of processes that get requests is the number of processors at the moment, and
-at least one. The other processes keep running, so that they can serve at once.
+A Python process cannot use more than one processor, so a shop that may be assigned P processors
+runs P processes. The number of processes that get requests equals the number of processors at the
+moment, but is at least 1. The other processes keep running, so that they can serve requests as soon
+as they are needed.
 """
 
 from collections.abc import Sequence
@@ -17,19 +18,20 @@ class Processors:
 
     def __init__(self) -> None:
         self.assigned: float | None = None
-        """0, 0.5, 1, …; None without a CPU manager: every process gets requests."""
+        """The number of processors (0, 0.5, 1, …); without a CPU manager it is None, and every
+        process gets requests.
+        """
 
     def taking_part(self, processes: int) -> int:
-        """Return how many of `processes` get requests now."""
+        """Return the number of `processes` that get requests now."""
         if self.assigned is None:
             return processes
         return min(processes, max(1, ceil(self.assigned)))
 
 
 class Balance:
-    """A balancer that sends each request to the process with the fewest in service.
-
-    Among equals it takes the first.
+    """A balancer that sends each request to the process with the fewest requests in service, or to
+    the first of several such processes.
     """
 
     def __init__(self, pools: Sequence[Pool], processors: Processors) -> None:

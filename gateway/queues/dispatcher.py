@@ -1,8 +1,7 @@
-"""The dispatcher: it drives the gateway's policy, counts fates, and informs an observer.
-
-It adds four things to `gateway.policies.driver`: a clock (paper seconds), events that arrive
-during an effect, counts by page type, and switches of policies that lose no request. It uses no
-sockets, no asyncio and no HTTP; effects go to its host.
+"""The dispatcher, which drives the gateway's policy, counts fates, and informs an observer. It adds
+four things to `gateway.policies.driver`: a clock (paper seconds), the queueing of events that
+arrive during an effect, counts by page type, and switches between policies without losing a
+request. It uses no sockets, no asyncio and no HTTP; effects go to its host.
 """
 
 from collections import Counter, deque
@@ -34,7 +33,7 @@ class Host(Protocol):
         """Answer the request with a refusal; the dispatcher has removed it."""
 
     def cancel(self, id: int) -> None:
-        """Stop the request's work; `finished` follows once it has stopped."""
+        """Stop the work on the request; a call of `finished` follows once the work has stopped."""
 
     def withdraw(self, id: int) -> None:
         """Take the request, whose customer has left, out of the queue without an answer."""
@@ -43,7 +42,8 @@ class Host(Protocol):
 class Witness(Protocol):
     """An observer of all events, which must not act on them; its methods must not raise.
 
-    It gets every verdict when it is carried out. It gets the event after the policy has handled it.
+    It receives every verdict when the verdict is carried out, and every event after the policy has
+    handled the event.
     """
 
     def arrival(self, time_s: float, request: Request) -> None: ...
@@ -65,13 +65,13 @@ class Witness(Protocol):
     def withdrawn(self, time_s: float, request: Request) -> None: ...
 
     def next_timer_s(self) -> float | None:
-        """Return when it wants a call of `tick`."""
+        """Return the time at which the observer wants a call of `tick`."""
 
 
 class AtHand(NamedTuple):
     """All requests of a dispatcher at one moment.
 
-    The requests in `gone` wait although their customers left.
+    The requests in `gone` still wait although their customers have left.
     """
 
     waiting: Sequence[Request]
@@ -80,11 +80,12 @@ class AtHand(NamedTuple):
 
 
 class Dispatcher:
-    """The driver of one policy over `workers` workers.
+    """The driver of one policy with `workers` workers.
 
     The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`; the dispatcher
     calls the host back, possibly before such a call returns. Calls that the host makes from within
-    a callback are queued and handled in order, so that a policy never sees an event inside another.
+    a callback are queued and handled in order, so that a policy never receives an event while it
+    handles another.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Dispatcher:
     # ---- events from the host -----------------------------------------------------------------
 
     def new_id(self) -> int:
-        """Return an id that no other request of this dispatcher has had."""
+        """Return a request id that is unique in this dispatcher."""
         self._ids += 1
         return self._ids
 
@@ -130,7 +131,7 @@ class Dispatcher:
         self._handle(arrival)
 
     def finished(self, id: int, outcome: Outcome) -> None:
-        """Handle the end of a dispatched request, whose worker is free again."""
+        """Handle the end of a dispatched request; its worker is then free again."""
 
         def completion(now_s: float) -> None:
             self._counts[self._driver.in_service[id].page][outcome.value] += 1
@@ -141,10 +142,9 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle that the customer of a request has left; ignore a request that has ended.
-
-        The policy gets the event first. Then `mode` decides, or `abandonment` if it is not given: a
-        request that still waits may be withdrawn, and one in service may be cancelled.
+        """Handle the leaving of a request's customer; ignore a request that has ended. The policy
+        gets the event first. Then `mode` (by default `abandonment`) decides whether a waiting
+        request is withdrawn, and whether a request in service is cancelled.
         """
 
         def abandonment(now_s: float) -> None:
@@ -172,7 +172,7 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Call the policy's timer, which `next_timer_s` set for `due_s`."""
+        """Call the policy's timer, which `next_timer_s` set for the time `due_s`."""
 
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
@@ -184,16 +184,15 @@ class Dispatcher:
         self._handle(timer_due)
 
     def next_timer_s(self) -> float | None:
-        """Return when `tick` should be called, in paper seconds; None for never."""
+        """Return the time at which to call `tick`, in paper seconds; None means never."""
         wanted_s = self.policy.next_timer_s()
         if self.witness is None:
             return wanted_s
         return earliest((wanted_s, self.witness.next_timer_s()))
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests keep waiting under the new one.
-
-        If customers have left meanwhile, the new policy gets their requests as if they left now.
+        """Replace the policy; waiting requests continue to wait under the new policy. The new
+        policy handles requests whose customers have left as if the customers left now.
         """
 
         def switching(now_s: float) -> None:
@@ -204,10 +203,8 @@ class Dispatcher:
         self._handle(switching)
 
     def take_over(self, others: AtHand) -> None:
-        """Begin with the requests of another dispatcher; this one must have none.
-
-        The policy gets them as in a `switch`. The host does not start the requests in service
-        again.
+        """Start with the requests of another dispatcher; this dispatcher must not have any. The
+        policy adopts them as in `switch`. The host does not start the requests in service again.
         """
 
         def taking_over(now_s: float) -> None:
@@ -237,12 +234,12 @@ class Dispatcher:
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for a verdict."""
+        """The number of requests that wait for a verdict."""
         return len(self._driver.waiting)
 
     @property
     def in_service(self) -> int:
-        """Requests at a worker."""
+        """The number of requests that a worker serves."""
         return len(self._driver.in_service)
 
     def at_hand(self) -> AtHand:
@@ -251,11 +248,13 @@ class Dispatcher:
         return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Cumulative requests by page type and fate (see FATES)."""
+        """The cumulative number of requests for each page type and fate (see FATES)."""
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
     def snapshot(self) -> Mapping[str, object]:
-        """Queue lengths by page type, workers, counts and the policy's own view."""
+        """Return the queue lengths by page type, the workers, the counts and the policy's own
+        snapshot.
+        """
         by_page = Counter(request.page for request in self._driver.waiting.values())
         return {
             "policy": {"name": self.policy.name, "snapshot": dict(self.policy.snapshot())},
@@ -289,14 +288,14 @@ class _Places:
 
     @property
     def free(self) -> int:
-        """Workers that could start a request now."""
+        """The number of workers that can start a request now."""
         return self._workers - len(self.in_service)
 
 
 class _Effects:
-    """The effects of a verdict: it counts the verdict, informs the observer, and calls the host.
-
-    It has no reference to the dispatcher: a reference cycle would outlive its use.
+    """The object that carries out a verdict: it counts the verdict, informs the observer, and calls
+    the host. It does not refer to the dispatcher, because a reference cycle would stay in memory
+    after its last use.
     """
 
     def __init__(self, host: Host, counts: Mapping[Page, Counter[str]]) -> None:
@@ -317,7 +316,9 @@ class _Effects:
         self._host.refuse(id, verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Do nothing: the gateway writes rejections itself, and they cost no worker of the shop."""
+        """Do nothing, because the gateway writes rejections itself, so they do not occupy a worker
+        of the shop.
+        """
 
     def cancel(self, now_s: float, id: int) -> None:
         self._host.cancel(id)
@@ -330,5 +331,5 @@ class _Effects:
 
 
 def earliest(times_s: Iterable[float | None]) -> float | None:
-    """Return the earliest time; None if there is none."""
+    """Return the earliest of these times; None if all are None."""
     return min((time_s for time_s in times_s if time_s is not None), default=None)

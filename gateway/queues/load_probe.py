@@ -1,4 +1,4 @@
-"""The probe of the shop's load: it polls the shop's controller once per utilisation interval.
+"""The probe of the shop's load, which polls the shop's controller once per utilisation interval.
 
 It calculates the CPU utilisation and keeps the last state when the shop does not answer.
 """
@@ -32,12 +32,14 @@ _NUMBERS: Final = ("time_s", "cpu_s", "cpus", "busy_workers")
 
 
 class ProbeError(Exception):
-    """The error for a controller without a usable status; the message is one line."""
+    """The error raised when the controller does not give a usable status; the message is one
+    line.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One answer of the controller: `time_s` is its monotonic clock, `cpu_s` is cumulative."""
+    """One answer of the controller; `time_s` is its monotonic clock, and `cpu_s` is cumulative."""
 
     time_s: float
     cpu_s: float
@@ -47,7 +49,7 @@ class Status:
 
 
 def read_status(body: bytes) -> Status:
-    """Return the status in a controller's JSON answer; raises ProbeError naming the field."""
+    """Return the status in a controller's JSON answer; raises ProbeError, which names the field."""
     try:
         whole = plain_json.decoded(body, _MOST_VALUES)
     except PlainJsonError as fault:
@@ -57,17 +59,16 @@ def read_status(body: bytes) -> Status:
     for name in _NUMBERS:
         value = whole.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-            raise ProbeError(f"{name}: {reprlib.repr(value)} is not a number from 0 up")
+            raise ProbeError(f"{name}: {reprlib.repr(value)} is not a number of at least 0")
     if whole["cpus"] <= 0:
         raise ProbeError("cpus: must be above 0")
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
 
 
 def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
-    """Return the load between two answers; None if the shop was restarted between them.
-
-    Utilisation = Δcpu_s / (Δtime_s × cpus), in real seconds. `interval_s` is in paper seconds: the
-    answers do not contain them, as the time scale may have changed between them.
+    """Return the load of the time between two answers; None if the shop was restarted in that time.
+    Utilisation = Δcpu_s / (Δtime_s × cpus), in real seconds. `interval_s` is the length in paper
+    seconds, which the answers do not contain, because the time scale may have changed between them.
     """
     elapsed_s = now.time_s - before.time_s
     burnt_s = now.cpu_s - before.cpu_s
@@ -79,7 +80,8 @@ def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
 class LoadProbe:
     """A poller over one persistent connection that passes each sample to `hand_over`.
 
-    A slow or absent shop costs samples and never stops the gateway; `snapshot` shows the error.
+    If the shop is slow or absent, samples are missing and `snapshot` shows the error, but the
+    gateway never stops.
     """
 
     def __init__(
@@ -120,7 +122,7 @@ class LoadProbe:
         self.restart_interval()
 
     def restart_interval(self) -> None:
-        """Begin a new interval now, as the interval or the time scale has changed."""
+        """Begin a new interval now, because its length or the time scale has changed."""
         self._changed.set()
 
     def start(self) -> None:
@@ -136,7 +138,7 @@ class LoadProbe:
         return self._newest
 
     def snapshot(self) -> dict[str, object]:
-        """Return the newest sample, its age in paper seconds, the whole status, and the error."""
+        """Return the latest sample, its age in paper seconds, the whole status, and the error."""
         known = self._newest
         return {
             "cpu_utilisation_ratio": known.cpu_utilisation_ratio if known else None,
@@ -184,11 +186,13 @@ class LoadProbe:
             measured = sample(before, status, now_s - before_s) if before else None
             fault = self._handed_over(measured) if measured is not None else None
             if fault is None and self._error is not None:
-                log.info("the shop's load is known")
+                log.info("the shop's load is known again")
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
-        """Pass the sample on, and return the error if there is one; the polling continues."""
+        """Pass the sample on, and return the error if there is one; polling continues in any
+        case.
+        """
         self.samples += 1
         self._newest = measured
         self._newest_at_s = self._clock()
@@ -196,9 +200,9 @@ class LoadProbe:
             self._hand_over(measured)
         except Exception as fault:
             words = " ".join(f"{type(fault).__name__}: {fault}".split())
-            message = f"the shop's load was not taken: {words:.300}"
+            message = f"the shop's load could not be sampled: {words:.300}"
             if message != self._error:
-                log.exception("the shop's load was not taken")
+                log.exception("the shop's load could not be sampled")
             return message
         return None
 

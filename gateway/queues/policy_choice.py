@@ -1,4 +1,6 @@
-"""The policies in force: one for the queues, one for admission, each with its parameters."""
+"""The choice of the policies in force, one for the queues and one for admission, with their
+parameters.
+"""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -17,7 +19,8 @@ log = logging.getLogger("gateway")
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A choice as it was given; a parameter that was left out has its default.
+    """A choice of policies as the caller gave it; a parameter that was left out has its default
+    value.
 
     `name` may be the path of a student's file; `file` is then its text.
     """
@@ -37,17 +40,16 @@ class PolicyChoice:
         admission_parameters: Mapping[str, object],
         source: str | None = None,
     ) -> "PolicyChoice":
-        """Return the choice.
-
-        If `name` is a path, the choice has `source`, or otherwise the text of that file.
+        """Return the choice. If `name` is a path, the choice contains `source` or, without it, the
+        text of that file.
 
         Raises PolicyError.
         """
         file = None
         if source is not None and not is_path(name):
-            allowed = "none, or as `name` the path of a policy's file"
+            allowed = "no text, or the path of a policy's file as `name`"
             raise PolicyError(
-                "source", f"only a policy of a file has a text, and {name} is not a path", allowed
+                "source", f"only a policy from a file has a text, and {name} is not a path", allowed
             )
         if is_path(name):
             file = (
@@ -57,14 +59,13 @@ class PolicyChoice:
 
     @property
     def sheet(self) -> Sheet:
-        """The sheet of the queueing policy; raises PolicyError."""
+        """The data sheet of the queueing policy; raises PolicyError."""
         return naming.sheet_of_file(self.file) if self.file else registry.sheet(self.name)
 
     @property
     def needs_sessions(self) -> bool:
-        """Whether each session needs a name from its first request on.
-
-        No other client can claim that name. The choice must be valid.
+        """Whether each session needs a name from its first request on, which no other client can
+        claim. The choice must be valid.
         """
         return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 
@@ -73,10 +74,9 @@ class PolicyChoice:
         limits: Limits = IN_THE_GATEWAY,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> Policy:
-        """Return a fresh policy; raises PolicyError (`registry.create`).
-
-        A student's policy takes a tenth of a second to start. `on_fall_back` is called if the
-        gateway gives it up.
+        """Return a new policy; raises PolicyError (`registry.create`). A student's policy takes a
+        tenth of a second to start. `on_fall_back` is called if the policy fails and FIFO replaces
+        it.
         """
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if self.file is None:
@@ -84,10 +84,9 @@ class PolicyChoice:
         return naming.create(self.file, *chosen, limits=limits, on_fall_back=on_fall_back)
 
     def described(self) -> dict[str, object]:
-        """Return names and all parameters, JSON-ready; the choice must be valid.
-
-        A student's policy has its file's stem for a name. `file` and `sha256` identify the file;
-        `confinement` lists the layers of its confinement.
+        """Return the names and all parameters of the policies, ready for JSON; the choice must be
+        valid. The name of a student's policy is the stem of its file. `file` and `sha256` identify
+        the file; `confinement` lists the layers of its confinement.
         """
         file: dict[str, object] = {}
         if self.file:
@@ -107,7 +106,9 @@ class PolicyChoice:
 
     @property
     def label(self) -> str:
-        """Return `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: names, and changed parameters."""
+        """Return the label `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies' names and
+        the parameters that differ from their defaults.
+        """
         admission = registry.admission_sheet(self.admission)
         own = (("", self.sheet, self.parameters),)
         others = ((f"{self.admission} ", admission, self.admission_parameters),)
@@ -125,24 +126,28 @@ class PolicyChoice:
 
 
 def _in_words(value: ParameterValue, default: ParameterValue) -> str:
-    """Return a number, or the numbers of a table that differ from the default, as text."""
+    """Return as text a number, or those numbers of a table that differ from the default."""
     if isinstance(value, dict) and isinstance(default, dict):
         return " ".join(f"{key} {one:.12g}" for key, one in value.items() if one != default[key])
     return f"{value:.12g}"
 
 
 class PolicyInForce:
-    """The policy that decides, and the number of students' policies that were given up."""
+    """The chosen policy that decides, and the number of students' policies that failed and were
+    replaced by FIFO.
+    """
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
-        """Begin with `choice`; a student's policy has `own_policy_s` real seconds to decide."""
+        """Start with `choice`; a student's policy has `own_policy_s` real seconds for each
+        decision.
+        """
         self.choice = choice
         self.fallbacks = 0
-        """Students' policies that were given up since the start."""
+        """The number of students' policies that have failed since the start."""
         self.own_policy_s = own_policy_s
 
     def make(self, choice: PolicyChoice) -> Policy:
-        """Return a fresh policy; raises PolicyError."""
+        """Return a new policy; raises PolicyError."""
 
         def fell_back(why: FallBack) -> None:
             self.fallbacks += 1

@@ -1,4 +1,6 @@
-"""The queues of requests for a worker: behind the policy (the eight pages) or in a bypass."""
+"""The queues of requests that wait for a worker: under the policy (the eight pages) or in a
+bypass.
+"""
 
 import asyncio
 import logging
@@ -20,22 +22,23 @@ Observe = Callable[[Exchange, str], None]
 def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
     """Pass a queue's decision to an exchange, and return the exchange's answer.
 
-    A fault of the gateway must not stop the other requests: the exchange is broken off, and the
-    answer is None.
+    A fault in the gateway must not stop other requests, so the faulty exchange is ended and the
+    result is None.
     """
     try:
         return tell()
     except IllegalMoveError:
-        log.exception("a request is broken off")
+        log.exception("a request was ended after a fault in the gateway")
         exchange.break_off()
         return None
 
 
 class PolicyQueue:
-    """The queue of the eight pages: a policy orders, serves and refuses its requests.
+    """The queue of the eight pages; a policy decides which of its requests are served next and
+    which are refused.
 
-    `serve` sends a request to the shop. `observe` receives every fate that ends a request (request,
-    fate's name), for metrics.
+    `serve` sends a request to the shop. `observe` receives the name of every fate that ends a
+    request, together with the request, for metrics.
     """
 
     def __init__(
@@ -62,11 +65,11 @@ class PolicyQueue:
 
     @property
     def requests(self) -> int:
-        """Requests that wait or are in service."""
+        """The number of requests that wait or are in service."""
         return len(self._exchanges)
 
     def has_left(self, id: int) -> bool:
-        """Return whether the customer of a request that waits or is in service has left."""
+        """Return whether the customer of this waiting or started request has left."""
         return self._exchanges[id].has_left
 
     # ---- calls of exchanges --------------------------------------------------------------------
@@ -135,20 +138,18 @@ class PolicyQueue:
         self.set_timer()
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests keep waiting under the new one."""
+        """Replace the policy; waiting requests continue to wait under the new policy."""
         self.dispatcher.switch(policy)
         self.set_timer()
 
     def set_time_scale(self, scale: float) -> None:
-        """Change the pace of paper time; no request is lost."""
+        """Change the time scale without losing a request."""
         self._clock.scale = scale
         self._timer_s = None
         self.set_timer()
 
     def set_timer(self) -> None:
-        """Set the timer again, because the policy or its observer may need another time than
-        before.
-        """
+        """Set the timer again, because the policy or its observer may need a different time now."""
         due_s = self.dispatcher.next_timer_s()
         if due_s == self._timer_s:
             return
@@ -168,7 +169,9 @@ class PolicyQueue:
 
 
 class BypassQueue:
-    """The queue of a bypass: at most `limit` in service, `capacity` waiting, FIFO."""
+    """The FIFO queue of a bypass, with at most `limit` requests in service and `capacity`
+    waiting.
+    """
 
     def __init__(
         self,
@@ -197,11 +200,11 @@ class BypassQueue:
 
     @property
     def requests(self) -> int:
-        """Requests that wait or are in service."""
+        """The number of requests that wait or are in service."""
         return self.in_service + len(self._waiting)
 
     def counts(self) -> dict[str, int]:
-        """Return the cumulative requests by fate, as for the eight pages."""
+        """Return the cumulative number of requests for each fate, as for the eight pages."""
         return {fate: self._fates[fate] for fate in FATES}
 
     def submit(self, exchange: Exchange) -> None:

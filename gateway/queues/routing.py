@@ -12,15 +12,14 @@ from gateway.http.upstream import Pool
 from gateway.queues.request_queues import BypassQueue
 
 OTHER: Final = "other"
-"""The name of the bypass for requests that no other bypass takes: it leads to the shop."""
+"""The name of the bypass to the shop, for requests that no other bypass takes."""
 ADS: Final = "ads"
 
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A separate short queue for requests whose path begins with `prefix`.
-
-    `name` is for counts; there is a pool for each process that serves these requests.
+    """A separate short queue for requests whose path begins with `prefix`. `name` names it in
+    counts. It has a pool for each process that serves these requests.
     """
 
     name: str
@@ -30,7 +29,9 @@ class Bypass:
 
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
-    """Return the queue of the first prefix that fits a target (origin form), or the last queue."""
+    """Return the queue of the first prefix that matches a target (origin form), or else the last
+    queue.
+    """
     for one in bypasses:
         if target.startswith(one.prefix):
             return one.queue
@@ -47,7 +48,7 @@ class Router:
         pages: RequestQueue,
         bypasses: Sequence[Bypass],
     ) -> None:
-        """Keep the queues; `pages` is that of the eight page types, behind the policy."""
+        """Keep the queues; `pages` is the queue of the eight page types, under the policy."""
         self._rules = rules
         self._context = context
         self._pages = pages

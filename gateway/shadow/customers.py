@@ -1,10 +1,11 @@
 """The times at which customers leave in a shadow's world, even if the real world is ahead.
 
-A customer that leaves in the real world leaves in the shadow's at the same time. The real world
-may have answered or refused a request that still waits in the shadow's. The age at which its
-customer would leave is then unknown. The module chooses one of AGES equally likely values of the
-customers' patience, above the age that was reached. The requests of the real world give the
-patience (product-limit estimate). Until the patience is known, the age is UNKNOWN_S.
+A customer that leaves in the real world leaves in the shadow's world at the same time. The real
+world may already have answered or refused a request that still waits in the shadow's world. The age
+at which its customer would leave is then unknown. The module chooses one of AGES equally likely
+values of the customers' patience, above the age that the request has reached. The patience is
+estimated from the requests of the real world (product-limit estimate). Until an estimate exists,
+the age is UNKNOWN_S.
 """
 
 from math import sqrt
@@ -15,11 +16,11 @@ from gateway.policies.patience_estimate import PatienceEstimate
 
 AGES: Final = 16
 UNKNOWN_S: Final = 20.0
-"""Paper seconds; the mean patience of LIFO-Pri's customers, 8 s + Exp(12 s)."""
+"""The mean patience of LIFO-Pri's customers, 8 s + Exp(12 s), in paper seconds."""
 _SHARES: Final = [(number + 0.5) / AGES for number in range(AGES)]
 _GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
-"""The multiples of the golden ratio, without whole parts, are evenly spread for any ids, without
-chance.
+"""The golden ratio; the fractional parts of its multiples are spread evenly for any ids, without
+randomness.
 """
 
 
@@ -31,20 +32,22 @@ class Customers:
         self._ages_s: list[float] = []
 
     def left(self, age_s: float) -> None:
-        """Record that a customer left when its request was `age_s` old."""
+        """Record that a customer left when the age of its request was `age_s`."""
         self._estimate.left(age_s)
 
     def stayed(self, age_s: float) -> None:
-        """Record that a customer was still there when its request was answered or refused."""
+        """Record that a customer was still waiting when its request was answered or refused."""
         self._estimate.stayed(age_s)
 
     def fade(self, elapsed_s: float) -> None:
-        """Fade old observations by `elapsed_s`; the caller does it about once a second."""
+        """Let old observations fade by `elapsed_s`; the caller does this about once a second."""
         self._estimate.fade(elapsed_s)
         self._ages_s = self._estimate.quantiles_s(_SHARES) or []
 
     def leaves_s(self, request: Request, now_s: float) -> float:
-        """Return when a customer that is still there would leave; not before now."""
+        """Return the time at which a customer that still waits would leave, which is never in the
+        past.
+        """
         age_s = now_s - request.arrived_s
         if not self._ages_s:
             return max(now_s, request.arrived_s + UNKNOWN_S)

@@ -1,15 +1,18 @@
-"""One shadow: a policy in a separate world, which receives all events and has no effect.
+"""One shadow: a policy that receives all events and decides in a separate world, without effect on
+real requests.
 
-Its world has its own waiting requests, requests in service and ended sessions. A second dispatcher
-drives the policy, as the gateway's drives the acting one; its shop is a model (`shadow.shop`). The
-customers are the real ones: their next requests follow from the acting policy's decisions.
+This world has its own waiting requests, requests in service and ended sessions. A second dispatcher
+drives the policy, as the gateway's dispatcher drives the acting policy, and the shop is a model
+(`shadow.shop`). The customers are the real customers, whose next requests follow from the acting
+policy's decisions.
 
-- A session that the shadow refuses has ended in its world: later pages of it are `absent`.
+- A session that the shadow refuses ends in the shadow's world; the verdict on its later requests is
+  `absent`.
 - A session that only the real world refuses sends no further requests to the shadow.
-- If a request waits longer here than in the real world, its customer leaves as real customers do
-  (`shadow.customers`).
+- If a request waits longer in the shadow's world than in the real world, its customer leaves as
+  real customers do (`shadow.customers`).
 
-If both policies are the same from the start, both worlds stay the same, to the last digit
+If both policies are equal from the start, both worlds stay equal to the last digit
 (tests/gateway/shadow/test_shadow.py).
 """
 
@@ -27,20 +30,24 @@ from gateway.shadow.shop import EXACT_S, Account, Decision, Deed, Needs, Thought
 from gateway.shadow.tally import Tally
 
 SESSIONS_REMEMBERED: Final = 10_000
-"""Most ended sessions that a shadow's world remembers; the oldest are forgotten first."""
+"""The maximum number of ended sessions that a shadow's world remembers; the oldest are forgotten
+first.
+"""
 MOST_WAITING: Final = 100_000
-"""The most waiting requests, so that a shadow that refuses no request cannot fill the gateway's
-memory.
+"""The maximum number of waiting requests, so that a shadow that never refuses requests cannot fill
+the gateway's memory.
 """
 
 
 class ShadowError(Exception):
-    """The error of a shadow that must end; one line."""
+    """The error raised when a shadow must end; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RealWorld:
-    """The acting policy's dispatcher and the state of the real requests, shared by all shadows."""
+    """The real world, shared by all shadows: the acting policy's dispatcher and the state of the
+    real requests.
+    """
 
     acting: Dispatcher
     shop: Account
@@ -49,7 +56,7 @@ class RealWorld:
 
 
 class _Case:
-    """A request that waits in the shadow's world, or on which only one of the two policies has
+    """A request that waits in the shadow's world, or about which only one of the two policies has
     decided.
     """
 
@@ -63,9 +70,8 @@ class _Case:
 
 
 class Shadow:
-    """`policy` next to an acting one.
-
-    Events come in order of time; any of them may raise the policy's errors.
+    """The policy `policy` as a shadow of the acting policy. Events come in order of time; any of
+    them may raise the policy's errors.
     """
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
@@ -85,16 +91,16 @@ class Shadow:
 
     @property
     def waiting(self) -> int:
-        """Requests that wait in its world."""
+        """The number of requests that wait in the shadow's world."""
         return self.dispatcher.waiting
 
     @property
     def in_service(self) -> int:
-        """Requests in service in its world."""
+        """The number of requests in service in the shadow's world."""
         return self.dispatcher.in_service
 
     def begin(self, deeds: Mapping[int, Deed]) -> None:
-        """Begin with the real world's present state, as if the policies were switched now."""
+        """Start with the real world's present state, as if the policies were switched now."""
         others = self._real.acting.at_hand()
         for request in others.waiting:
             case = self._cases[request.id] = _Case(deeds[request.id])
@@ -107,7 +113,7 @@ class Shadow:
         self.dispatcher.take_over(others)
 
     def end(self) -> None:
-        """Release the policy, and its process if it has one; no events may follow."""
+        """Release the policy and its process if it has one; no events may follow."""
         del self.dispatcher  # they refer to each other, and would outlive their use
 
     # ---- events of the real world --------------------------------------------------------------
@@ -119,7 +125,7 @@ class Shadow:
             self.tally.absent(request)
             return
         if self.dispatcher.waiting >= MOST_WAITING:
-            raise ShadowError(f"{MOST_WAITING:,} requests wait in its world")
+            raise ShadowError(f"{MOST_WAITING:,} requests wait in the shadow's world")
         self._cases[request.id] = _Case(deed)
         self.dispatcher.submit(
             request.id,
@@ -145,7 +151,9 @@ class Shadow:
         self._undecided_left(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Pass on the real shop's load, corrected by the difference between the two shops."""
+        """Pass on the real shop's load, corrected by the difference between the real and the
+        modelled shop.
+        """
         self.run(time_s)
         account = self._shop.account
         account.advance(time_s)
@@ -167,12 +175,12 @@ class Shadow:
         return self.dispatcher.next_timer_s()
 
     def switched(self, time_s: float) -> None:
-        """Begin a new tally, as another policy acts from now on."""
+        """Begin a new tally, because another policy acts from now on."""
         self.run(time_s)
         self.tally = Tally(time_s)
 
     def acted(self, deed: Deed) -> None:
-        """Receive the acting policy's decision on a request."""
+        """Receive the acting policy's decision about a request."""
         request, decision = deed.request, deed.decision
         assert decision is not None
         if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:
@@ -184,7 +192,7 @@ class Shadow:
             self._real_one_over(deed)
 
     def run(self, until_s: float) -> None:
-        """Let its shop work, and customers leave, until `until_s`."""
+        """Advance the shadow's world to `until_s`: its shop works, and its customers leave."""
         while self._leaving and self._leaving[0][0] <= until_s:
             time_s, id = heappop(self._leaving)
             time_s = max(self._now_s, time_s)
@@ -226,8 +234,8 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, deed: Deed) -> None:
-        """Set the time when the customer leaves here, because the request is over in the real
-        world.
+        """Set the time at which the customer leaves in the shadow's world, because the request is
+        over in the real world.
         """
         id = deed.request.id
         if self._is_here(id) and not deed.has_left:
@@ -238,7 +246,9 @@ class Shadow:
         return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
 
     def _undecided_left(self, id: int) -> None:
-        """Decide `left` for a request without a decision; it may keep its place in the queue."""
+        """Record the decision `left` for a request without a decision; the request may keep its
+        place in the queue.
+        """
         case = self._cases.get(id)
         if case is not None and case.said is None:
             case.said = self._decision("left")

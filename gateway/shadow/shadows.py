@@ -1,8 +1,8 @@
 """The shadows of a gateway: policies that receive all events, and whose verdicts have no effect.
 
-They are the dispatcher's observer: they receive every event when the acting policy has handled it.
-Without shadows the dispatcher has no observer. A shadow that raises an error is removed with its
-reason. A shadow that never answers stops the gateway, as an acting policy would.
+Together, they are the dispatcher's observer and receive every event after the acting policy has
+handled it. Without shadows the dispatcher has no observer. A shadow that raises an error is removed
+with its reason. A shadow that never answers stops the gateway, as an acting policy would.
 """
 
 import logging
@@ -18,7 +18,7 @@ from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
 from gateway.shadow.shop import Account, Decision, Deed, Needs
 
 MOST: Final = 8
-"""The highest number of shadows: each costs about as much as the acting policy."""
+"""The maximum number of shadows, because each costs about as much CPU time as the acting policy."""
 
 log = logging.getLogger("gateway.shadows")
 
@@ -26,7 +26,9 @@ _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
 
 
 class ShadowsError(Exception):
-    """The error for a shadow that cannot be added or removed: one line, and the allowed values."""
+    """The error raised when a shadow cannot be added or removed: one line, and the allowed
+    values.
+    """
 
     def __init__(self, message: str, allowed: str) -> None:
         super().__init__(message)
@@ -44,7 +46,7 @@ class Entry:
 
 
 class Shadows:
-    """All shadows of one dispatcher, as its observer."""
+    """All shadows of one dispatcher, which observe it."""
 
     def __init__(self, acting: Dispatcher, clock_s: Callable[[], float]) -> None:
         self._acting = acting
@@ -63,7 +65,7 @@ class Shadows:
         return any(entry.shadow is not None for entry in self.entries)
 
     def replace(self, wanted: Sequence[tuple[str, Mapping[str, object], Policy]]) -> None:
-        """Run these shadows from now on: (name, description, fresh policy) of each.
+        """Run exactly these shadows from now on, each given as (name, description, new policy).
 
         Shadows that already run continue. The caller sets the gateway's timer again.
         """
@@ -77,16 +79,15 @@ class Shadows:
         )
 
     def add(self, name: str, described: Mapping[str, object], policy: Policy) -> None:
-        """Run one more shadow from now on; it replaces a faulty one of its name.
-
-        Raises ShadowsError if it runs already, or if there are too many.
+        """Run one more shadow from now on; it replaces a failed shadow of the same name. Raises
+        ShadowsError if the shadow already runs or too many shadows run.
         """
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
         allowed = f"another choice, at most {MOST} at a time"
         if name in self._going():
             raise ShadowsError(f"{name} is a shadow already", allowed)
         if len(others) >= MOST:
-            raise ShadowsError(f"{MOST} policies are shadows already", allowed)
+            raise ShadowsError(f"already {MOST} policies run as shadows", allowed)
         now_s = self._caught_up_s()
         self._become([*others, Entry(name, described, self._fresh(now_s, policy))])
 
@@ -100,10 +101,9 @@ class Shadows:
         self._become(left)
 
     def figures(self) -> list[dict[str, object]]:
-        """Return each shadow's state, JSON-ready.
-
-        It has `name`, `policy` (as requested), `fault`, `waiting` and `in_service` in its world,
-        and the numbers of its tally.
+        """Return each shadow's state, ready for JSON. A state contains `name`, `policy` (as
+        requested), `fault`, `waiting` and `in_service` in the shadow's world, and the numbers of
+        its tally.
         """
         self._catch_up(self._clock_s())
         return [
@@ -119,7 +119,7 @@ class Shadows:
         ]
 
     def disagreements(self) -> dict[str, list[dict[str, object]]]:
-        """Return the last disagreements by name, the newest first."""
+        """Return the latest disagreements of each shadow by its name, the newest first."""
         return {
             entry.name: entry.shadow.tally.disagreements()
             for entry in self.entries
@@ -127,7 +127,7 @@ class Shadows:
         }
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the requests by name and verdict."""
+        """Return the number of requests for each shadow's name and verdict."""
         return {
             entry.name: entry.shadow.tally.counts()
             for entry in self.entries
@@ -208,7 +208,7 @@ class Shadows:
         return {entry.name: entry for entry in self.entries if entry.shadow is not None}
 
     def _caught_up_s(self) -> float:
-        """Return the present time, after all events until then."""
+        """Return the present time, after all events up to that time have been handled."""
         now_s = self._clock_s()
         if not self.is_running:
             self._begin(now_s)
@@ -226,7 +226,7 @@ class Shadows:
         self._acting.witness = self if self.is_running else None
 
     def _begin(self, now_s: float) -> None:
-        """Begin with the present requests; the progress of those in service is unknown."""
+        """Start with the present requests; the progress of requests in service is unknown."""
         self._real = Account(now_s)
         waiting, in_service, gone = self._acting.at_hand()
         self._real.in_service = len(in_service)
@@ -258,7 +258,9 @@ class Shadows:
             self._decide(time_s, deed, "left")
 
     def _decide(self, time_s: float, deed: Deed, kind: str, reason: str = "") -> None:
-        """Record the real decision; the first counts, and shadows get it after the event."""
+        """Record a real decision, of which only a request's first counts; the shadows receive it
+        after the event.
+        """
         if deed.decision is None:
             deed.decision = Decision(kind, time_s, self._acting.waiting, reason)
             self._decided.append(deed)
@@ -287,7 +289,7 @@ class Shadows:
             tell(shadow)
         except Exception as fault:
             is_known = isinstance(fault, ShadowError)
-            log.warning("the shadow %s is taken away", entry.name, exc_info=not is_known)
+            log.warning("the shadow %s is removed", entry.name, exc_info=not is_known)
             entry.fault = str(fault) if is_known else f"{type(fault).__name__}: {fault}"
             entry.shadow = None
             shadow.end()

@@ -1,13 +1,13 @@
-"""The shop of a shadow: when it would finish a request that the real shop got later, or never.
+"""The shadow's model of the shop: when it would finish a request that the real shop received later
+or never.
 
 Both shops are modelled as one server whose CPU is shared by all requests in service (processor
-sharing), as LIFO-Pri's is (docs/simulator.md). So a policy that keeps eight requests in service
-gets its pages sooner than one that keeps thirty, and both finish the same number a second. With n
-in service each request gets 1 / max(FILL, n) seconds of work in a second.
-
-The need of a request is known once the real shop has finished it. Before that the model uses the
-mean of its page type. If the real shop has already spent that much on the request and is not done,
-the request needs more.
+sharing), like LIFO-Pri's server (docs/simulator.md). So a policy that keeps eight requests in
+service gets each page sooner than a policy that keeps thirty, although both finish the same number
+of pages per second. With n requests in service, each request gets 1 / max(FILL, n) seconds of work
+per second. The work that a request needs is known once the real shop has finished it. Before that,
+the model uses the mean of its page type. If the real shop has already spent that much on the
+request without finishing it, the request needs more.
 """
 
 from dataclasses import dataclass, field
@@ -17,24 +17,30 @@ from typing import Final, NamedTuple
 from gateway.policies.interface import Outcome, Page, Request
 
 BUSY_RATIO: Final = 0.714
-"""The CPU's share of an execution time; the rest is waiting (design: LIFO-Pri's ρ = 1 at 5.6/s)."""
+"""The share of an execution time in which a request needs the CPU; the rest is waiting (chosen so
+that LIFO-Pri's ρ is 1 at 5.6/s).
+"""
 FILL: Final = 1.0 / BUSY_RATIO
 """The number of requests in service that fill a CPU.
 
-While one waits for the back end, another computes.
+While one request waits for the back end, another computes.
 """
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
-"""CPU seconds of a request until one has been measured (LIFO-Pri, Table 2, by its chain)."""
+"""The assumed CPU seconds of a request until one has been measured (LIFO-Pri's Table 2, weighted by
+its chain).
+"""
 REMEMBERED: Final = 200
-"""The mean of a page type covers about this many of its last requests."""
+"""The approximate number of latest requests that the mean of a page type covers."""
 EXACT_S: Final = 1e-6
-"""Seconds of work that make no difference; rounding errors of equal sums are far smaller."""
+"""The seconds of work below which two sums count as equal; rounding errors of equal sums are far
+smaller.
+"""
 
 
 class Decision(NamedTuple):
-    """The fate of a request at `at_s`, and the number of other requests that waited.
-
-    `kind` is `served` (given to a worker), `refused`, or `left`: its customer left before that.
+    """A decision: the fate of a request at `at_s`, and the number of other requests that waited.
+    `kind` is `served` (given to a worker), `refused`, or `left` (its customer left before any
+    decision).
     """
 
     kind: str
@@ -45,25 +51,27 @@ class Decision(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Deed:
-    """A request in the real world, with its progress there."""
+    """A request in the real world, with its progress in the real shop."""
 
     request: Request
     decision: Decision | None = None
     started_s: float | None = None
-    """The time at which the real shop got it; the decision `left` may have come before."""
+    """The time at which the real shop received it; the decision `left` may be earlier."""
     from_work_s: float = 0.0
-    """The real shop's account when it was dispatched, or first seen in service."""
+    """The real shop's account at the time when the request was dispatched or first seen in
+    service.
+    """
     is_measured: bool = True
     """Whether the model has seen the request since its dispatch."""
     work_s: float | None = None
-    """The work that it needed, once the real shop has finished it."""
+    """The work that the request needed, known once the real shop has finished it."""
     outcome: Outcome | None = None
     ended_s: float | None = None
     has_left: bool = False
 
     def is_in_service(self, time_s: float) -> bool:
-        """Return whether the request was in the real shop at `time_s`, which is not later than
-        now.
+        """Return whether the request was in the real shop at `time_s`, which must not be in the
+        future.
         """
         if self.started_s is None or self.started_s > time_s:
             return False
@@ -71,9 +79,8 @@ class Deed:
 
 
 class Account:
-    """The work done on each request in service since the account was opened.
-
-    All requests get the same.
+    """The account of the work done on each request in service since the account was opened; all
+    requests get the same work.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -81,11 +88,11 @@ class Account:
         self.at_s = now_s
         self.work_s = 0.0
         self.busy_s = 0.0
-        """Busy seconds of the CPU since the account was opened."""
+        """The CPU's busy seconds since the account was opened."""
         self._before = (now_s, 0.0, FILL)
 
     def advance(self, now_s: float) -> None:
-        """Bring the account up to `now_s`; the caller does it before `in_service` changes."""
+        """Update the account to `now_s`; the caller does this before `in_service` changes."""
         passed_s = now_s - self.at_s
         if passed_s <= 0.0:
             return
@@ -96,31 +103,35 @@ class Account:
         self.at_s = now_s
 
     def work_at(self, time_s: float) -> float:
-        """Return the account at a time not before the step that led to `at_s`."""
+        """Return the account at this time, which must not be before the step that led to `at_s`."""
         if time_s >= self.at_s:
             return self.work_s + (time_s - self.at_s) / max(FILL, self.in_service)
         at_s, work_s, shares = self._before
         return work_s + (time_s - at_s) / shares
 
     def time_of(self, work_s: float) -> float:
-        """Return when the account reaches `work_s` if `in_service` stays; not before `at_s`."""
+        """Return the time at which the account reaches `work_s` if `in_service` does not change;
+        never a time before `at_s`.
+        """
         return self.at_s + max(0.0, work_s - self.work_s) * max(FILL, self.in_service)
 
 
 class Needs:
-    """The work that a request of each page type needs, as measured in the real shop."""
+    """The mean work that a request of each page type needs, as measured in the real shop."""
 
     def __init__(self) -> None:
         self._known: dict[Page, tuple[int, float]] = {}
 
     def add(self, page: Page, work_s: float) -> None:
-        """Add a finished request."""
+        """Add the work of a finished request."""
         number, mean_s = self._known.get(page, (0, 0.0))
         number = min(REMEMBERED, number + 1)
         self._known[page] = (number, mean_s + (work_s - mean_s) / number)
 
     def of(self, page: Page) -> float:
-        """Return the mean of the page type, or of all page types while that is unknown."""
+        """Return the mean work of the page type, or of all page types while that of the page type
+        is unknown.
+        """
         if page in self._known:
             return self._known[page][1]
         total = sum(number for number, _ in self._known.values())
@@ -138,26 +149,32 @@ class _Serving:
 
 @dataclass(slots=True)
 class ThoughtShop:
-    """A shadow's requests in service; `real` is the account of the real shop."""
+    """The modelled shop with a shadow's requests in service; `real` is the account of the real
+    shop.
+    """
 
     real: Account
     needs: Needs
     account: Account
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (account when done, id); an item counts only if `_serving` has the same value."""
+    """A heap of (account at which the request is done, id); an item counts only if `_serving`
+    contains the same value.
+    """
     _late: dict[int, None] = field(default_factory=dict)
-    """Requests that need more than the mean: the real shop has not finished them yet."""
+    """The requests that need more than the mean, because the real shop has not finished them
+    yet.
+    """
 
     def __contains__(self, id: int) -> bool:
         return id in self._serving
 
     def deed(self, id: int) -> Deed:
-        """Return the entry of a request that is in service here."""
+        """Return the entry of a request that is in service in this model."""
         return self._serving[id].deed
 
     def start(self, now_s: float, deed: Deed, got_s: float = 0.0) -> None:
-        """Put a request into service; `got_s` of its work is done already."""
+        """Put a request into service; `got_s` of its work is already done."""
         account = self.account
         account.advance(now_s)
         need_s = self.needs.of(deed.request.page) if deed.work_s is None else deed.work_s
@@ -167,7 +184,9 @@ class ThoughtShop:
         account.in_service += 1
 
     def real_one_done(self, deed: Deed) -> None:
-        """Take the need of a request in service here from the real shop, which has finished it."""
+        """Set the work that a request in service needs to the amount measured in the real shop,
+        which has finished it.
+        """
         id = deed.request.id
         serving = self._serving[id]
         if deed.work_s is not None:
@@ -175,16 +194,15 @@ class ThoughtShop:
             self._set_done(id, serving.from_work_s + deed.work_s)
 
     def end(self, now_s: float, id: int) -> Deed:
-        """Take a request out of service, done or not."""
+        """Take a request out of service, whether or not it is done."""
         self.account.advance(now_s)
         self.account.in_service -= 1
         self._late.pop(id, None)
         return self._serving.pop(id).deed
 
     def next_done(self, until_s: float) -> tuple[float, int] | None:
-        """Return (time, id) of the next request that is done by `until_s`, the present time.
-
-        The caller calls it again after its `end`.
+        """Return (time, id) of the next request that is done by `until_s`, the present time. The
+        caller calls this again after its `end`.
         """
         account = self.account
         until_work_s = account.work_at(until_s)

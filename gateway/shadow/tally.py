@@ -1,4 +1,6 @@
-"""The tally of a shadow's different decisions: counts, seconds, the last disagreements."""
+"""The comparison of a shadow's decisions with the acting policy's: counts, seconds, and the latest
+disagreements.
+"""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -8,9 +10,11 @@ from gateway.policies.interface import PAGES, Page, Request
 from gateway.shadow.shop import Decision
 
 SAME_WITHIN_S: Final = 0.5
-"""Two services up to this many paper seconds apart count as the same: about twice a mean page."""
+"""The maximum difference, in paper seconds, between two service times that count as the same; it is
+about twice the time of a mean page.
+"""
 KEPT: Final = 20
-"""The number of disagreements that are kept."""
+"""The number of latest disagreements that are kept."""
 
 VERDICTS: Final = (
     "same",  # both served within SAME_WITHIN_S, both refused, or its customer left both queues
@@ -21,7 +25,7 @@ VERDICTS: Final = (
     "would_lose",  # its customer left before the shadow had decided; it was served or refused
     "absent",  # not decided: the shadow had refused its session an earlier page
 )
-"""The shadow's verdicts compared with the acting policy; every request has one."""
+"""The results of comparing a shadow with the acting policy; every request has one of them."""
 
 _BY_SAID: Final[Mapping[str, str]] = {
     "served": "would_serve",
@@ -31,7 +35,7 @@ _BY_SAID: Final[Mapping[str, str]] = {
 
 
 def verdict(acted: Decision, said: Decision) -> str:
-    """Return the verdict of VERDICTS for two decisions on one request."""
+    """Return the entry of VERDICTS for the two policies' decisions about one request."""
     if acted.kind != said.kind:
         return _BY_SAID[said.kind]
     if said.kind == "served" and abs(said.at_s - acted.at_s) > SAME_WITHIN_S:
@@ -40,7 +44,7 @@ def verdict(acted: Decision, said: Decision) -> str:
 
 
 class Tally:
-    """Counts since `since_s`; paper seconds."""
+    """The counts since `since_s`; all times are in paper seconds."""
 
     def __init__(self, since_s: float) -> None:
         self.since_s = since_s
@@ -51,7 +55,7 @@ class Tally:
         self._disagreements: deque[tuple[Request, str, Decision, Decision]] = deque(maxlen=KEPT)
 
     def add(self, request: Request, acted: Decision, said: Decision) -> None:
-        """Add a request on which both have decided."""
+        """Add a request about which both policies have decided."""
         found = verdict(acted, said)
         self._verdicts[request.page][found] += 1
         if found == "same":
@@ -61,18 +65,17 @@ class Tally:
         self._disagreements.append((request, found, acted, said))
 
     def absent(self, request: Request) -> None:
-        """Add a request that the customer would not have sent."""
+        """Add a request that its customer would not have sent in the shadow's world."""
         self._verdicts[request.page]["absent"] += 1
 
     def counts(self) -> dict[str, int]:
-        """Return the requests by verdict."""
+        """Return the number of requests for each verdict."""
         return {name: sum(n[name] for n in self._verdicts.values()) for name in VERDICTS}
 
     def figures(self) -> dict[str, object]:
-        """Return the numbers, JSON-ready.
-
-        They are `asked`, the share `agrees_ratio` of those (None before the first), `verdicts`, and
-        the means `earlier_s` and `later_s`; `pages` has the same by page type.
+        """Return the numbers, ready for JSON. They are `asked`, the share `agrees_ratio` of these
+        requests (None before the first request), `verdicts`, and the means `earlier_s` and
+        `later_s`; `pages` has the same numbers for each page type.
         """
         return {
             "since_s": self.since_s,
@@ -91,10 +94,9 @@ class Tally:
         }
 
     def disagreements(self) -> list[dict[str, object]]:
-        """Return the last disagreements, the newest first.
-
-        Each has `id`, `page`, `is_new`, `attempt`, `arrived_s` and `verdict`. `acted` and `said`
-        have the decision, its delay in seconds, the number of waiting requests, and the reason.
+        """Return the latest disagreements, the newest first. Each contains `id`, `page`, `is_new`,
+        `attempt`, `arrived_s` and `verdict`. `acted` and `said` contain the policy's decision, its
+        delay in seconds, the number of waiting requests, and the reason.
         """
         return [
             {

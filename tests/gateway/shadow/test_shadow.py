@@ -167,7 +167,7 @@ def test_a_shadow_that_fails_is_taken_away_and_says_why(caplog):
     assert "although no request 2 waits" in found["breaking"]["fault"]
     assert found["well"]["verdicts"]["same"] == 50
     assert len(world.served) == 50
-    assert "the shadow faulty is taken away" in caplog.text
+    assert "the shadow faulty is removed" in caplog.text
     assert list(world.shadows.counts()) == ["well"]
 
 
@@ -275,7 +275,7 @@ def test_a_shadow_that_turns_nobody_away_ends_before_the_memory_does(monkeypatch
     world = World(create("fixed-limit", {"limit": 1}), workers=1)
     world.beside(all=create("pass-through", {}))
     world.run([Comes(0.0, patience_s=PATIENT_S) for _ in range(20)], until_s=0.1)
-    assert figures(world)["all"]["fault"] == "5 requests wait in its world"
+    assert figures(world)["all"]["fault"] == "5 requests wait in the shadow's world"
 
 
 def test_a_failed_shop_fails_the_shadows_page_too():
