@@ -1,33 +1,31 @@
-"""The order of calls that take a while.
-
-If two calls replace the same thing, the call that came later wins, even if it is done first.
+"""The order of calls that take a long time. If two calls replace the same thing, the later call
+wins, even if it finishes first.
 """
 
 
 class OvertakenError(Exception):
-    """The error of a call when a later call is in force already."""
+    """The error for a call after which a later call has already taken effect."""
 
     def __init__(self) -> None:
-        super().__init__("a later call is in force")
+        super().__init__("a later call has already taken effect")
 
 
 class Turns:
-    """The order of calls that replace or add to the same thing.
-
-    Call `ask` when a call comes. When its work is done, use `take` for a call that replaces
-    everything, or `check` and `add` for a call that adds something.
+    """The order of calls that replace or extend the same thing. Call `ask` when a call arrives.
+    When its work is done, use `take` for a call that replaces everything, or `check` and `add` for
+    a call that adds something.
     """
 
     def __init__(self) -> None:
         self._asked = self._changed = self._replaced = 0
 
     def ask(self) -> int:
-        """Return the number of a call that has just come."""
+        """Return the number of a call that has just arrived."""
         self._asked += 1
         return self._asked
 
     def take(self, turn: int) -> None:
-        """Record that call `turn` replaces everything now.
+        """Record that call `turn` now replaces everything.
 
         Raises OvertakenError if a later call has changed anything.
         """

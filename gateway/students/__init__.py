@@ -2,6 +2,6 @@
 
 A student's policy is named by its path (`own/quiet_door.py`). `files` and `purity` read it, and
 `child`, `confinement` and `process` run it in a confined child process. Drivers use it through
-`stand_in`, which behaves as any other policy, and continues as FIFO if the child fails. `naming`
-creates one.
+`stand_in`, which behaves like any other policy and continues as FIFO if the child fails. `naming`
+creates such a policy.
 """

@@ -1,6 +1,5 @@
-"""The calls of a student's policy, as messages to the place where it is loaded.
-
-It is loaded in a confined process (`process.Child`), or in a visitor's browser.
+"""The calls of a student's policy, as messages to the place that has loaded it: a confined process
+(`process.Child`) or a visitor's browser.
 """
 
 from abc import ABC, abstractmethod
@@ -18,50 +17,57 @@ T = TypeVar("T")
 
 
 class MisbehavedError(Exception):
-    """The error for a policy that raised an error, was late, ended or gave a wrong answer; one
-    line.
+    """The error for a policy that raised an error, was late, ended or gave an invalid answer; the
+    message is one line.
     """
 
 
 class Calls(ABC):
-    """A policy that was loaded elsewhere. Every method may raise MisbehavedError."""
+    """A policy that is loaded in another process or in a browser. Every method may raise
+    MisbehavedError.
+    """
 
     sheet: Sheet
     timer_s: float | None = None
-    """The time at which the policy's timer is due, once it is made."""
+    """The time at which the policy's timer is due, once the policy has been created."""
     ignores: frozenset[str] = frozenset()
-    """Events that the policy does not receive."""
+    """The events that the policy does not receive, because it ignores them."""
     end: Callable[[], object]
-    """Ends the place where it is loaded; harmless the second time."""
+    """A function that ends the process or page that has loaded the policy; harmless when
+    repeated.
+    """
 
     @abstractmethod
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message of the start; the start has one limit of time."""
+        """Return the answer to a message of the start; all messages of the start share one time
+        limit.
+        """
 
     @abstractmethod
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message, as `reader` reads it; a request may wait for it."""
+        """Return the answer to a message, as `reader` reads it; a request may be waiting for the
+        answer.
+        """
 
     @abstractmethod
     def cpu_s(self) -> float:
         """Return the CPU seconds that the policy has used."""
 
     def load(self, file: PolicyFile) -> None:
-        """Load the file and read its sheet."""
+        """Load the file and return its data sheet."""
         answer = self.begin(["load", file.name, file.text], "the file", wire.OF_A_FILE)
         self.sheet = read(wire.sheet_of, answer)
 
     def make(self, parameters: Mapping[str, Any]) -> None:
-        """Make a fresh policy with these checked parameters."""
+        """Create a new policy with these checked parameters."""
         answer = self.begin(["make", parameters], "make()")
         self.timer_s, self.ignores = read(wire.made_of, answer)
 
     def tell(
         self, event: str, time_s: float, told: tuple[Any, ...], about: int = MOST_WAITING
     ) -> Verdicts:
-        """Return the policy's verdicts on an event; `timer_s` holds from then on.
-
-        `about` is the number of requests that can get a verdict: it bounds the answer.
+        """Return the policy's verdicts on an event, and update `timer_s`. `about` is the number of
+        requests that can get a verdict, which limits the size of the answer.
         """
         if event in self.ignores:
             return NOTHING
@@ -76,7 +82,7 @@ class Calls(ABC):
         return self.decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
 
     def waiting(self) -> Sequence[int]:
-        """Return the ids of the requests that wait, as the policy has them."""
+        """Return the ids of the waiting requests according to the policy."""
         most = wire.most_about(MOST_WAITING)
         return self.decision(["waiting"], "waiting()", wire.waiting_of, most)
 
@@ -95,7 +101,7 @@ def read(reader: Callable[[object], T], value: object) -> T:
     except wire.WireError as fault:
         raise MisbehavedError(printable(str(fault))) from None
     except (OverflowError, RecursionError, TypeError, ValueError):
-        raise MisbehavedError("its answer is not in the form of answers") from None
+        raise MisbehavedError("its answer does not have the right form") from None
 
 
 def printable(text: Any) -> str:

@@ -1,7 +1,7 @@
-"""The child process: a student's policy, confined, which answers one event after the other.
+"""The child process, in which a confined student's policy answers one event after another.
 
-It loads the modules that a policy may import, and runs the policy. Only `confinement` protects:
-code in this process may change everything else.
+It loads the modules that a policy may import, and runs the policy. Only `confinement` gives
+protection, because the policy's code can change everything else in this process.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from gateway.students import confinement, loaded, purity, wire
 
 
 class _Line:
-    """Messages on the one descriptor that is left."""
+    """The exchange of messages on the only open descriptor."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -43,7 +43,9 @@ class _Line:
 
 
 def main(descriptor: int, parent: int) -> None:
-    """Serve the gateway at the other end of `descriptor` until it closes it, or read one file."""
+    """Serve the gateway at the other end of `descriptor` until the gateway closes it, or read one
+    file.
+    """
     _import_all()
     line = _Line(descriptor)
     holding = confinement.confine(**line.receive(), parent=parent)

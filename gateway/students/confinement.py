@@ -1,10 +1,12 @@
-"""The confinement of a process: files, network, processes, memory and account that it gives up.
+"""The confinement of a process, which gives up access to files, network, other processes, more
+memory and its account.
 
-`confine` is for a policy. `confine_tests` is for the tests of one, which import modules as they go
-and therefore need some files. Each layer works independently. If a kernel refuses a layer, the
-others still hold, and the report lacks that layer. Without the layers in `NEEDED`, no policy runs.
+`confine` confines a policy. `confine_tests` confines the tests of a policy, which import modules
+while they run and therefore need some files. Each layer works independently. If a kernel does not
+allow a layer, the other layers still hold, and the result omits that layer. Without the layers in
+`NEEDED`, no policy runs.
 
-The interpreter has loaded everything it needs before that. Afterwards it cannot open any file, not
+By then, the interpreter has loaded everything it needs; afterwards it cannot open any file, not
 even its own. This runs in the child, once, before the child reads a line of the policy.
 """
 
@@ -27,17 +29,18 @@ _NOBODY: Final = 65_534
 _CAPABILITY_VERSION_3: Final = 0x20080522
 
 LAYERS: Final = {
-    "oom": "goes first where memory is short",
+    "oom": "is ended first when memory runs out",
     "privileges": "gains no privileges (no_new_privs)",
-    "account": "runs under another account than root's",
+    "account": "does not run as root",
     "parent": "ends with its parent",
     "landlock": "opens no files, no TCP connections (Landlock)",
     "limits": "has limits on CPU, memory, files and processes",
-    "seccomp": "makes no system calls but those of a computation (seccomp)",
+    "seccomp": "makes only the system calls of a computation (seccomp)",
 }
-"""The meaning of each layer while it holds, by name."""
+"""The effect of each layer, by the layer's name."""
 NEEDED: Final = ("limits", "seccomp")
-"""The layers without which a policy could fill the machine's memory, or use its account's rights.
+"""The required layers, without which a policy could fill the machine's memory or use the rights of
+its account.
 """
 
 
@@ -50,16 +53,17 @@ OF_TESTS: Final = {
     "limits": LAYERS["limits"],
     "seccomp": "makes no system calls for network, processes, signals and accounts (seccomp)",
 }
-"""The layers around tests: the meaning of each while it holds, by name."""
+"""The effect of each layer around tests, by the layer's name."""
 NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
-"""The layers without which tests could read every file of the account that runs them."""
+"""The layers that tests require, because otherwise they could read every file of the account that
+runs them.
+"""
 _OPEN_FILES: Final = 64
 
 
 def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
-    """Apply every layer and return those that hold, by name; `parent` is a process id.
-
-    Exits at once if the parent has ended meanwhile.
+    """Apply every layer and return the layers that hold, by name; `parent` is the parent's process
+    id. Exits at once if the parent has already ended.
     """
     return _applied(
         ("oom", _first_to_go),
@@ -81,10 +85,10 @@ def confine_tests(
     readable: Iterable[str],
     writable: Iterable[str],
 ) -> dict[str, str]:
-    """Apply the layers for tests: paths that may be read, and files of `file_bytes` to write.
-
-    The account does not change, because another account often cannot read the interpreter. Without
-    capabilities, signals and access to other processes' files, root's account is like any other.
+    """Apply the layers for tests, which may read the given paths and write files of at most
+    `file_bytes`. The account does not change, because another account often cannot read the
+    interpreter. Without capabilities, signals and access to other processes' files, root's account
+    has no special power.
     """
     return _applied(
         ("oom", _first_to_go),

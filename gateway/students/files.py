@@ -1,6 +1,5 @@
-"""The files of students' policies: named by path, known by content.
-
-This module checks the names, reads the files, and finds the same text again by its digest.
+"""The files of students' policies: named by their path, identified by the digest of their content.
+This module checks the names, reads the files, and finds a text again by its digest.
 """
 
 import errno
@@ -18,16 +17,16 @@ from gateway.students.limits import OF_READING
 from gateway.students.policy_file import PolicyFile
 
 FOLDER: Final = "own"
-"""The folder in which `make new-policy` writes them, in the working folder."""
+"""The subfolder of the working folder in which `make new-policy` creates policies."""
 MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
-"""Characters; the stem is a label of metrics."""
+"""The maximum length of a file name's stem in characters; the stem becomes a label of metrics."""
 REMEMBERED: Final = 256
 
 
 def listed(folder: Path = Path(FOLDER)) -> list[str]:
-    """Return the policies in the folder of students' policies by name, without their tests."""
+    """Return the names of the policies in the folder of students' policies, without their tests."""
     return sorted(
         str(path)
         for path in folder.glob(f"[!._]*{FILE_SUFFIX}")
@@ -46,7 +45,7 @@ def opened(name: str) -> PolicyFile:
     try:
         content = _content(Path(name))
     except OSError as fault:
-        allowed = ", ".join(listed()) or "make new-policy NAME=… writes one"
+        allowed = ", ".join(listed()) or "the path of a file that make new-policy NAME=… creates"
         raise PolicyError("policy", f"{name}: {fault.strerror}", allowed) from None
     try:
         return PolicyFile(name, content.decode())
@@ -55,7 +54,9 @@ def opened(name: str) -> PolicyFile:
 
 
 def _content(path: Path) -> bytes:
-    """Return at most `MOST_BYTES` + 1 bytes of a regular file; other kinds may never end."""
+    """Return at most `MOST_BYTES` + 1 bytes of a regular file; reading any other kind of file might
+    never end.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -65,14 +66,16 @@ def _content(path: Path) -> bytes:
 
 
 def checked(file: PolicyFile) -> PolicyFile:
-    """Return the same file, remembered; raises PolicyError for its name, its size or impurities."""
+    """Check and remember the file, and return it; raises PolicyError for its name, its size or
+    impurities.
+    """
     check_form(file)
     if found := impurities(file):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise PolicyError(
             "policy",
             f"{file.name}: {found[0]}{more}",
-            "a pure policy; `doorbuster policy check` says all of it",
+            "a pure policy; `doorbuster policy check` lists all faults",
         )
     remember(file)
     return file
@@ -91,15 +94,14 @@ def check_form(file: PolicyFile) -> None:
 
 
 def impurities(file: PolicyFile) -> tuple[str, ...]:
-    """Return the impurities of this source, a line each.
-
-    Raises PolicyError if no process can read it. The first time takes a tenth of a second.
+    """Return the impurities of this source, one line for each. Raises PolicyError if no process can
+    read the source. The first call for a source takes a tenth of a second.
     """
     if file.sha256 not in _judged:
         try:
             found = tuple(process.impurities(file.name, file.text))
         except MisbehavedError as fault:
-            allowed = f"Python source that is read within {OF_READING.cpu_s} s of CPU"
+            allowed = f"Python source that can be parsed within {OF_READING.cpu_s} s of CPU"
             raise PolicyError("policy", f"{file.name}: {fault}", allowed) from None
         _judged[file.sha256] = found
         if len(_judged) > REMEMBERED:
@@ -112,19 +114,21 @@ def _check_name(name: str) -> None:
     if not name.isprintable():
         raise PolicyError("policy", f"{name!a}: cannot be printed", allowed)
     if len(name) > MOST_NAME or len(stem(name)) > MOST_STEM:
-        allowed = f"at most {MOST_NAME} characters, {MOST_STEM} of them in the file's own name"
+        allowed = f"at most {MOST_NAME} characters, of which at most {MOST_STEM} in the file's name"
         raise PolicyError("policy", f"{name:.{MOST_STEM}}…: its name is too long", allowed)
     if not stem(name).isidentifier():
-        raise PolicyError("policy", f"{name}: its name cannot be a module's", allowed)
+        raise PolicyError("policy", f"{name}: its name must be valid as a module's name", allowed)
     if unicodedata.normalize("NFKC", name) != name:
         raise PolicyError("policy", f"{name!a}: is not in its normal form (NFKC)", allowed)
     if stem(name).casefold() in {*POLICIES, *ADMISSIONS}:
-        raise PolicyError("policy", f"{name}: tables call another policy {stem(name)}", allowed)
+        raise PolicyError(
+            "policy", f"{name}: another policy has the name {stem(name)} in tables", allowed
+        )
 
 
 remembered: OrderedDict[str, PolicyFile] = OrderedDict()
 _judged: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-"""The impurities of a text by its digest."""
+"""The impurities of each text, by the text's digest."""
 
 
 def remember(file: PolicyFile) -> None:
@@ -144,7 +148,7 @@ def known(name: str, sha256: str) -> PolicyFile:
     if file.sha256 != sha256:
         raise PolicyError(
             "policy",
-            f"{name} is not what it was when this was written down (sha256 {sha256[:12]}…)",
-            "the same text (results keep a copy in policies/), or leave sha256 out",
+            f"{name} has changed since its sha256 was recorded ({sha256[:12]}…)",
+            "the recorded text (results keep a copy in policies/), or no sha256",
         )
     return file

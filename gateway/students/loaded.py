@@ -1,6 +1,5 @@
-"""A student's policy, loaded: it answers the messages of `wire`, and names its faulty lines.
-
-The confined child process loads it, and so does a visitor's browser. Nothing here protects.
+"""A loaded student's policy, which answers the messages of `wire` and names its faulty lines. Both
+the confined child process and a visitor's browser use this module. It does not confine the policy.
 """
 
 import sys
@@ -17,7 +16,7 @@ _MOST_FAULT = 400
 
 
 class Loaded:
-    """A student's file and the policy it has made."""
+    """A student's file and the policy that it has created."""
 
     def __init__(self, name: str, text: str) -> None:
         self._name, self._text = name, text
@@ -25,7 +24,7 @@ class Loaded:
         self._policy: Any = None
 
     def sheet(self) -> bytes:
-        """Run the file and return its sheet, or its fault, as a packed message."""
+        """Run the file and return its data sheet, or its fault, as a packed message."""
         try:
             self._own = _Own(self._name, self._text)
             return wire.packed(self._own.sheet())
@@ -55,7 +54,7 @@ class Loaded:
 
 
 class _Own:
-    """The student's module and the policy it has made."""
+    """The student's module and the policy that it has created."""
 
     def __init__(self, name: str, text: str) -> None:
         self.module = types.ModuleType(f"own.{name.rpartition('/')[2].removesuffix('.py')}")
@@ -84,10 +83,9 @@ class _Own:
 
 
 def impurities(text: str) -> list[object]:
-    """Return the impurities of this source, or why it is not Python; the source is not run.
-
-    Call it where the text may do no harm: Python's parser can take far more time and memory than
-    the size of the text suggests.
+    """Return the impurities of this source, or the reason why it is not Python; the source is not
+    run. Call the function where the text can do no harm, because Python's parser can need far more
+    time and memory than the size of a text suggests.
     """
     try:
         return list(purity.impurities(text))
@@ -98,7 +96,7 @@ def impurities(text: str) -> list[object]:
 
 
 def _ignored(policy: Any) -> list[str]:
-    """Return the events that need not be sent: the policy has not written the method."""
+    """Return the events that need not be sent, because the policy does not define their methods."""
     return [
         event
         for event in wire.MAY_BE_IGNORED
@@ -126,7 +124,7 @@ def _words(fault: BaseException, name: str, text: str) -> str:
     if isinstance(fault, SyntaxError):
         return f"line {fault.lineno}: {what}"[:_MOST_FAULT]
     if isinstance(fault, MemoryError):
-        what = "MemoryError: it may use no more memory"
+        what = "MemoryError: it may not use more memory"
     own = [frame for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == name]
     if not own:
         return what[:_MOST_FAULT]

@@ -1,4 +1,5 @@
-"""The name of a queueing policy: a name of the registry, or the path of a student's file.
+"""Functions for a queueing policy's name, which is a name of the registry or the path of a
+student's file.
 
 This module finds the data sheet and creates the policy for a student's file.
 """
@@ -21,25 +22,27 @@ REMEMBERED: Final = 1000
 
 
 class _Started(NamedTuple):
-    """The sheet and the confinement of a text that a process has loaded."""
+    """The data sheet of a text that a process has loaded, and the process's confinement."""
 
     sheet: Sheet
     holding: Mapping[str, str]
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The states by the digest of the text, the last used at the end; finding a state takes
+"""The states of texts by their digests, the most recently used at the end; finding a state requires
 a process.
 """
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
-    """Return the sheet in a student's file; raises PolicyError."""
+    """Return the data sheet in a student's file; raises PolicyError."""
     return _of(file).sheet
 
 
 def confinement_of_file(file: PolicyFile) -> Mapping[str, str]:
-    """Return the layers that hold around it (`confinement.LAYERS`); raises PolicyError."""
+    """Return the layers that confine this file's policy (`confinement.LAYERS`); raises
+    PolicyError.
+    """
     return _of(file).holding
 
 
@@ -54,7 +57,7 @@ def _of(file: PolicyFile) -> _Started:
 
 
 def check(file: PolicyFile, parameters: Mapping[str, object]) -> None:
-    """Raise PolicyError unless the file makes a policy with these parameters."""
+    """Raise PolicyError if the file cannot create a policy with these parameters."""
     _made(file, parameters, WITHOUT_CUSTOMERS).end()
 
 
@@ -67,9 +70,8 @@ def create(
     limits: Limits = WITHOUT_CUSTOMERS,
     on_fall_back: Callable[[FallBack], None] = lambda _: None,
 ) -> Policy:
-    """Return a student's policy behind a fresh admission policy, as `registry.create` does.
-
-    It takes a tenth of a second, `limits.start_s` at most; raises PolicyError.
+    """Return a student's policy behind a new admission policy, as `registry.create` does. The call
+    takes a tenth of a second, at most `limits.start_s`; raises PolicyError.
     """
     door = registry.create_admission(admission, admission_parameters or {})
     child = _made(file, parameters, limits)

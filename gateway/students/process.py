@@ -1,9 +1,7 @@
-"""The child process as its parent sees it: start, calls, end.
-
-The child gets an interpreter without site-packages, an environment of one variable, the line as its
-only file, and no terminal. `-I` would do the same except for the hash seed. With a fixed seed a
-policy that iterates over a set of texts decides the same in every process, so that a run can be
-repeated.
+"""The child process as its parent controls it: start, calls, end. The child gets an interpreter
+without site-packages, an environment of one variable, the connection to its parent as the only open
+file, and no terminal. `-I` would do the same except for the hash seed. With a fixed seed, a policy
+that iterates over a set of texts decides the same in every process, so that a run can be repeated.
 """
 
 import contextlib
@@ -39,13 +37,15 @@ T = TypeVar("T")
 class Confined:
     """One confined process.
 
-    The process ends with this object at the latest: with `end`, when the object is collected, or
-    when the interpreter ends. Every other method may raise MisbehavedError; afterwards the process
-    cannot be used again.
+    The process ends when `end` is called, when this object is garbage-collected, or when the
+    interpreter ends. Every other method may raise MisbehavedError, after which the process cannot
+    be used again.
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Start and confine it; takes a tenth of a second, `limits.start_s` at most."""
+        """Start and confine the process, which takes a tenth of a second, at most
+        `limits.start_s`.
+        """
         self._limits = limits
         self.begun_s = time.monotonic()
         try:
@@ -70,7 +70,7 @@ class Confined:
                 raise _no_process(fault) from None
         self.line = ours
         self.end: Callable[[], object] = weakref.finalize(self, _end, self.process, ours)
-        """Ends the process, whatever it does; harmless the second time."""
+        """A function that ends the process, whatever the process does; harmless when repeated."""
         try:
             self.holding = self._confine()
         except MisbehavedError:
@@ -78,14 +78,14 @@ class Confined:
             raise
 
     def _confine(self) -> Mapping[str, str]:
-        """Confine the process, and return the layers that hold (`confinement.LAYERS`)."""
+        """Confine the process and return the layers that hold (`confinement.LAYERS`)."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
         holding = _texts(self.ask(confined, limits.start_s, "its process", self.begun_s))
         lacks = [confinement.LAYERS[name] for name in confinement.NEEDED if name not in holding]
         if lacks:
             raise MisbehavedError(
-                f"this machine cannot confine it: needed is a process that {' and '.join(lacks)}"
+                f"this machine cannot confine it; it needs a process that {' and '.join(lacks)}"
             )
         return holding
 
@@ -97,8 +97,7 @@ class Confined:
         since_s: float | None = None,
         most: Most = wire.ABOUT_NONE,
     ) -> Any:
-        """Return the child's answer, within `limit_s` from now, or from `since_s`.
-
+        """Return the child's answer, which must come within `limit_s` from now or from `since_s`.
         Raises MisbehavedError for a `fault`, and for an answer larger than `most`.
         """
         line = self.line
@@ -129,9 +128,8 @@ class Confined:
             return 0.0
 
     def _rest(self, received: bytes, deadline_s: float, most: Most) -> bytes:
-        """Return the whole message that begins with `received`.
-
-        The deadline holds, however slowly the bytes come.
+        """Return the whole message that begins with `received`. The deadline applies however slowly
+        the bytes come.
         """
         content = bytearray(received)
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
@@ -147,30 +145,36 @@ class Confined:
         return bytes(content)
 
     def _how_it_ended(self, what: str, deadline_s: float) -> str:
-        """Return why the child closed the line: its process ended, or it only closed the line."""
+        """Return the reason why the connection to the child is closed: the child's process ended,
+        or it closed the connection.
+        """
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self.process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return (
-                f"its process ended in {what} ({how}); "
-                "it may have used more memory or CPU than it has"
+                f"its process ended in {what} ({how}); it may have used more memory or CPU than "
+                f"it is allowed"
             )
-        return f"its process closed the line in {what}"
+        return f"its process closed the connection in {what}"
 
 
 class Child(Confined, Calls):
-    """A confined process with one policy in it."""
+    """A confined process that has loaded one policy."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Start it and load the file; takes a tenth of a second, `limits.start_s` at most."""
+        """Start the process and load the file, which takes a tenth of a second, at most
+        `limits.start_s`.
+        """
         super().__init__(limits)
         self._owed_s = 0.0
-        """Time that the policy took beyond its share, up to `limits.burst_s`."""
+        """The time, in seconds, that the policy took beyond its share, up to `limits.burst_s`."""
         self._paid_s = self.begun_s
         self._looked = (self._paid_s, 0.0)
-        """The time of the last check of its CPU, and the CPU seconds it had used."""
+        """The time of the last check of the child's CPU time, and the CPU seconds used by then."""
         self._own_cpu_s = 0.0
-        """CPU seconds of the gateway on its answers since then."""
+        """The CPU seconds that the gateway has spent on the child's answers since the last
+        check.
+        """
         try:
             self.load(file)
         except MisbehavedError:
@@ -178,11 +182,13 @@ class Child(Confined, Calls):
             raise
 
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message of the start; `start_s` covers all of it."""
+        """Return the answer to a message of the start; the limit `start_s` covers the whole
+        start.
+        """
         return self.ask(message, self._limits.start_s, what, self.begun_s, most)
 
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message; a request may be waiting for it."""
+        """Return the answer to a message; a request may be waiting for the answer."""
         asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
         answer = read(reader, self.ask(message, self._limits.decision_s, what, most=most))
         self._own_cpu_s += time.thread_time() - asked_cpu_s
@@ -192,9 +198,9 @@ class Child(Confined, Calls):
     def _pay(self, asked_s: float, answered_s: float) -> None:
         """Charge the time of an answer, and raise MisbehavedError above the policy's share.
 
-        A policy that is never late could still use all the time, one answer after the other. The
-        final measure is CPU time, the child's and the gateway's: a busy machine is not the policy's
-        fault.
+        A policy that is never late could still use all of the gateway's time with one answer after
+        another. CPU time, the child's and the gateway's, finally decides, because a busy machine is
+        not the policy's fault.
         """
         earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
         self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
@@ -206,16 +212,15 @@ class Child(Confined, Calls):
         allowed_s = (answered_s - since_s) * self._limits.share_ratio
         if max(self._looked[1] - cpu_s, own_cpu_s) > allowed_s:
             raise MisbehavedError(
-                f"its answers take more than {self._limits.share_ratio:.0%} of all time; a "
-                "decision may take a few milliseconds"
+                f"its answers take more than {self._limits.share_ratio:.0%} of the time; a "
+                f"decision may take a few milliseconds"
             )
 
 
 def impurities(name: str, text: str) -> list[str]:
-    """Return the impurities of this source, a line each; raises MisbehavedError.
-
-    A confined process reads it and runs none of it: a source can be made so that reading it takes
-    far more time and memory than its size suggests.
+    """Return the impurities of this source, one line for each; raises MisbehavedError. A confined
+    process reads the source without running it, because reading a malicious source can take far
+    more time and memory than its size suggests.
     """
     reader = Confined(OF_READING)
     try:
@@ -227,7 +232,7 @@ def impurities(name: str, text: str) -> list[str]:
 
 
 def _no_process(fault: OSError) -> MisbehavedError:
-    return MisbehavedError(f"no process can be started for it: {fault.strerror}")
+    return MisbehavedError(f"cannot start a process for it: {fault.strerror}")
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
@@ -245,7 +250,7 @@ def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
 
 
 def _until(deadline_s: float) -> float:
-    """Return the seconds left; raises TimeoutError."""
+    """Return the seconds that remain until the deadline; raises TimeoutError if none remain."""
     left_s = deadline_s - time.monotonic()
     if left_s <= 0:
         raise TimeoutError

@@ -1,7 +1,7 @@
-"""The purity of a policy, read from its source: it decides from its events, and does nothing else.
-
-The rules list the imports and names that a policy's file may have, with reasons. They teach; the
-child's confinement protects. The time grows with the size of the source, whatever the source nests.
+"""The check of a policy's source for purity: a pure policy decides from its events and does nothing
+else. The rules list the allowed imports and the forbidden names, with reasons. They are there to
+teach; protection comes from the child's confinement. The time of the check depends only on the size
+of the source, not on its nesting.
 """
 
 import ast
@@ -33,29 +33,29 @@ MODULES: Final = (
 )
 """The allowed modules of the standard library.
 
-`gateway.policies` is allowed, too, except the trace's files.
+`gateway.policies` is allowed, too, except for the functions that write and read traces.
 """
 
 _INSTEAD: Final = {
-    "time": "an event brings its time: use time_s",
-    "datetime": "an event brings its time: use time_s",
+    "time": "every event has a time: use time_s",
+    "datetime": "every event has a time: use time_s",
     "random": "draw from random.Random(seed), so that a run can be repeated",
-    "threading": "a policy answers at once; next_timer_s asks to be called later",
-    "asyncio": "a policy answers at once; next_timer_s asks to be called later",
+    "threading": "a policy answers at once; next_timer_s requests a later call",
+    "asyncio": "a policy answers at once; next_timer_s requests a later call",
     "logging": "return what you want to show from snapshot()",
-    "os": "a policy touches no files and no processes",
-    "sys": "a policy does not look at the interpreter",
-    "numpy": "only the standard library is there",
+    "os": "a policy must not use files or processes",
+    "sys": "a policy must not inspect the interpreter",
+    "numpy": "only the standard library is available",
 }
 _NAMES: Final = {
-    "open": "a policy touches no files",
+    "open": "a policy must not use files",
     "print": "its output is not shown; return what you want to show from snapshot()",
-    "input": "a policy reads no input",
-    "eval": "write the code itself",
-    "exec": "write the code itself",
-    "compile": "write the code itself",
+    "input": "a policy must not read input",
+    "eval": "write the code directly instead",
+    "exec": "write the code directly instead",
+    "compile": "write the code directly instead",
     "__import__": "import at the top of the file",
-    "__builtins__": "a policy does not look behind the interpreter",
+    "__builtins__": "a policy must not use the interpreter's internals",
     "breakpoint": "test it in its test file instead",
     "globals": "keep what the policy remembers in attributes of its object",
 }
@@ -82,7 +82,7 @@ def impurities(text: str) -> list[Impurity]:
 def _found(tree: ast.Module) -> Iterator[Impurity]:
     modules = set(_modules(tree))
     inner: set[ast.AST] = set()
-    """Attributes within a dotted name that has been read already."""
+    """The attributes within dotted names that have already been read."""
     for node in ast.walk(tree):  # the outermost attribute of a dotted name comes first
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Import):
@@ -95,7 +95,7 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
                 yield Impurity(line, node.id, _NAMES[node.id])
         elif isinstance(node, ast.Attribute):
             if node.attr in _ATTRIBUTES:
-                why = "a policy does not look behind the interpreter"
+                why = "a policy must not use the interpreter's internals"
                 yield Impurity(line, node.attr, why)
             elif (
                 _is_name(node.value, "random")
@@ -132,14 +132,14 @@ def _inside(
 
 
 def _is_random(function: ast.expr) -> bool:
-    """Return whether it is `Random` or `random.Random`."""
+    """Return whether the node is `Random` or `random.Random`."""
     if isinstance(function, ast.Attribute):
         return function.attr == "Random" and _is_name(function.value, "random")
     return _is_name(function, "Random")
 
 
 def _modules(tree: ast.Module) -> Iterator[str]:
-    """Iterate over the names under which the file has modules."""
+    """Iterate over the names to which the file's imports bind modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
@@ -160,7 +160,9 @@ def _imported(line: int, name: str) -> Iterator[Impurity]:
 def _imported_from(line: int, node: ast.ImportFrom) -> Iterator[Impurity]:
     module = node.module or ""
     if node.level:
-        yield Impurity(line, "from .", "a policy is one file; it has no neighbours")
+        yield Impurity(
+            line, "from .", "a policy is a single file; it cannot import files next to it"
+        )
     elif module == "gateway":
         for alias in node.names:
             yield from _imported(line, f"gateway.{alias.name}")

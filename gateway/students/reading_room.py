@@ -1,7 +1,6 @@
-"""The reading of students' files: one at a time, in a thread apart from the event loop.
-
-A file may keep its process busy for all the time that it has to start. One such process at a time
-leaves the gateway's CPU to customers; several would share it with them.
+"""The reading of students' files, one at a time, in a thread separate from the event loop. A file
+may keep its process busy for the whole time limit of its start. With only one such process at a
+time, most of the CPU remains for customers; several such processes would take it from them.
 """
 
 import asyncio
@@ -10,27 +9,31 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 MOST: Final = 8
-"""Calls that may be under way, including the one that is carried out."""
+"""The maximum number of calls that wait or are being carried out."""
 T = TypeVar("T")
 
 
 class FullError(Exception):
-    """The error when too many calls wait already; the text is one line for the caller."""
+    """The error raised when too many calls already wait; the text is one line for the caller."""
 
     def __init__(self) -> None:
-        super().__init__(f"{MOST} calls with policies' files are being carried out already")
-        self.allowed = f"at most {MOST} such calls at a time: send it again in some seconds"
+        super().__init__(
+            f"{MOST} calls with policies' files are already waiting or being carried out"
+        )
+        self.allowed = f"at most {MOST} such calls at a time; repeat the call in a few seconds"
 
 
 class ReadingRoom:
-    """A thread that carries out calls in the order in which they came."""
+    """A thread that carries out calls in the order of their arrival."""
 
     def __init__(self) -> None:
         self._calls = 0
         self._thread = ThreadPoolExecutor(1, "students-files")
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which may block; raises FullError and errors of `work`."""
+        """Return the result of `work`, which may block; raises FullError, or any error of
+        `work`.
+        """
         if self._calls >= MOST:
             raise FullError
         self._calls += 1
@@ -40,5 +43,5 @@ class ReadingRoom:
             self._calls -= 1
 
     def close(self) -> None:
-        """Drop the calls that wait."""
+        """Cancel the calls that wait."""
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,21 +1,19 @@
-"""seccomp: a computation needs few system calls; every other one fails with EPERM.
-
-Tests of a policy also need files (`with_files`): Landlock decides which. The filter denies them all
-calls that change something without Landlock's control:
+"""The seccomp filter: it allows the few system calls that a computation needs; every other call
+fails with EPERM. Tests of a policy also need files (`with_files`), and Landlock decides which. The
+filter denies tests all calls that change something that Landlock does not control:
 
 - changes of a file's mode, owner or times;
 - truncation by path, or of a file opened for reading;
 - signals, processes, threads and sockets.
 
-It allows the operations of fcntl and ioctl that files need, and none that sends a signal or a
-character.
+The filter allows the operations of fcntl and ioctl that files need, but no operation that sends a
+signal or a character.
 
-The list names the allowed calls. A list of forbidden calls could miss a dangerous one. Another
-call fails instead of ending the process, so that the policy's author sees the line. The list has
-no futex. A single thread needs no call for its locks, and waiting for a lock would be a sleep
-without CPU.
-
-Numbers: the kernel's syscall tables of x86_64 and of arm64 (the generic one).
+The list names the allowed calls. A list of forbidden calls could miss a dangerous one. A call that
+is not in the list fails but does not end the process, so that the policy's author sees the faulty
+line. The list does not contain futex: a single thread does not need it for its locks, and waiting
+for a lock would be a sleep without CPU use. The numbers are from the kernel's system call tables
+for x86_64 and arm64 (the generic table).
 """
 
 import ctypes
@@ -32,7 +30,7 @@ class _Machine(NamedTuple):
     fcntl: int
     ioctl: int
     opens: tuple[tuple[int, int], ...]
-    """Calls that open a file, and the place of the flags among their arguments."""
+    """The calls that open a file, with the position of the flags among their arguments."""
 
 
 _MACHINES: Final = {
@@ -123,18 +121,19 @@ _MACHINES: Final = {
 }
 
 _FCNTL: Final = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
-"""Duplicate a descriptor, get and set its flags, locks.
+"""The allowed operations of fcntl: duplicate a descriptor, read and set its flags, use locks.
 
 F_SETOWN and F_SETSIG are not allowed: they could send a signal to any process.
 """
 _IOCTL: Final = (0x5401, 0x5413, 0x5450, 0x5451)
-"""A terminal's kind and size, close on exec.
-
-TIOCSTI is not allowed: it types for the terminal's user.
+"""The allowed operations of ioctl: a terminal's kind and size, close on exec. TIOCSTI is not
+allowed, because it inserts input as if the terminal's user had typed it.
 """
 _MODE_AND_TRUNCATE: Final = 0x203  # O_ACCMODE | O_TRUNC
 _TRUNCATES: Final = (0, 1, 2, 3, 0x201, 0x202)
-"""The allowed values of these flags: to truncate a file needs the right to write."""
+"""The allowed combinations of these flags; truncating a file is allowed only together with
+writing.
+"""
 
 _LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _JUMP_IF_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
@@ -155,11 +154,11 @@ class _Program(ctypes.Structure):
 def forbid_most(*, with_files: bool = False) -> str:
     """Install the filter; return the layer that holds. Raises OSError.
 
-    The process must have `no_new_privs`. The list has no x32 numbers (bit 30 set).
+    The process must have `no_new_privs`. The list does not contain x32 numbers (bit 30 set).
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None or struct.calcsize("P") != 8:
-        raise OSError(errno.ENOSYS, f"no list of system calls for {os.uname().machine}")
+        raise OSError(errno.ENOSYS, f"there is no list of system calls for {os.uname().machine}")
     program = _program(machine, with_files=with_files)
     code = ctypes.create_string_buffer(program, len(program))
     filter_ = _Program(len(program) // 8, ctypes.cast(code, ctypes.c_void_p))
@@ -170,10 +169,9 @@ def forbid_most(*, with_files: bool = False) -> str:
 
 
 def _program(machine: _Machine, *, with_files: bool) -> bytes:
-    """Return the filter's program.
-
-    It kills the process for another machine's calls. Then come the calls whose argument counts, and
-    a comparison for each allowed call. The last two instructions are `fail` and `allow`.
+    """Return the filter's program. The program first kills a process that makes calls of another
+    architecture. Next it checks the calls whose arguments matter, and then compares the call with
+    each allowed call. Its last two instructions are `fail` and `allow`.
     """
     calls = machine.allowed + (machine.with_files if with_files else ())
     steps = [
@@ -198,9 +196,8 @@ def _program(machine: _Machine, *, with_files: bool) -> bytes:
 def _by_argument(
     call: int, place: int, allowed: tuple[int, ...], mask: int = 0xFFFFFFFF
 ) -> list[tuple[int, int, int, int]]:
-    """Return instructions that decide on this call by one argument and the bits of the mask.
-
-    They skip other calls.
+    """Return instructions that decide about this call by one argument and the bits of the mask;
+    they skip other calls.
     """
     steps = [
         (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * place),

@@ -1,6 +1,7 @@
-"""A policy that decides as a student's does in its process, and as FIFO once that fails.
+"""A policy that passes on the decisions of a student's policy, and decides as FIFO once that policy
+has failed.
 
-It defines misbehaviour and the fallback.
+This module defines what counts as misbehaviour, and what follows it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +33,9 @@ class FallBack:
 class StandIn:
     """A student's policy as drivers use it; a driver does not notice the fallback.
 
-    The child receives every event, and its verdicts are checked against the rules before they have
-    an effect. A policy that raises, is late, breaks a rule, serves no request or ends is stopped
-    for good: SQ takes over all waiting requests and the present event.
+    The child receives every event, and its verdicts are checked against the rules before they take
+    effect. A policy that raises an error, is late, breaks a rule, never serves a request or ends is
+    stopped for good: SQ takes over all waiting requests and the present event.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class StandIn:
         *,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> None:
-        """Begin with a `child` that has made its policy."""
+        """Start with a `child` that has created its policy."""
         self.name = name
         self.fallen_back: FallBack | None = None
         self.child = child
@@ -54,7 +55,9 @@ class StandIn:
         self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
         self._unanswered_s: float | None = None
-        """The time since which workers were offered, requests waited and none was in service."""
+        """The time since which workers have been offered and requests have waited, but none has
+        been in service.
+        """
         self._timers_from_s = 0.0
         self._timers = 0
 
@@ -112,8 +115,8 @@ class StandIn:
         if self._timers > self.limits.timers:
             self._fall_back(
                 time_s,
-                f"timer_due was wanted more than {self.limits.timers} times within a second; "
-                "after timer_due, next_timer_s must give a later time or None",
+                f"timer_due was requested more than {self.limits.timers} times within a second; "
+                f"after timer_due, next_timer_s must return a later time or None",
             )
             return ()
         return self._ask(time_s, "timer_due", ()) or ()
@@ -150,7 +153,7 @@ class StandIn:
     # ---- the child -----------------------------------------------------------------------------
 
     _last_s = 0.0
-    """The time of the newest event."""
+    """The time of the latest event."""
 
     def _ask(
         self, time_s: float, event: str, told: tuple[Any, ...], *, offered: int = 0
@@ -177,7 +180,7 @@ class StandIn:
         waiting = len(self._ledger.waiting)
         self._fall_back(
             time_s,
-            f"no request was served for {time_s - since_s:g} s, though workers were free and "
+            f"no request was served for {time_s - since_s:g} s, although workers were free and "
             f"{waiting} waited; answer workers_free with Dispatch",
         )
         return True

@@ -1,10 +1,9 @@
-"""The protocol between gateway and child process.
-
-A message is 4 bytes of length, then JSON; events and verdicts are plain values. The gateway does
-not trust the child. The length of an answer and its number of values are limited. The limits
-follow from the number of requests that the answer can be about. Both are checked before decoding,
-because decoding blocks the gateway's event loop. Answers are plain JSON without NaN and Infinity;
-every value is checked for its type and size. Nothing is unpickled.
+"""The protocol between the gateway and the child process. A message consists of its length in 4
+bytes and JSON; events and verdicts are plain values. The gateway does not trust the child. The
+length of an answer and the number of its values are limited, depending on the number of requests
+that the answer can be about. Both are checked before decoding, because decoding blocks the
+gateway's event loop. Answers are plain JSON without NaN and Infinity; every value is checked for
+its type and size. The protocol never uses pickle.
 """
 
 import json
@@ -35,11 +34,13 @@ from gateway.students.limits import MOST_WAITING
 
 HEAD: Final = struct.Struct(">I")
 _MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of any answer; verdicts on all requests that may wait take 2 MB."""
+"""The maximum size of any answer in bytes; verdicts on all requests that may wait take 2 MB."""
 MOST_VERDICTS: Final = 2 * MOST_WAITING
-"""Verdicts of one answer; a waiting request cannot have two."""
+"""The maximum number of verdicts in one answer; a waiting request cannot have two."""
 MOST_REASON: Final = 200
-"""Characters of a verdict's reason; each text of a sheet may have five times as many."""
+"""The maximum length of a verdict's reason in characters; each text of a data sheet may be five
+times as long.
+"""
 _MOST_TEXT: Final = 5 * MOST_REASON
 _MOST_PARAMETERS: Final = 50
 _MOST_FIGURES: Final = 100
@@ -47,23 +48,29 @@ MOST_RETRY_AFTER_S: Final = 86_400.0
 
 
 class WireError(ValueError):
-    """The error for a message of the wrong form; the text is for the policy's author."""
+    """The error for a message that does not have the right form; the text is for the policy's
+    author.
+    """
 
 
 _BYTES_EACH, _VALUES_EACH = 300, 10
-"""Bytes and values for each request of an answer: a verdict with a reason has at most 7 values."""
+"""The maximum number of bytes and of values for each request in an answer; a verdict with a reason
+has at most 7 values.
+"""
 
 
 def most_about(requests: int) -> Most:
-    """Return the largest answer that is about this number of requests."""
+    """Return the maximum size of an answer that is about this number of requests."""
     size_bytes = min(_MOST_ANSWER_BYTES, 64 * 1024 + _BYTES_EACH * requests)
     return Most(size_bytes, 16_000 + _VALUES_EACH * requests)
 
 
 ABOUT_NONE: Final = most_about(0)
-"""The largest answer that is about no request: a snapshot, the policy as it is made."""
+"""The maximum size of an answer that is not about requests: a snapshot, or a new policy."""
 OF_A_FILE: Final = Most(512 * 1024, 100_000)
-"""The largest answer to a policy's file: a sheet with fifty parameters, or all impurities."""
+"""The maximum size of the answer to a policy's file: a data sheet with fifty parameters, or all
+impurities.
+"""
 LARGEST: Final = most_about(MOST_WAITING)
 
 
@@ -71,15 +78,16 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def packed(message: object) -> bytes:
-    """Return a message as it is sent; raises ValueError or TypeError for values that JSON lacks."""
+    """Return a message in the form in which it is sent; raises ValueError or TypeError for values
+    that JSON cannot express.
+    """
     content = _encode(message).encode()
     return HEAD.pack(len(content)) + content
 
 
 def unpacked(content: bytes, most: Most = LARGEST) -> Any:
-    """Return the message in `content`, which is without its head; raises WireError.
-
-    A message larger than `most` is refused before it is decoded.
+    """Return the message in `content`, which does not include the length; raises WireError. A
+    message larger than `most` is refused before it is decoded.
     """
     check_size(len(content), most)
     try:
@@ -87,19 +95,20 @@ def unpacked(content: bytes, most: Most = LARGEST) -> Any:
     except PlainJsonError as fault:
         if fault.is_large:
             raise WireError(f"its answer {fault}") from None
-        raise WireError("its answer is not in the form of answers") from None
+        raise WireError("its answer does not have the right form") from None
 
 
 def check_size(size_bytes: int, most: Most) -> None:
-    """Raise WireError for an answer of more bytes than `most`."""
+    """Raise WireError for an answer with more bytes than `most`."""
     if size_bytes > most.size_bytes:
         raise WireError(
-            f"its answer has over {most.size_bytes:,} bytes; a verdict for each request takes less"
+            f"its answer has more than {most.size_bytes:,} bytes; a verdict for each request "
+            f"takes less"
         )
 
 
 def shown(value: object) -> str:
-    """Return the beginning of a value for a message, however large or deep the value is."""
+    """Return the beginning of a value as text for a message, however large or deep the value is."""
     return f"{reprlib.repr(value):.80}"
 
 
@@ -107,7 +116,7 @@ def shown(value: object) -> str:
 
 
 def plain(told: tuple[Any, ...]) -> list[Any]:
-    """Return the arguments of an event as JSON has them."""
+    """Return the arguments of an event as values that JSON can express."""
     return [_plain(value) for value in told]
 
 
@@ -120,7 +129,9 @@ def _plain(value: Any) -> Any:
 
 
 def told(event: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the arguments as the policy gets them, without checks of the gateway's message."""
+    """Return the arguments in the form that the policy gets; the gateway's message is not
+    checked.
+    """
     match event:
         case "arrival":
             return (_request(values[0]),)
@@ -145,7 +156,7 @@ def _request(row: Sequence[Any]) -> Request:
 _KINDS: Final = {Dispatch: "dispatch", Drop: "drop", Reject: "reject", Cancel: "cancel"}
 
 
-_TOO_MANY: Final = f"its answer has over {MOST_VERDICTS:,} verdicts"
+_TOO_MANY: Final = f"its answer has more than {MOST_VERDICTS:,} verdicts"
 
 
 def said(event: str, verdicts: object) -> list[Any]:
@@ -165,8 +176,8 @@ def said(event: str, verdicts: object) -> list[Any]:
         kind = _KINDS.get(type(verdict))
         if kind is None:
             raise WireError(
-                f"{event} returned {shown(verdict)} among its verdicts; "
-                "there are Dispatch, Drop, Reject and Cancel"
+                f"{event} returned {shown(verdict)} among its verdicts; the verdicts are "
+                f"Dispatch, Drop, Reject and Cancel"
             )
         if len(rows) == MOST_VERDICTS:
             raise WireError(_TOO_MANY)
@@ -194,8 +205,8 @@ def _verdict(row: object) -> Verdict:
         case ["cancel", int(id)] if _is_id(id):
             return Cancel(id)
     raise WireError(
-        f"{shown(row)} is not a verdict; there are Dispatch(id), Drop(id, reason), "
-        "Reject(id, reason, retry_after_s) and Cancel(id)"
+        f"{shown(row)} is not a verdict; the verdicts are Dispatch(id), Drop(id, reason), "
+        f"Reject(id, reason, retry_after_s) and Cancel(id)"
     )
 
 
@@ -221,7 +232,7 @@ def _retry_after_s(id: int, after_s: float) -> float:
 
 
 def timer_of(value: object) -> float | None:
-    """Return when `timer_due` should be called; raises WireError."""
+    """Return the time at which to call `timer_due`; raises WireError."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -232,30 +243,33 @@ def timer_of(value: object) -> float | None:
 def decision_of(answer: object) -> tuple[float | None, Verdicts]:
     """Return the answer to an event: when the timer is due, and the verdicts; raises WireError."""
     if type(answer) is not list or len(answer) != 2:
-        raise WireError("its answer is not in the form of answers")
+        raise WireError("its answer does not have the right form")
     timer_s = timer_of(answer[1])
     return timer_s, verdicts_of(answer[0]) if answer[0] else NOTHING
 
 
 def waiting_of(answer: object) -> list[int]:
-    """Return the ids of the requests that wait, as the policy has them; raises WireError."""
+    """Return the ids of the waiting requests according to the policy; raises WireError."""
     if not isinstance(answer, list) or not all(map(_is_id, answer)):
         raise WireError("waiting() must return the requests that wait, oldest first")
     return answer
 
 
 MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")
-"""Events that a policy may ignore; the gateway then does not send them, which saves half the time.
+"""The events that a policy may ignore; the gateway then does not send them, which saves half the
+time.
 """
 
 
 def made_of(answer: object) -> tuple[float | None, frozenset[str]]:
-    """Return when the timer of a new policy is due, and the events it ignores; raises WireError."""
+    """Return the time at which the timer of a new policy is due, and the events that it ignores;
+    raises WireError.
+    """
     if not isinstance(answer, dict) or set(answer) != {"timer_s", "ignores"}:
-        raise WireError("its answer is not in the form of answers")
+        raise WireError("its answer does not have the right form")
     ignores = answer["ignores"]
     if not isinstance(ignores, list) or any(one not in MAY_BE_IGNORED for one in ignores):
-        raise WireError("its answer is not in the form of answers")
+        raise WireError("its answer does not have the right form")
     return timer_of(answer["timer_s"]), frozenset(ignores)
 
 
@@ -265,13 +279,12 @@ _BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
 
 
 def snapshot_of(found: object) -> dict[str, object]:
-    """Return a policy's snapshot: `discipline`, numbers by queue, and other single values.
-
-    The others are under `figures`, so that they cannot replace a name of the gateway's. Raises
+    """Return a policy's snapshot: `discipline`, numbers by queue, and other single values. The
+    other values are under `figures`, so that they cannot replace the gateway's names. Raises
     WireError.
     """
     if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
-        raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} figures")
+        raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} entries")
     known: dict[str, object] = {}
     figures: dict[str, object] = {}
     for name, value in found.items():
@@ -295,7 +308,7 @@ def _figure(where: str, value: object) -> object:
 def _by_queue(name: str, value: object) -> dict[str, float]:
     where = f"snapshot()[{name!r}]"
     if not isinstance(value, dict) or len(value) > _MOST_FIGURES:
-        raise WireError(f"{where} must be a dictionary: name of a queue → number")
+        raise WireError(f"{where} must be a dictionary with a number for each queue's name")
     return {_text(where, queue): _number(where, number) for queue, number in value.items()}
 
 
@@ -304,13 +317,13 @@ def _number(where: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise WireError(f"{where} must be a number")
     if not abs(value) <= sys.float_info.max:
-        raise WireError(f"{where} must be a finite number, of at most {sys.float_info.max:.0e}")
+        raise WireError(f"{where} must be a finite number of at most {sys.float_info.max:.0e}")
     return value
 
 
 def _text(where: str, value: object, most: int = MOST_REASON) -> str:
     if not isinstance(value, str) or len(value) > most or not value.isprintable():
-        raise WireError(f"{where} must be a text of at most {most} printable characters")
+        raise WireError(f"{where} must be text of at most {most} printable characters")
     return value
 
 
@@ -320,7 +333,7 @@ _MOST_IMPURITIES: Final = 100
 
 
 def impurities_said(found: Sequence[object]) -> list[str]:
-    """Return the impurities that the child has found, as it sends them."""
+    """Return the impurities that the child has found, in the form in which it sends them."""
     words = [str(one) for one in found[:_MOST_IMPURITIES]]
     if len(found) > len(words):
         words.append(f"and {len(found) - len(words):,} more lines like these")
@@ -328,9 +341,9 @@ def impurities_said(found: Sequence[object]) -> list[str]:
 
 
 def impurities_of(answer: object) -> list[str]:
-    """Return a line for each impurity of a file, none for a pure one; raises WireError."""
+    """Return a line for each impurity of a file, and no line for a pure file; raises WireError."""
     if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
-        raise WireError("its answer is not in the form of answers")
+        raise WireError("its answer does not have the right form")
     return answer
 
 
@@ -338,7 +351,7 @@ def impurities_of(answer: object) -> list[str]:
 
 
 def sheet_said(sheet: Sheet) -> dict[str, Any]:
-    """Return a sheet as the child sends it; raises WireError."""
+    """Return a data sheet in the form in which the child sends it; raises WireError."""
     if not isinstance(sheet, Sheet):
         raise WireError("SHEET must be a Sheet: SHEET = Sheet(name=…, idea=…, rule=…, …)")
     rows = []
@@ -358,28 +371,28 @@ _PARAMETER: Final = ("name", "default", "unit", "meaning", "source", "low", "hig
 
 
 def sheet_of(row: object) -> Sheet:
-    """Return the sheet in a message; raises WireError."""
+    """Return the data sheet in a message; raises WireError."""
     if not isinstance(row, dict) or set(row) != {*_SHEET, "needs_sessions", "parameters"}:
-        raise WireError("SHEET is not complete")
+        raise WireError("SHEET is incomplete")
     for field in _SHEET:
         if not _text(f"SHEET: {field}", row[field], _MOST_TEXT).strip():
-            raise WireError(f"SHEET: {field} is empty; say in a sentence what it is")
+            raise WireError(f"SHEET: {field} is empty; it must be a short text")
     if not isinstance(row["needs_sessions"], bool):
         raise WireError("SHEET: needs_sessions must be True or False")
     if not isinstance(row["parameters"], list) or len(row["parameters"]) > _MOST_PARAMETERS:
-        raise WireError(f"SHEET: parameters: at most {_MOST_PARAMETERS} of them")
+        raise WireError(f"SHEET: parameters: there must be at most {_MOST_PARAMETERS}")
     parameters = tuple(_parameter(one) for one in row["parameters"])
     if len({one.name for one in parameters}) < len(parameters):
-        raise WireError("SHEET: parameters: two have the same name")
+        raise WireError("SHEET: parameters: two parameters have the same name")
     return Sheet(**{**row, "parameters": parameters})
 
 
 def _parameter(row: object) -> Parameter:
     if not isinstance(row, dict) or set(row) != set(_PARAMETER):
-        raise WireError("SHEET: a parameter is not complete")
+        raise WireError("SHEET: a parameter is incomplete")
     name = _text("SHEET: a parameter's name", row["name"])
     if not name.isidentifier():
-        raise WireError(f"SHEET: {name!r} cannot be the name of an argument of make()")
+        raise WireError(f"SHEET: {name!r} must be valid as the name of an argument of make()")
     where = f"SHEET: parameter {name}"
     for field in ("unit", "meaning", "source"):
         _text(f"{where}: {field}", row[field], _MOST_TEXT)
@@ -387,9 +400,11 @@ def _parameter(row: object) -> Parameter:
     default = row["default"]
     if isinstance(default, dict):
         if set(default) != set(_PAGES):
-            raise WireError(f"{where}: a default by page type needs all of {', '.join(_PAGES)}")
+            raise WireError(
+                f"{where}: a default by page type needs a value for each of {', '.join(_PAGES)}"
+            )
         default = {_PAGES[page]: _number(where, value) for page, value in default.items()}
     numbers = default.values() if isinstance(default, dict) else (_number(where, default),)
     if not all(low <= number <= high for number in numbers):
-        raise WireError(f"{where}: its default is not from {low:g} to {high:g}")
+        raise WireError(f"{where}: its default must be from {low:g} to {high:g}")
     return Parameter(**{**row, "default": default})

@@ -1,1 +1,3 @@
-"""Connections by TLS: handshakes, the gate that admits connections, the CPU manager's client."""
+"""Customers' TLS connections: handshakes, the gate that admits connections, and the CPU manager's
+client.
+"""

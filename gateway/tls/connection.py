@@ -1,7 +1,6 @@
-"""A customer's connection behind TLS: to its `Customer` an ordinary transport.
-
-It encrypts and decrypts after the handshake, ends the TLS connection on both sides, and passes
-back-pressure on. All of it happens in the loop: symmetric ciphers are quick.
+"""A customer's TLS connection, which its `Customer` uses like an ordinary transport. It encrypts
+and decrypts after the handshake, ends the TLS connection on both sides, and passes back-pressure
+on. All of this happens in the event loop, because symmetric ciphers are fast.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ _UNASKED_BYTES: Final = 64 * KIB
 
 
 class TlsConnection(asyncio.Protocol, asyncio.Transport):
-    """The protocol of the TCP transport `raw`, and the transport of `inner`."""
+    """The protocol of the TCP transport `raw`, and at the same time the transport of `inner`."""
 
     __slots__ = (
         "_has_written_eof",
@@ -44,7 +43,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         inner: asyncio.Protocol,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """Continue with an `ssl_object` whose handshake went through these two buffers."""
+        """Continue with an `ssl_object` whose handshake used these two buffers."""
         super().__init__()
         self._raw = raw
         self._ssl = ssl_object
@@ -59,7 +58,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._unasked_bytes = 0
 
     def begin(self, held_back: bytes) -> None:
-        """Begin the customer's connection; `held_back` came while the handshake was computed."""
+        """Begin the customer's connection; `held_back` arrived while the handshake was computed."""
         self._inner.connection_made(self)
         self.data_received(held_back)
 
@@ -74,7 +73,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
     def eof_received(self) -> bool:
         """Handle the end of the customer's stream, with a close_notify or without.
 
-        TLS has no half-closed connections here (decision 11).
+        The gateway does not support half-closed TLS connections (decision 11).
         """
         self._customer_left()
         return False
@@ -160,7 +159,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._loop.call_soon(self._resume)
 
     def _resume(self) -> None:
-        """Decrypt the bytes that are there before more are read."""
+        """Decrypt the bytes already received before more bytes are read."""
         if not self._is_deaf:
             self._decrypt()
         if not (self._is_paused or self.is_closing()):
@@ -197,7 +196,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write_eof()
 
     def close(self) -> None:
-        """End the connection once everything is sent, a close_notify last."""
+        """End the connection once everything has been sent, with a close_notify at the end."""
         if not self._is_closing:
             if not self._has_written_eof:
                 self._notify()
@@ -205,7 +204,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.close()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection at once."""
         self._is_closing = True
         self._end_session()
         self._raw.abort()
@@ -221,8 +220,8 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
     def _end_session(self) -> None:
         """End the TLS session in a way that keeps it resumable.
 
-        OpenSSL forgets the session of a connection that ends without the gateway's close_notify;
-        but customers who leave abruptly may come back and resume it (RFC 5246, 7.2.1).
+        OpenSSL forgets the session of a connection that ends without the gateway's close_notify,
+        but customers who leave abruptly may return and resume it (RFC 5246, 7.2.1).
         """
         # It wants the customer's close_notify, for which the gateway does not wait; or TLS broke
         # before.

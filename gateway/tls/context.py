@@ -1,9 +1,9 @@
 """The gateway's TLS context: certificate, versions, resumption, and the call to the gate.
 
-OpenSSL calls back for the server's name, even if the customer gave no name. It does so after it
-has looked for a session to resume, and before it signs any message. A session id or ticket counts
-only if it is valid, whatever the ClientHello claims. A refusal at that point costs no public-key
-operation.
+OpenSSL calls the callback for the server's name, even if the customer gave no name. The call comes
+after OpenSSL has looked for a session to resume, and before it signs any message. So a session id
+or ticket counts only if it is valid, whatever the ClientHello claims, and a refusal at that point
+does not cost a public-key operation.
 """
 
 import ssl
@@ -20,11 +20,13 @@ REFUSAL: Final = ssl.AlertDescription.ALERT_DESCRIPTION_ACCESS_DENIED
 """The alert that a refused customer gets."""
 
 Ask = Callable[[bool], bool]
-"""Returns whether a connection that resumes a session (True) or begins a session may continue."""
+"""A function that returns whether a connection may continue; its argument is True if the connection
+resumes a session.
+"""
 
 
 class CertificateError(ValueError):
-    """The error for a file that cannot be used; `field` is the setting that names it."""
+    """The error for a file that cannot be used; `field` is the setting that names the file."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -32,10 +34,12 @@ class CertificateError(ValueError):
 
 
 class AskedSSLObject(ssl.SSLObject):
-    """One connection's TLS, and the gate's decision on it."""
+    """The TLS layer of one connection, and the gate's decision about the connection."""
 
     asked_as_resumed: bool | None = None
-    """Whether the gate last decided on a resumed session; None: the ClientHello is not read yet."""
+    """Whether the gate's last decision was about a resumed session; None before the ClientHello has
+    been read.
+    """
     is_accepted = False
 
     @property
@@ -50,10 +54,8 @@ class AskedSSLObject(ssl.SSLObject):
 
 
 def server_context(certificate: Path, key: Path, minimum: TlsVersion, ask: Ask) -> ssl.SSLContext:
-    """Return a context whose connections are `AskedSSLObject`s.
-
-    The handshake's thread calls `ask`. Tickets and session ids (TLS 1.2) are good for this context
-    alone. Raises CertificateError.
+    """Return a context whose connections are `AskedSSLObject`s. The handshake's thread calls `ask`.
+    Tickets and session ids (TLS 1.2) are valid only for this context. Raises CertificateError.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = VERSIONS[minimum]
@@ -90,7 +92,7 @@ def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
         context.load_cert_chain(certificate, key, password="")
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
-            text = f"{key} is not the key of the certificate {certificate}"
+            text = f"{key} is not the key of the certificate in {certificate}"
             raise CertificateError("tls_key", text) from None
         # One call reads both files, and OpenSSL does not report which of them it could not read.
         try:
@@ -99,5 +101,5 @@ def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
             text = f"{certificate} is not a certificate in PEM form"
             raise CertificateError("tls_certificate", text) from None
         why = (error.reason or str(error)).replace("_", " ").lower()
-        text = f"{key} is not an unencrypted private key in PEM form that can be used here ({why})"
+        text = f"{key} is not a usable, unencrypted private key in PEM form ({why})"
         raise CertificateError("tls_key", text) from None

@@ -1,7 +1,7 @@
 """The gate for TLS connections: the connection admission policy, its clock and its counts.
 
-Several threads call one ConnectionAdmission (handshakes run in threads); its timers run in the
-event loop.
+Several threads call one ConnectionAdmission, because handshakes run in threads; its timers run in
+the event loop.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ COUNTS: Final = (
 
 
 class ConnectionGate:
-    """The admission of connections on one port; call `start`, then `stop` once.
+    """The admission of connections on one port; call `start` first, and `stop` once at the end.
 
     Any thread may call `connection`; all other methods run in the loop's thread.
     """
@@ -62,7 +62,9 @@ class ConnectionGate:
     # ---- the policy ------------------------------------------------------------------------------
 
     def connection(self, resumed: bool) -> bool:
-        """Return whether a connection that resumes a session, or begins one, may continue."""
+        """Return whether a connection may continue, depending on whether it resumes a session or
+        begins a new one.
+        """
         with self._lock:
             now_s = self.now_s()
             due_s = self.admission.next_timer_s()
@@ -77,30 +79,32 @@ class ConnectionGate:
             return is_accepted
 
     def assigned(self, processors: float) -> None:
-        """Set A_i: the number of processors that the application has from now on."""
+        """Set A_i, the number of processors that the application has from now on."""
         with self._lock:
             self._processors = processors
             self.admission.assigned(self.now_s(), processors)
 
     @property
     def requested(self) -> int | None:
-        """R_i for the CPU manager; None if the policy requests none, or does not know yet."""
+        """R_i, the number of processors to request; None if the policy never requests processors or
+        does not know the number yet.
+        """
         with self._lock:
             return self.admission.requested
 
     @property
     def request(self) -> int | None:
-        """The R_i to send to the CPU manager; None for nothing new.
-
-        It is 0 if the policy never requests processors: an earlier policy's request then no longer
-        counts.
+        """The R_i to send to the CPU manager; None if there is nothing new to send. It is 0 if the
+        policy never requests processors, so that an earlier policy's request no longer counts.
         """
         with self._lock:
             is_silent = not self.admission.asks_for_processors
             return 0 if is_silent else self.admission.requested
 
     def replace(self, name: str, parameters: Mapping[str, object]) -> None:
-        """Use a fresh policy from now on; raises PolicyError and changes nothing."""
+        """Use a new policy from now on; if the choice is invalid, raise PolicyError and change
+        nothing.
+        """
         admission = registry.create_connection_admission(name, parameters)
         with self._lock:
             self.admission = admission
@@ -112,16 +116,16 @@ class ConnectionGate:
 
     @property
     def name(self) -> str:
-        """The policy's name."""
+        """The name of the policy in force."""
         return self.admission.name
 
     def snapshot(self) -> dict[str, object]:
-        """Return the policy's snapshot."""
+        """Return the snapshot of the policy in force."""
         with self._lock:
             return dict(self.admission.snapshot())
 
     def described(self) -> dict[str, object]:
-        """Return name, all parameters and state of the policy, JSON-ready."""
+        """Return the name, all parameters and the state of the policy, ready for JSON."""
         with self._lock:
             name, snapshot = self.admission.name, dict(self.admission.snapshot())
         sheet = registry.connection_admission_sheet(name)
@@ -130,14 +134,12 @@ class ConnectionGate:
     # ---- counts ----------------------------------------------------------------------------------
 
     def count(self, what: str) -> None:
-        """Add one to a count of `COUNTS`."""
+        """Add 1 to a count of `COUNTS`."""
         with self._lock:
             self._counts[what] += 1
 
     def counts(self) -> dict[str, int]:
-        """Return `COUNTS`, and `under_way`, the number of handshakes that have begun and are not
-        over.
-        """
+        """Return the counts `COUNTS` and `under_way`, the number of handshakes in progress."""
         with self._lock:
             return {**self._counts, "under_way": self.under_way}
 
@@ -154,7 +156,7 @@ class ConnectionGate:
         self.reschedule()
 
     def reschedule(self) -> None:
-        """Set the timer again, as the policy or the pace of time has changed."""
+        """Set the timer again, because the policy or the time scale has changed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -179,6 +181,8 @@ class ConnectionGate:
         self.requested_anew()
 
     def now_s(self) -> float:
-        """Return paper time, never earlier than the time of the policy's last event."""
+        """Return the present paper time, or the time of the policy's last event if that is
+        later.
+        """
         self._newest_s = max(self._newest_s, self._clock())
         return self._newest_s

@@ -1,8 +1,8 @@
 """TLS handshakes, computed in threads so that the event loop does not wait for them.
 
-A handshake owns a connection from its acceptance to the handshake's end or deadline. One thread at
-a time uses an SSLObject: while a step of its handshake is computed, the customer's bytes are held
-back in the loop, up to a bound.
+A handshake owns a connection from the connection's acceptance to the handshake's end or deadline.
+Only one thread at a time uses an SSLObject: while a step of its handshake is computed, the event
+loop holds the customer's bytes back, up to a limit.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Step(Enum):
 
 
 class Handshakes:
-    """The objects that all handshakes of a listening socket share; call `close` once."""
+    """The objects that all handshakes of a listening socket share; call `close` once at the end."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Handshakes:
         most_under_way: int,
         deadline_s: float,
     ) -> None:
-        """Start the threads; `context` comes from `server_context` with this `gate`."""
+        """Start the threads; `context` must be the result of `server_context` with this `gate`."""
         self.front = front
         self.gate = gate
         self.context = context
@@ -62,7 +62,7 @@ class Handshakes:
         return self._threads.submit(self._compute, handshake)
 
     def close(self) -> None:
-        """End the threads, without waiting for the handshakes that they compute."""
+        """End the threads without waiting for the handshakes that they compute."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _compute(self, handshake: "Handshake") -> None:
@@ -72,7 +72,7 @@ class Handshakes:
 
 
 class Handshake(asyncio.Protocol):
-    """The protocol of one connection until it becomes a customer's."""
+    """The protocol of one connection until its handshake is complete."""
 
     __slots__ = (
         "_computation",
@@ -132,7 +132,7 @@ class Handshake(asyncio.Protocol):
             self._raw.pause_reading()
 
     def eof_received(self) -> bool:
-        """Handle a customer who has left; the last bytes may have completed the handshake."""
+        """Handle a customer that has left; its last bytes may have completed the handshake."""
         if self._is_over:
             return False
         if self._has_answered and self._computation is not None:
@@ -147,23 +147,25 @@ class Handshake(asyncio.Protocol):
         self._shared.front.connections.handshake_over(self)
 
     def deadline_passed(self) -> None:
-        """Abort the connection, as the handshake or its end has taken too long."""
+        """Abort the connection because the handshake or its end has taken too long."""
         if not self._is_over:
             self._fail("handshake_timed_out")
         self._raw.abort()
 
     @property
     def waits_for_customer(self) -> bool:
-        """Whether the handshake has begun, and none of its steps is computed or queued."""
+        """Whether the handshake has begun and none of its steps is being computed or queued."""
         return self._computation is None
 
     def give_way(self) -> None:
-        """End it at once, as another handshake gets its place."""
+        """End the handshake at once because another handshake gets its place."""
         self._fail("evicted")
         hangups.reset(self._raw)
 
     def abort(self) -> None:
-        """End it at once: there are too many connections, or the gateway is draining."""
+        """End the handshake at once because there are too many connections or the gateway is
+        draining.
+        """
         if not self._is_over:
             self._end()
         self._raw.abort()
@@ -171,7 +173,9 @@ class Handshake(asyncio.Protocol):
     # ---- a step ----------------------------------------------------------------------------------
 
     def step(self) -> Step:
-        """Continue the handshake as far as possible; it runs in a thread, with exclusive access."""
+        """Continue the handshake as far as possible; the call runs in a thread, with exclusive
+        access.
+        """
         try:
             if self._ssl is None:
                 made = self._shared.context.wrap_bio(
@@ -187,7 +191,7 @@ class Handshake(asyncio.Protocol):
         return Step.DONE
 
     def stepped(self, step: Step) -> None:
-        """Continue in the loop after a step was computed in a thread."""
+        """Continue in the event loop after a thread has computed a step."""
         self._computation = None
         if self._is_over:  # the customer did not wait for it
             self._forget()
@@ -227,7 +231,7 @@ class Handshake(asyncio.Protocol):
         self._computation = self._shared.compute(self)
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
-        """Hand the connection to the front end, because the handshake is complete."""
+        """Pass the connection to the front end because the handshake is complete."""
         front = self._shared.front
         raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
         self._end()
@@ -243,7 +247,7 @@ class Handshake(asyncio.Protocol):
             connection.eof_received()
 
     def _answer_plainly(self) -> None:
-        """Answer a client that used http:// on this port with an explanation."""
+        """Send an explanation to a client that used http:// on this port."""
         front, raw, is_held = self._shared.front, self._raw, self._is_held
         self._end()
         front.connections.handshake_over(self)

@@ -1,11 +1,10 @@
-"""The places for TLS handshakes under way, and the rule that decides which handshake gives way.
-
-When all places are taken, a newcomer gets the place of a handshake that waits for its customer.
-The first to give way are handshakes without a whole ClientHello, then new ones, then resumed ones.
-Within each group, the handshake that has been there longest gives way first. So a client that
-sends only one byte cannot block a place. A resuming customer gives way only when the handshakes in
-all other places are being computed. A handshake with a step that is computed or queued keeps its
-place.
+"""The places for TLS handshakes in progress, and the rule that decides which handshake gives way.
+When all places are taken, a new handshake gets the place of a handshake that waits for its
+customer. Handshakes without a complete ClientHello give way first, then those of new sessions, then
+those of resumed sessions. Within each group, the oldest handshake gives way first. So a client that
+sends only one byte cannot block a place. The handshake of a resumed session gives way only when the
+handshakes in all other places are being computed. A handshake keeps its place while one of its
+steps is being computed or queued.
 """
 
 from enum import IntEnum
@@ -15,8 +14,8 @@ from gateway.tls.gate import ConnectionGate
 
 
 class Known(IntEnum):
-    """The groups of handshakes, by the knowledge about their customers; the lowest group gives way
-    first.
+    """The groups of handshakes, according to what is known about their customers; the lowest group
+    gives way first.
     """
 
     NOTHING = 0  # no whole ClientHello has come
@@ -25,20 +24,22 @@ class Known(IntEnum):
 
 
 class Placed(Protocol):
-    """A handshake that may have a place."""
+    """A handshake, as the places use it."""
 
     known: Known
 
     @property
     def waits_for_customer(self) -> bool:
-        """Whether no step of it is computed or queued."""
+        """Whether none of its steps is being computed or queued."""
 
     def give_way(self) -> None:
-        """End the handshake at once; it leaves its place."""
+        """End the handshake at once, which frees its place."""
 
 
 class Places:
-    """At most `most` places; the gate counts the taken ones and the handshakes turned away."""
+    """A set of at most `most` places; the gate counts the taken places and the handshakes turned
+    away.
+    """
 
     def __init__(self, gate: ConnectionGate, most: int) -> None:
         self._gate = gate
@@ -47,7 +48,9 @@ class Places:
         self._taken: dict[Known, dict[Placed, None]] = {known: {} for known in Known}
 
     def take(self, handshake: Placed) -> bool:
-        """Take a place; without a free one, count the handshake as turned away and return False."""
+        """Take a place; if no place can be had, count the handshake as turned away and return
+        False.
+        """
         if self._gate.under_way >= self._most:
             other = self._who_gives_way()
             if other is None:
@@ -59,7 +62,7 @@ class Places:
         return True
 
     def learn(self, handshake: Placed, known: Known) -> None:
-        """Move a handshake to another group, as more is known of its customer."""
+        """Move a handshake to another group because more is known about its customer."""
         del self._taken[handshake.known][handshake]
         self._taken[known][handshake] = None
         handshake.known = known
@@ -70,7 +73,7 @@ class Places:
         self._gate.under_way -= 1
 
     def taken(self) -> dict[Known, list[Placed]]:
-        """Return the handshakes with a place by group, the first to give way first."""
+        """Return the handshakes that have a place, grouped, in the order in which they give way."""
         return {known: list(handshakes) for known, handshakes in self._taken.items()}
 
     def _who_gives_way(self) -> Placed | None:

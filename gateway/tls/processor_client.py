@@ -1,7 +1,8 @@
 """The gateway's client of the CPU manager.
 
-It keeps the connection and the newest assignment. It sends the number of processors that are
-needed, and passes on the number that is assigned. Without a manager the last assignment stays.
+The client keeps the connection and the latest assignment. It sends the number of processors that
+the application needs, and passes on the number assigned. If the manager is gone, the last
+assignment stays.
 
 Source: edragon.txt, sections 3.1 (`cpus_request`, `cpus_assigned`) and 3.2.
 """
@@ -32,7 +33,9 @@ _CONNECT_S = 5.0
 
 
 class ProcessorClient:
-    """The registration of one application; call `start`, then `stop` once, in the loop's thread."""
+    """The registration of one application; call `start` first, and `stop` once at the end, in the
+    event loop's thread.
+    """
 
     def __init__(
         self,
@@ -45,8 +48,9 @@ class ProcessorClient:
     ) -> None:
         """Prepare a client of the manager whose socket is `path`.
 
-        Every `interval_s()` (real) it connects again if necessary, and sends R_i, which is
-        `requested()`, unless that is None. It calls `assigned` with every A_i that comes.
+        Every `interval_s()` (real seconds) it connects again if necessary, and sends R_i, which is
+        the value of `requested()`, unless that is None. It calls `assigned` with every A_i that it
+        receives.
         """
         self._path = path
         self._registration = registration
@@ -75,7 +79,7 @@ class ProcessorClient:
         self._woken.set()
 
     def snapshot(self) -> dict[str, object]:
-        """Return the requested and assigned processors, and the error, JSON-ready."""
+        """Return the requested and the assigned processors, and the error, ready for JSON."""
         assigned = self.assigned
         return {
             "application": self._registration.application,
@@ -118,7 +122,7 @@ class ProcessorClient:
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes for the manager that the transport still keeps."""
+        """The number of bytes for the manager that the transport has not sent yet."""
         return 0 if self._writer is None else self._writer.transport.get_write_buffer_size()
 
     def tell(self) -> None:

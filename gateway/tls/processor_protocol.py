@@ -1,9 +1,10 @@
 """The protocol between applications and the CPU manager: one JSON object per line (UTF-8).
 
-Both sides use this module to write and read messages; a refusal names the field. docs/edragon.md
-describes the protocol.
+Both sides use this module to write and read messages; the answer to an invalid message names the
+faulty field. docs/edragon.md describes the protocol.
 
-Source: `cpus_request` and `cpus_assigned` of edragon.txt, section 3.1; a socket instead of memory.
+Source: `cpus_request` and `cpus_assigned` of edragon.txt, section 3.1, with a socket instead of
+shared memory.
 """
 
 import json
@@ -13,14 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST_LINE_BYTES = 64 * 1024
-"""Bytes of a line with its newline; the other side cuts off a sender of a longer one."""
+"""The maximum length of a line in bytes, with its newline; the receiver cuts off a sender of a
+longer line.
+"""
 MOST_PROCESSORS = 1_000_000
-"""The bound on a request, which may exceed the number of processors of the machine."""
+"""The upper limit of a request, which may exceed the number of the machine's processors."""
 MOST_CPU = 8191
-"""The highest number of a CPU that Linux can have."""
+"""The highest CPU number that Linux allows."""
 
 APPLICATION_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
-_NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
+_NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores; first a letter or digit"
 
 
 class ProtocolError(ValueError):
@@ -40,8 +43,9 @@ class ProtocolError(ValueError):
 class Register:
     """An application's registration, once per connection, before any other message.
 
-    `priority` is its weight (P_i), `process` the root of the process tree that is managed,
-    `processors` those that it had from an earlier manager (None: none was assigned yet).
+    `priority` is the application's weight (P_i). `process` is the root of the process tree to
+    manage. `processors` are the processors that an earlier manager assigned; None if none have been
+    assigned yet.
     """
 
     application: str
@@ -75,9 +79,8 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The application has `assigned` processors (A_i), which are `processors`.
-
-    A processor that is shared with another application counts as a half.
+    """The message that the application has `assigned` processors (A_i), whose numbers are
+    `processors`. A processor shared with another application counts as a half.
     """
 
     assigned: float
@@ -86,7 +89,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message that the manager refused."""
+    """The answer to a message that the manager refused."""
 
     error: str
     field: str
@@ -95,7 +98,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The manager's whole state, as JSON-ready values."""
+    """The manager's whole state, as values that JSON can express."""
 
     status: Mapping[str, object]
 
@@ -104,7 +107,7 @@ FromManager = Assigned | Refused | Status
 
 
 def written(message: FromApplication | FromManager) -> bytes:
-    """Return the message as a line."""
+    """Return the message as a line of JSON."""
     match message:
         case Register(application, priority, process, processors):
             content: dict[str, object] = {
@@ -138,7 +141,7 @@ def from_application(line: bytes) -> FromApplication:
     if kind == "request":
         return CpusRequest(_whole(content, "request", 0, MOST_PROCESSORS))
     if content is not None:
-        raise ProtocolError("is a question and has no value", kind, "null")
+        raise ProtocolError("is a request for the status and must not have a value", kind, "null")
     return CpusAssigned() if kind == "assigned" else StatusWanted()
 
 
@@ -237,7 +240,7 @@ def _text(content: dict[str, object], name: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as it was sent; a long one is cut."""
+    """Return a value as it was sent, but cut if it is long."""
     try:
         text = json.dumps(value)
     except ValueError:  # a number of too many digits

@@ -1,4 +1,4 @@
-"""Files of students' policies: named by path, known by content."""
+"""Files of students' policies: named by their path, identified by the digest of their content."""
 
 import os
 
@@ -45,11 +45,11 @@ def test_another_text_than_was_meant_is_refused(tmp_path):
     ("name", "content", "words"),
     [
         ("nowhere.py", None, "No such file"),
-        ("two words.py", b"x = 1", "its name cannot be a module's"),
+        ("two words.py", b"x = 1", "its name must be valid as a module's name"),
         ("two\nlines.py", b"x = 1", "lines.py'?: cannot be printed"),
         ("null\0.py", None, "cannot be printed"),
-        ("sq.py", b"x = 1", "tables call another policy sq"),
-        ("SQ.py", b"x = 1", "tables call another policy SQ"),
+        ("sq.py", b"x = 1", "another policy has the name sq in tables"),
+        ("SQ.py", b"x = 1", "another policy has the name SQ in tables"),
         ("\uff53q.py", b"x = 1", "is not in its normal form"),
         ("large.py", b"#" * (files.MOST_BYTES + 1), "is too large"),
         ("binary.py", b"\xff\xfe", "is no text"),

@@ -8,9 +8,9 @@ from gateway.students.purity import impurities
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("import time", "line 1: import time: an event brings its time: use time_s"),
-        ("from time import monotonic", "line 1: import time: an event brings its time"),
-        ("import os.path", "import os.path: a policy touches no files and no processes"),
+        ("import time", "line 1: import time: every event has a time: use time_s"),
+        ("from time import monotonic", "line 1: import time: every event has a time"),
+        ("import os.path", "import os.path: a policy must not use files or processes"),
         ("import json", "import json: allowed: gateway.policies and abc, bisect"),
         ("import gateway.queues.dispatcher", "import gateway.queues.dispatcher: allowed"),
         ("from gateway import dispatcher", "import gateway.dispatcher: allowed"),
@@ -19,13 +19,16 @@ from gateway.students.purity import impurities
         ("from random import choice", "random.choice: draw from random.Random(seed)"),
         ("import random\nx = random.random()", "line 2: random.random: draw from"),
         ("import random\nx = random.Random()", "line 2: Random(): give it a seed"),
-        ("\n\nopen('x')", "line 3: open: a policy touches no files"),
+        ("\n\nopen('x')", "line 3: open: a policy must not use files"),
         (
             "print(1)",
             "print: its output is not shown; return what you want to show from snapshot()",
         ),
-        ("eval('1')", "eval: write the code itself"),
-        ("().__class__.__subclasses__()", "__subclasses__: a policy does not look behind"),
+        ("eval('1')", "eval: write the code directly"),
+        (
+            "().__class__.__subclasses__()",
+            "__subclasses__: a policy must not use the interpreter's internals",
+        ),
         ("import collections\ncollections._sys.modules", "line 2: collections._sys: what begins"),
         ("import collections.abc as c\nc._sys.x.y", "line 2: c._sys: what begins with _"),
         ("from gateway.policies import base\nbase._x", "line 2: base._x: what begins with _"),

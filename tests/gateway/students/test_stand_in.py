@@ -119,7 +119,7 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("raise SystemExit", "SystemExit"),
         ("return None", "workers_free returned None; return NOTHING"),
         ("return Dispatch(3)", "alone; return a tuple"),
-        ("return [3]", "there are Dispatch, Drop, Reject and Cancel"),
+        ("return [3]", "the verdicts are Dispatch, Drop, Reject and Cancel"),
         ("return 'abc'", "returned str"),
         ("return [Dispatch(1)]", "Dispatch(1) in workers_free, although 1 ended at 0 s"),
         ("return [Dispatch(2)]", "2 is in service already"),
@@ -127,7 +127,7 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("return [Dispatch(3), Dispatch(3)]", "two verdicts on 3"),
         ("return [Dispatch(3), Dispatch(4)]", "offered 1 and answered 2"),
         ("return [Cancel(2), Cancel(2)]", "two verdicts on 2"),
-        ("return [Dispatch(3)] * 40_001", "over 40,000 verdicts"),
+        ("return [Dispatch(3)] * 40_001", "more than 40,000 verdicts"),
         ("return [Dispatch('3')]", "is not a verdict"),
         ("return [Dispatch(True)]", "is not a verdict"),
         ("return [Drop(3, '')]", "1 to 200 printable characters"),
@@ -239,7 +239,7 @@ def test_a_silent_policy_is_given_up_when_nobody_is_served_for_long():
     assert not driven.told
     driven.now_s = 15.0
     driven.dispatcher.tick()
-    assert "no request was served for 10 s, though workers were free and 2 waited" in driven.why
+    assert "no request was served for 10 s, although workers were free and 2 waited" in driven.why
     assert driven.started == [1, 2]
     assert driven.dispatcher.next_timer_s() is None
 

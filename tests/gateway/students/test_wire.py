@@ -27,8 +27,8 @@ def test_a_sheet_comes_through_whole():
         ({"idea": " "}, "idea is empty"),
         ({"idea": "x" * 1001}, "idea must be a text of at most 1000"),
         ({"needs_sessions": 1}, "needs_sessions must be True or False"),
-        ({"more": 1}, "SHEET is not complete"),
-        ({"parameters": [{}]}, "a parameter is not complete"),
+        ({"more": 1}, "SHEET is incomplete"),
+        ({"parameters": [{}]}, "a parameter is incomplete"),
     ],
 )
 def test_a_sheet_that_lacks_something_says_what(change, words):
@@ -40,9 +40,9 @@ def test_a_sheet_that_lacks_something_says_what(change, words):
     ("change", "words"),
     [
         ({"name": "two words"}, "cannot be the name of an argument"),
-        ({"default": 10}, "its default is not from 1 to 9"),
+        ({"default": 10}, "its default must be from 1 to 9"),
         ({"default": "3"}, "must be a number"),
-        ({"default": {"Br-1": 1}}, "needs all of Br-1"),
+        ({"default": {"Br-1": 1}}, "needs a value for each of Br-1"),
         ({"low": None}, "low must be a number"),
         ({"high": 10**400}, "high must be a finite number"),
     ],
@@ -58,7 +58,7 @@ def test_a_parameter_that_is_wrong_says_what(change, words):
     ("found", "words"),
     [
         ([], "must return a dictionary"),
-        (dict.fromkeys(map(str, range(101)), 1), "at most 100 figures"),
+        (dict.fromkeys(map(str, range(101)), 1), "at most 100 entries"),
         ({"queues": 3}, "name of a queue → number"),
         ({"queues": {"all": "3"}}, "must be a number"),
         ({"discipline": 3}, "must be a text"),

@@ -55,8 +55,8 @@ def test_files_that_cannot_be_used_name_the_setting(files, tmp_path):
             ({"tls_key": tmp_path / "no"}, (key, "No such file")),
             ({"tls_key": tmp_path}, (key, "directory")),
             ({"tls_certificate": rubbish}, (certificate, "is not a certificate in PEM form")),
-            ({"tls_key": rubbish}, (key, "is not an unencrypted private key")),
-            ({"tls_key": encrypted}, (key, "is not an unencrypted private key")),
+            ({"tls_key": rubbish}, (key, "is not a usable, unencrypted private key")),
+            ({"tls_key": encrypted}, (key, "is not a usable, unencrypted private key")),
             ({"tls_key": other.key}, (key, "is not the key of the certificate")),
             ({"tls_certificate": files.key}, (certificate, "is not a certificate in PEM form")),
         ):

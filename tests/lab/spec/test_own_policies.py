@@ -67,7 +67,7 @@ def test_another_text_is_another_experiment_and_the_old_one_is_not_made_of_it(pa
     path.write_text(source() + "\n# better\n")
     assert spec_of(path).fingerprint != before.fingerprint
     monkeypatch.setattr(files, "remembered", type(files.remembered)())
-    with pytest.raises(SpecError, match="is not what it was when this was written down"):
+    with pytest.raises(SpecError, match="has changed since its sha256 was recorded"):
         own_policies.of_spec(before)
 
 
@@ -87,7 +87,7 @@ def test_a_result_keeps_the_text_and_gives_it_back(path, tmp_path, monkeypatch):
     ("text", "more", "words"),
     [
         (None, "", "policy.0.name: .*No such file.*allowed"),
-        ("import os", "", "policy.0.name: .*line 1: import os: a policy touches no files"),
+        ("import os", "", "policy.0.name: .*line 1: import os: a policy must not use files"),
         ("x = 1", "", "policy.0.name: .*the file has no SHEET"),
         (source(), "parameters = {size = 1}", "policy.0.parameters.size: .*has no such one"),
         (source(), "parameters = {capacity = 0}", "parameters.capacity: .*out of range"),

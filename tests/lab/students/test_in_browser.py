@@ -66,7 +66,7 @@ def test_the_archive_needs_nothing_else(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "check", "says"),
     [
-        (("from collections", "import time\nfrom collections"), "pure", "an event brings its time"),
+        (("from collections", "import time\nfrom collections"), "pure", "every event has a time"),
         (("return NOTHING", "return None"), "rules", "arrival returned None"),
         (("return NOTHING", "return 1 / 0"), "rules", "ZeroDivisionError"),
         (("SHEET = ", "SHOT = "), "sheet", "the file has no SHEET"),
@@ -106,7 +106,7 @@ def test_a_comparison_has_paired_differences_to_both_rivals():
 @pytest.mark.parametrize(
     ("name", "text", "choice", "says"),
     [
-        ("own/sq.py", TEXT, CHOICE, "tables call another policy sq"),
+        ("own/sq.py", TEXT, CHOICE, "another policy has the name sq in tables"),
         (NAME, "import os\n" + TEXT, CHOICE, "line 1: import os"),
         (NAME, TEXT, {"rho": 9}, "rho: must be a number from 0.5 to 4"),
     ],

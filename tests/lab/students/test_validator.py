@@ -54,7 +54,7 @@ def test_all_impurities_are_said_and_nothing_is_run(tmp_path):
     found = checked(tmp_path, "import os\nprint(1 / 0)\n")
     (only,) = found.findings
     assert only.says.splitlines() == [
-        "line 1: import os: a policy touches no files and no processes",
+        "line 1: import os: a policy must not use files or processes",
         "line 2: print: its output is not shown; return what you want to show from snapshot()",
     ]
 
@@ -173,7 +173,7 @@ def test_a_sheet_is_looked_at_first(tmp_path):
     check, words = failure(
         tmp_path, source().replace('idea="First come, first served."', 'idea=""')
     )
-    assert (check, words) == ("sheet", "SHEET: idea is empty; say in a sentence what it is")
+    assert (check, words) == ("sheet", "SHEET: idea is empty; it must be a short text")
     check, words = failure(tmp_path, source().replace("def make(*, capacity)", "def make(*, size)"))
     assert check == "sheet"
     assert "unexpected keyword argument 'capacity'" in words
