@@ -90,7 +90,7 @@ def test_every_setting_is_an_option():
     [
         (["--workers", "none"], "--workers=none: allowed is a whole number"),
         (["--policy", "best"], "Error: policy: 'best' is unknown; allowed: sq, "),
-        (["--policy-parameters", '{"size": 1}'], "parameters.size: sq has no such one"),
+        (["--policy-parameters", '{"size": 1}'], "parameters.size: sq has no such parameter"),
         (["--admission", "best"], "Error: admission: 'best' is unknown; allowed: none, "),
         (
             ["--admission", "sbac", "--admission-parameters", '{"ac_weight": 2}'],

@@ -64,7 +64,7 @@ def test_a_full_lifo_door_turns_the_oldest_away():
     assert arrive(policy, 1, "Br-1", is_new=True) == ()
     assert arrive(policy, 2, "Br-1", is_new=True) == ()
     assert arrive(policy, 3, "Br-1", is_new=True) == (
-        Drop(1, "admission queue full (2), others are newer"),
+        Drop(1, "admission queue full (2), and the other requests are newer"),
     )
     assert served(policy) == [3, 2]
 

@@ -196,8 +196,8 @@ def test_only_the_ratio_of_priorities_counts(size):
         ([Wish("a", 1, 1), Wish("a", 1, 1)], 2, "twice"),
         ([Wish("a", 0, 1)], 2, "above 0"),
         ([Wish("a", float("nan"), 1)], 2, "above 0"),
-        ([Wish("a", 1, -1)], 2, "negative"),
-        ([Wish("a", 1, 1)], -1, "negative"),
+        ([Wish("a", 1, -1)], 2, "at least 0"),
+        ([Wish("a", 1, 1)], -1, "at least 0"),
     ],
 )
 def test_impossible_wishes(wanted, processors, reason):
@@ -206,5 +206,5 @@ def test_impossible_wishes(wanted, processors, reason):
 
 
 def test_too_few_processors_to_place():
-    with pytest.raises(ValueError, match="there are 1"):
+    with pytest.raises(ValueError, match="there are only 1"):
         place({"one": Share(2)}, [0], {})

@@ -37,7 +37,7 @@ def test_a_text_is_not_known_by_any_name():
 def test_another_text_than_was_meant_is_refused(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("x = 'nobody has read this'\n")
-    with pytest.raises(PolicyError, match="is not what it was"):
+    with pytest.raises(PolicyError, match="has changed since"):
         files.known(str(path), "0" * 64)
 
 

@@ -89,7 +89,7 @@ def test_a_result_keeps_the_text_and_gives_it_back(path, tmp_path, monkeypatch):
         (None, "", "policy.0.name: .*No such file.*allowed"),
         ("import os", "", "policy.0.name: .*line 1: import os: a policy must not use files"),
         ("x = 1", "", "policy.0.name: .*the file has no SHEET"),
-        (source(), "parameters = {size = 1}", "policy.0.parameters.size: .*has no such one"),
+        (source(), "parameters = {size = 1}", "policy.0.parameters.size: .*has no such parameter"),
         (source(), "parameters = {capacity = 0}", "parameters.capacity: .*out of range"),
         (source(), f"sha256 = '{'0' * 63}'", "policy.0.sha256"),
     ],
