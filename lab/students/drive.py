@@ -185,8 +185,8 @@ def _difference(known: list[int], waiting: list[int], time_s: float) -> str:
     at = f"at {time_s:.1f} s"
     if too_many := [id for id in known if id not in set(waiting)]:
         return (
-            f"waiting() still has {too_many[0]} {at}, which no longer waits; remove a request "
-            "from your queue when you give a verdict on it, and in withdraw"
+            f"waiting() still has {too_many[0]} {at}, which no longer waits; take a request "
+            "out of your queue when you give a verdict on it, and in withdraw"
         )
     if missing := [id for id in waiting if id not in set(known)]:
         return (

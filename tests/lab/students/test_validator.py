@@ -117,12 +117,12 @@ def timer_due(self, time_s):
         (
             {"workers_free": "return [Dispatch(r.id) for r in list(self.line)[:free]]"},
             "rules",
-            "remove a request from your queue",
+            "take a request out of your queue",
         ),
         (
             {"more": "def withdraw(self, time_s, id): pass"},
             "rules",
-            "which no longer waits; remove a request from your queue",
+            "which no longer waits; take a request out of your queue",
         ),
     ],
 )
