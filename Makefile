@@ -54,7 +54,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate playground bench-ads bench-cancel bench-class bench-console bench-gateway bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate playground bench-ads bench-cancel bench-class bench-console bench-flood bench-gateway bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(doorbuster) compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -89,6 +89,8 @@ bench-class: environment ## thirty students at once during live runs, and again 
 	@$(doorbuster) bench class $(ARGS)
 bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run, a quarter of an hour)
 	@$(doorbuster) bench console $(ARGS)
+bench-flood: environment ## sessions under way in a flood of newcomers: DOOR next to HAProxy and nginx (20 minutes)
+	@$(doorbuster) bench flood $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
 	@$(doorbuster) bench gateway $(ARGS)
 bench-handshakes: environment ## CPU per TLS connection: full, resumed, refused, for several keys (3 minutes)

@@ -162,6 +162,8 @@ def running(command: list[str], port: int, on_cpus: str) -> Iterator[psutil.Proc
     finally:
         process.kill()
         process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
 
 
 def measure(process: psutil.Process, port: int, seconds: int, on_cpus: str) -> Score:

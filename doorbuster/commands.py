@@ -221,6 +221,7 @@ _OTHER = Section(
                     "class", "bench.classroom.command:main", "Thirty students at once (35 minutes)"
                 ),
                 Entry("console", "bench.console.command:main", "The console's pages during a rush"),
+                Entry("flood", "bench.flood:main", "DOOR, HAProxy and nginx in a flood"),
                 Entry("gateway", "bench.gateway:main", "The gateway next to nginx and HAProxy"),
                 Entry("handshakes", "bench.handshakes:main", "The CPU of TLS connections"),
                 Entry("policies", "bench.policies:main", "The CPU of a decision, every policy"),

@@ -1,0 +1,419 @@
+"""Sessions under way in a flood of newcomers: the gateway with DOOR next to HAProxy and nginx.
+
+In `make bench-flood`, customers walk through a shop at ρ = 0.9. Then wrk sends as many requests as
+400 connections take, in a closed loop, all without cookies. Each proxy is measured with the flood
+and without it, on the same arrivals. A proxy has a CPU to itself; wrk (at a lower priority), the
+customers and the shop share the other CPUs. Repetitions are interleaved in random order.
+"""
+
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import click
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from bench import flood_shop
+from bench.cancel import percentile
+from bench.flood_sessions import PATHS, Customers
+from bench.gateway import PACKAGES, running
+from common import pinned, ports, processes
+from common.one_line import OneLineCommand
+from lab.baselines import sheets
+from lab.baselines.process import SYSTEM_PATH, ProxyProcess, folder_for_sockets
+from lab.baselines.requests import Place
+from lab.errors import ExperimentError
+
+LOAD = 0.9
+CONNECTIONS = 400
+PAPER_CAPACITY_RPS = 7.0
+"""The shop's capacity in pages per paper second. The limits of all proxies are in paper seconds,
+as on the live leaderboard; a shop of 70 pages/s has 10 paper seconds in a second.
+"""
+CALM_S, QUICK_CALM_S = 100.0, 30.0
+"""The time before the flood, paper seconds: a session takes about 60."""
+QUICK_CAPACITY_RPS = 140
+AIM_SHARE = 0.95
+FLAT_RATIO = 1.05
+WAIT_S = 60.0
+"""How long wrk may take to end after its time."""
+
+DOOR = "gateway, DOOR-LIFO"
+SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    DOOR: ("gateway", {}),
+    "HAProxy, default": ("haproxy", {}),
+    "HAProxy, tuned": ("haproxy", {"maxconn": 13, "queue_s": 3.4}),
+    "nginx, default": ("nginx", {}),
+    "nginx, tuned": ("nginx", {"rate_ratio": 1.35, "burst": 76, "connections": 21}),
+}
+"""The program of each row and its parameters; the tuned ones are those of the live leaderboard."""
+
+
+@dataclass(frozen=True)
+class Flood:
+    """What wrk counted."""
+
+    answered: int
+    turned_away: int
+    errors: int
+
+    @property
+    def served(self) -> int:
+        """The number of requests that the shop answered."""
+        return self.answered - self.turned_away
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measurement; `memory_mib` is at its begin, after a third, and at its end."""
+
+    under_way: int
+    completed: int
+    newcomers: int
+    newcomers_completed: int
+    used_ratio: float
+    flood_ratio: float
+    """The share of the shop's capacity that the flood used."""
+    p99_ms: float
+    memory_mib: tuple[float, float, float]
+    flood: Flood
+    seconds: float
+    capacity_rps: float
+
+
+def share(score: Score) -> float:
+    """Return the share of the sessions under way that completed."""
+    return score.completed / max(1, score.under_way)
+
+
+def newcomers_share(score: Score) -> float:
+    """Return the share of the sessions that began during the flood's time and completed."""
+    return score.newcomers_completed / max(1, score.newcomers)
+
+
+def cpus() -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the CPU of the proxy, and the CPUs of everything else."""
+    allowed = tuple(sorted(os.sched_getaffinity(0)))
+    return allowed[-1:], allowed[:-1] or allowed
+
+
+def ends_with_this(on: tuple[int, ...], command: list[str]) -> list[str]:
+    """Return the command on these CPUs; the kernel ends it if this process dies."""
+    return pinned.command(on, command, end_with_parent=signal.SIGTERM)
+
+
+@contextmanager
+def shop(on: tuple[int, ...], capacity_rps: int) -> Iterator[int]:
+    """Run the shop on these CPUs; yield its port."""
+    [port] = ports.free(1)
+    command = ends_with_this(
+        on, [sys.executable, "-m", "bench.flood_shop", str(port), str(capacity_rps)]
+    )
+    with running(command, port, ",".join(map(str, on))):
+        yield port
+
+
+@contextmanager
+def proxy(
+    name: str, shop_port: int, folder: Path, time_scale: float
+) -> Iterator[tuple[int, psutil.Process]]:
+    """Run a row's proxy on its CPU; yield its port and process."""
+    program, parameters = SUBJECTS[name]
+    own, _ = cpus()
+    if program == "gateway":
+        [port] = ports.free(1)
+        command = [
+            sys.executable, "-m", "gateway", "--policy", "door-lifo", "--port", str(port),
+            "--admin-port", "0", "--shop-port", str(shop_port),
+            "--shop-controller-port", str(ports.free(1)[0]),
+            "--workers", str(flood_shop.WORKERS), "--time-scale", str(time_scale),
+        ]  # fmt: skip
+        with running(ends_with_this(own, command), port, str(own[0])) as process:
+            yield port, process
+        return
+    files = Path(tempfile.mkdtemp(dir=folder))
+    with folder_for_sockets() as sockets:
+        place = Place(
+            files=files,
+            sockets=Path(sockets),
+            host="127.0.0.1",
+            port=0,
+            shop_host="127.0.0.1",
+            shop_port=shop_port,
+            time_scale=time_scale,
+            abandonment="ignore",
+            capacity_rps=PAPER_CAPACITY_RPS,
+        )
+        try:
+            with ProxyProcess(program, sheets.read(program, parameters), place, own) as started:
+                assert started.process is not None
+                yield started.place.port, psutil.Process(started.process.pid)
+        except ExperimentError as fault:
+            raise click.ClickException(str(fault)) from None
+    shutil.rmtree(files)
+
+
+def work_s(port: int) -> dict[str, float]:
+    """Return the shop's seconds of work so far, for the sessions and for the flood."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+    try:
+        connection.request("GET", flood_shop.COUNTS)
+        counts: dict[str, float] = json.loads(connection.getresponse().read())
+        return counts
+    finally:
+        connection.close()
+
+
+@contextmanager
+def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[[], Flood]]:
+    """Let wrk flood the port for some seconds; the function waits for its end and its counts."""
+    command = [
+        "nice", "-n", "10", "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout",
+        "10s", "-H", f"User-Agent: {flood_shop.FLOOD}", f"http://127.0.0.1:{port}/",
+    ]  # fmt: skip
+    wrk = subprocess.Popen(
+        ends_with_this(on, command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+    def counts() -> Flood:
+        try:
+            text, _ = wrk.communicate(timeout=seconds + WAIT_S)
+        except subprocess.TimeoutExpired:
+            raise click.ClickException(
+                f"wrk did not end within {WAIT_S:g} s after its time"
+            ) from None
+        return read_wrk(text)
+
+    try:
+        yield counts
+    finally:
+        processes.end(wrk, 1.0, signal.SIGKILL)
+        assert wrk.stdout is not None
+        wrk.stdout.close()
+
+
+def read_wrk(text: str) -> Flood:
+    """Return the counts that wrk printed; raise ClickException for a flood that did not run."""
+    answered = re.search(r"(\d+) requests in ", text)
+    if answered is None:
+        raise click.ClickException(f"wrk: the flood failed: {text.strip()[-500:]}")
+    turned_away = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    errors = re.search(r"Socket errors: .*", text)
+    return Flood(
+        int(answered[1]),
+        int(turned_away[1]) if turned_away else 0,
+        sum(map(int, re.findall(r"\d+", errors[0]))) if errors else 0,
+    )
+
+
+def measure(
+    name: str, seed: int, calm_s: float, seconds: int, capacity_rps: int, *, floods: bool,
+    folder: Path,
+) -> Score:  # fmt: skip
+    """Measure a proxy for some seconds, with the flood or without it, after a calm time."""
+    _, others = cpus()
+    time_scale = capacity_rps / PAPER_CAPACITY_RPS
+    with (
+        shop(others, capacity_rps) as shop_port,
+        proxy(name, shop_port, folder, time_scale) as (port, process),
+    ):
+        rate_per_s = LOAD * capacity_rps / len(PATHS)
+        customers = Customers(port, rate_per_s, seed, set(others), time_scale)
+        try:
+            time.sleep(calm_s / time_scale)
+            memory = [process.memory_info().rss]
+            before, began_s = work_s(shop_port), time.monotonic()
+            flood = Flood(0, 0, 0)
+            if floods:
+                with flooding(port, seconds, others) as counts:
+                    time.sleep(seconds / 3)
+                    memory.append(process.memory_info().rss)
+                    flood = counts()
+            else:
+                time.sleep(seconds / 3)
+                memory.append(process.memory_info().rss)
+                time.sleep(seconds * 2 / 3)
+            after, ended_s = work_s(shop_port), time.monotonic()
+            memory.append(process.memory_info().rss)
+        finally:
+            customers.stop()
+    took_s = ended_s - began_s
+    done = {origin: after[origin] - before[origin] for origin in after}
+    sessions = customers.sessions
+    under_way = [one for one in sessions if one.is_under_way(began_s)]
+    newcomers = [one for one in sessions if began_s < one.began_s <= ended_s]
+    page_ms = sorted(
+        1000 * page_s
+        for one in sessions
+        for requested_s, page_s in one.served
+        if began_s < requested_s <= ended_s
+    )
+    first, third, last = (size / 2**20 for size in memory)
+    return Score(
+        len(under_way),
+        sum(one.is_complete for one in under_way),
+        len(newcomers),
+        sum(one.is_complete for one in newcomers),
+        sum(done.values()) / took_s,
+        done["flood"] / took_s,
+        percentile(page_ms, 0.99) if page_ms else float("nan"),
+        (first, third, last),
+        flood,
+        took_s,
+        capacity_rps,
+    )
+
+
+def table(calm: Mapping[str, list[Score]], flooded: Mapping[str, list[Score]]) -> Table:
+    """Return one row per proxy, of medians over the rounds."""
+    shown = Table(title=f"A flood of newcomers, c = {CONNECTIONS}, over a shop at ρ = {LOAD:g}")
+    heads = (
+        "", "sessions under way", "newcomers", "capacity used", "flood's part", "turned away/s",
+        "served/s", "÷ capacity", "p99 ms", "memory MiB",
+    )  # fmt: skip
+    for head in heads:
+        shown.add_column(head, justify="right" if head else "left")
+    for name, rounds in flooded.items():
+        without = calm[name]
+
+        def of(one: Callable[[Score], float], scores: list[Score] = rounds) -> float:
+            return median(map(one, scores))
+
+        shown.add_row(
+            name,
+            f"{of(share, without):.2f} → {of(share):.2f}",
+            f"{of(newcomers_share, without):.2f} → {of(newcomers_share):.2f}",
+            f"{of(lambda one: one.used_ratio, without):.2f} → {of(lambda one: one.used_ratio):.2f}",
+            f"{of(lambda one: one.flood_ratio):.2f}",
+            f"{of(lambda one: one.flood.turned_away / one.seconds):,.0f}",
+            f"{of(lambda one: one.flood.served / one.seconds):,.0f}",
+            f"{of(multiple):,.0f}",
+            f"{of(lambda one: one.p99_ms, without):,.0f} → {of(lambda one: one.p99_ms):,.0f}",
+            " → ".join(f"{median(one.memory_mib[at] for one in rounds):.0f}" for at in range(3)),
+        )
+    return shown
+
+
+def multiple(score: Score) -> float:
+    """Return the flood's answered requests as a multiple of the shop's capacity."""
+    return score.flood.answered / score.seconds / score.capacity_rps
+
+
+def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
+    """Return each aim for the gateway in words, and whether these measurements meet it."""
+    completed = median(map(share, rounds))
+    growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
+    return [
+        (
+            f"sessions under way that complete: {completed:.2f}, aim {AIM_SHARE:g}",
+            completed >= AIM_SHARE,
+        ),
+        (
+            f"memory at the end ÷ after a third of the flood: {growth:.2f}, aim at most "
+            f"{FLAT_RATIO:g}",
+            growth <= FLAT_RATIO,
+        ),
+    ]
+
+
+@click.command(cls=OneLineCommand)
+@click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
+@click.option(
+    "--seconds", default=20, type=click.IntRange(2, 600), show_default=True, help="of the flood"
+)
+@click.option(
+    "--capacity",
+    default=70,
+    type=click.IntRange(1, 1000),
+    show_default=True,
+    help="of the shop, pages/s; less of it makes all times of customers and proxies longer",
+)
+@click.option("--seed", default=1, show_default=True, help="seed of arrivals and order")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="only DOOR, once, a flood of 2 s (20 s in all): does it work here?",
+)
+def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> None:
+    """Measure all proxies, interleaved; print one table. Status 1 if DOOR misses an aim."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
+    missing = [name for name in PACKAGES if shutil.which(name, path=path) is None]
+    if missing:
+        packages = " ".join(PACKAGES[name] for name in missing)
+        raise click.ClickException(
+            f"{', '.join(missing)} not found; on Debian or Ubuntu: apt-get install {packages}"
+        )
+    calm_s = QUICK_CALM_S if quick else CALM_S
+    if quick:
+        rounds, seconds, capacity = 1, 2, QUICK_CAPACITY_RPS
+    names = [DOOR] if quick else list(SUBJECTS)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    busy = os.getloadavg()[0]
+    order = random.Random(seed)
+    calm: dict[str, list[Score]] = {name: [] for name in names}
+    flooded: dict[str, list[Score]] = {name: [] for name in names}
+    with tempfile.TemporaryDirectory() as folder, console.status("measuring") as status:
+        for number in range(1, rounds + 1):
+            for name in order.sample(names, len(names)):
+                for floods, scores in ((False, calm), (True, flooded)):
+                    what = "with the flood" if floods else "without the flood"
+                    status.update(f"round {number} of {rounds}: {name}, {what}")
+                    scores[name].append(
+                        measure(
+                            name,
+                            seed + number,
+                            calm_s,
+                            seconds,
+                            capacity,
+                            floods=floods,
+                            folder=Path(folder),
+                        )
+                    )
+    console.print(table(calm, flooded))
+    own, others = cpus()
+    console.print(
+        f"Medians of {rounds} rounds with a flood of {seconds} s; the shop serves {capacity} "
+        "pages/s. An arrow leads from the value without the flood to the value with it.\n"
+        "- sessions under way, newcomers: the share that completes of the sessions that had a page "
+        "before the flood, and of those that began during it\n"
+        "- turned away/s, served/s, ÷ capacity: the flood's requests, and their sum as a multiple "
+        "of the shop's capacity\n"
+        "- p99: of the pages that the sessions received\n"
+        "- memory of the proxy: before the flood, after a third of it, at its end"
+    )
+    console.print(
+        f"Conditions: proxy on CPU {own[0]}; flood, customers and shop on CPU "
+        f"{','.join(map(str, others))}. The shop's work is waiting, so the flood's client takes no "
+        "capacity from it, but customers wait longer for a CPU in every row. The flood is a closed "
+        "loop: a proxy that turns requests away sooner receives more of them. HAProxy and nginx "
+        "write a log line for each request; the gateway does not."
+    )
+    errors = sum(one.flood.errors for scores in flooded.values() for one in scores)
+    if errors:
+        console.print(f"wrk counted {errors} cut or timed-out requests in all.")
+    if len(os.sched_getaffinity(0)) == 1:
+        console.print("There is only one CPU here: the flood slows the proxy.")
+    if busy > 0.5:
+        console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
+    judged = verdicts(flooded[DOOR])
+    for words, is_reached in judged:
+        console.print(f"{DOOR}: {words}: {'reached' if is_reached else 'missed'}.")
+    if not quick and not all(is_reached for _, is_reached in judged):
+        sys.exit(1)

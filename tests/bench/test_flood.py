@@ -1,0 +1,109 @@
+"""The benchmark of a flood: wrk's counts, sessions under way, the table, the aims, a quick run."""
+
+from dataclasses import replace
+
+import pytest
+from click import ClickException
+from click.testing import CliRunner
+from rich.console import Console
+
+from bench import flood
+from bench.flood import DOOR, Flood, Score, main, read_wrk, table, verdicts
+from bench.flood_sessions import PATHS, Session
+from tests.skips import needs
+
+WRK = """Running 2s test @ http://127.0.0.1:1/
+  14000 requests in 2.00s, 9.20MB read
+  Socket errors: connect 0, read 3, write 1, timeout 2
+  Non-2xx or 3xx responses: 13900
+Requests/sec:   7000.00
+"""
+SCORE = Score(
+    under_way=50,
+    completed=49,
+    newcomers=100,
+    newcomers_completed=10,
+    used_ratio=0.98,
+    flood_ratio=0.4,
+    p99_ms=120.0,
+    memory_mib=(47.0, 50.0, 50.0),
+    flood=Flood(14_000, 13_900, 0),
+    seconds=2.0,
+    capacity_rps=70,
+)
+
+
+def test_the_counts_of_wrk_are_read():
+    """Refused requests and errors are read separately from all answers."""
+    counts = read_wrk(WRK)
+    assert (counts.turned_away, counts.served, counts.errors) == (13_900, 100, 6)
+
+
+def test_a_flood_without_counts_is_an_error():
+    """The error has the text that wrk printed."""
+    with pytest.raises(ClickException, match="unable to connect"):
+        read_wrk("unable to connect to 127.0.0.1:1")
+
+
+def test_a_session_is_under_way_from_its_first_page_to_its_end():
+    """A customer who waits for the first page is still a newcomer."""
+    session = Session(began_s=1.0, ended_s=9.0, served=[(1.0, 2.0)])
+    at = {time_s: session.is_under_way(time_s) for time_s in (2.0, 3.0, 8.0, 9.0)}
+    assert at == {2.0: False, 3.0: True, 8.0: True, 9.0: False}
+    assert not session.is_complete
+    session.served = [(1.0, 2.0)] * len(PATHS)
+    assert session.is_complete
+
+
+def test_a_row_shows_values_without_and_with_the_flood():
+    """The row has shares, capacity, the flood per second, p99 and memory."""
+    calm = replace(SCORE, completed=50, newcomers_completed=99, used_ratio=0.9, p99_ms=60.0)
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(table({DOOR: [calm]}, {DOOR: [SCORE]}))
+    row = next(line for line in captured.get().splitlines() if DOOR in line)
+    assert [cell.strip() for cell in row.strip("│ ").split("│")] == [
+        DOOR,
+        *("1.00 → 0.98", "0.99 → 0.10", "0.90 → 0.98", "0.40", "6,950", "50", "100"),
+        *("60 → 120", "47 → 50 → 50"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("score", "reached"),
+    [
+        (SCORE, [True, True]),
+        (replace(SCORE, completed=40), [False, True]),
+        (replace(SCORE, memory_mib=(47.0, 50.0, 60.0)), [True, False]),
+    ],
+)
+def test_the_aims_are_for_sessions_and_for_memory(score, reached):
+    """Memory may grow when the flood begins, but not while it lasts."""
+    assert [is_reached for _, is_reached in verdicts([score])] == reached
+
+
+def test_missing_programs_are_named_with_their_packages(monkeypatch):
+    """The error names the Debian package."""
+    monkeypatch.setattr(flood.shutil, "which", lambda name, path: None if name == "wrk" else name)
+    done = CliRunner().invoke(main)
+    assert done.exit_code == 1
+    assert done.output == "Error: wrk not found; on Debian or Ubuntu: apt-get install wrk\n"
+
+
+def test_an_invalid_option_is_answered_with_one_line():
+    """The line names the option and its allowed values."""
+    done = CliRunner().invoke(main, ["--seconds", "0"])
+    assert done.exit_code == 2
+    assert done.output == (
+        "Error: Invalid value for '--seconds': 0 is not in the range 2<=x<=600.\n"
+    )
+
+
+@needs("wrk", "haproxy", "nginx", "taskset")
+@pytest.mark.timeout(300)
+def test_a_quick_run_floods_the_real_gateway():
+    """The run prints one row for DOOR and a verdict for each aim."""
+    done = CliRunner().invoke(main, ["--quick"])
+    assert done.exit_code == 0, done.output
+    assert done.output.count(f"{DOOR}: ") == 2
+    assert "a flood of 2 s" in done.output
