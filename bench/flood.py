@@ -66,7 +66,7 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True)
 class Flood:
-    """What wrk counted."""
+    """The counts of wrk."""
 
     answered: int
     turned_away: int
@@ -334,14 +334,18 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
 @click.option(
-    "--seconds", default=20, type=click.IntRange(2, 600), show_default=True, help="of the flood"
+    "--seconds",
+    default=20,
+    type=click.IntRange(2, 600),
+    show_default=True,
+    help="Length of the flood.",
 )
 @click.option(
     "--capacity",
     default=70,
     type=click.IntRange(1, 1000),
     show_default=True,
-    help="of the shop, pages/s; less of it makes all times of customers and proxies longer",
+    help="The shop's pages/s; a smaller shop makes the times of customers and proxies longer.",
 )
 @click.option("--seed", default=1, show_default=True, help="seed of arrivals and order")
 @click.option(
@@ -390,14 +394,17 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     own, others = cpus()
     console.print(
         f"Medians of {rounds} rounds with a flood of {seconds} s; the shop serves {capacity} "
-        "pages/s. An arrow leads from the value without the flood to the value with it.\n"
-        "- sessions under way, newcomers: the share that completes of the sessions that had a page "
-        "before the flood, and of those that began during it\n"
-        "- turned away/s, served/s, ÷ capacity: the flood's requests, and their sum as a multiple "
-        "of the shop's capacity\n"
-        "- p99: of the pages that the sessions received\n"
-        "- memory of the proxy: before the flood, after a third of it, at its end"
+        "pages/s. An arrow leads from the value without the flood to the value with it."
     )
+    console.print(
+        "Sessions under way: the share that completes, of the sessions that had a page before the "
+        "flood. Newcomers: the same, of the sessions that began during the flood."
+    )
+    console.print(
+        "Turned away/s and served/s count the flood's requests; ÷ capacity is their sum as a "
+        "multiple of the shop's capacity. p99 is of the pages that sessions received."
+    )
+    console.print("Memory of the proxy: before the flood, after a third of it, at its end.")
     console.print(
         f"Conditions: proxy on CPU {own[0]}; flood, customers and shop on CPU "
         f"{','.join(map(str, others))}. The shop's work is waiting, so the flood's client takes no "
