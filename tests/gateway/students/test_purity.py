@@ -15,7 +15,7 @@ from gateway.students.purity import impurities
         ("import gateway.queues.dispatcher", "import gateway.queues.dispatcher: allowed"),
         ("from gateway import dispatcher", "import gateway.dispatcher: allowed"),
         ("from gateway.policies import trace", "import gateway.policies.trace: allowed"),
-        ("from . import neighbour", "from .: a policy is one file"),
+        ("from . import neighbour", "from .: a policy is a single file"),
         ("from random import choice", "random.choice: draw from random.Random(seed)"),
         ("import random\nx = random.random()", "line 2: random.random: draw from"),
         ("import random\nx = random.Random()", "line 2: Random(): give it a seed"),

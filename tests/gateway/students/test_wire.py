@@ -25,7 +25,7 @@ def test_a_sheet_comes_through_whole():
     ("change", "words"),
     [
         ({"idea": " "}, "idea is empty"),
-        ({"idea": "x" * 1001}, "idea must be a text of at most 1000"),
+        ({"idea": "x" * 1001}, "idea must be text of at most 1000"),
         ({"needs_sessions": 1}, "needs_sessions must be True or False"),
         ({"more": 1}, "SHEET is incomplete"),
         ({"parameters": [{}]}, "a parameter is incomplete"),
@@ -39,7 +39,7 @@ def test_a_sheet_that_lacks_something_says_what(change, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"name": "two words"}, "cannot be the name of an argument"),
+        ({"name": "two words"}, "must be valid as the name of an argument"),
         ({"default": 10}, "its default must be from 1 to 9"),
         ({"default": "3"}, "must be a number"),
         ({"default": {"Br-1": 1}}, "needs a value for each of Br-1"),
@@ -59,16 +59,16 @@ def test_a_parameter_that_is_wrong_says_what(change, words):
     [
         ([], "must return a dictionary"),
         (dict.fromkeys(map(str, range(101)), 1), "at most 100 entries"),
-        ({"queues": 3}, "name of a queue → number"),
+        ({"queues": 3}, "a number for each queue"),
         ({"queues": {"all": "3"}}, "must be a number"),
-        ({"discipline": 3}, "must be a text"),
+        ({"discipline": 3}, "must be text"),
         ({"queues": {"all": 10**400}}, r"snapshot\(\)\['queues'\] must be a finite number"),
         ({"capacities": {"all": float("inf")}}, "must be a finite number"),
         ({"discipline_switches": float("nan")}, "must be a finite number"),
         ({"mine": 10**400}, r"snapshot\(\)\['mine'\] must be a finite number"),
         ({"mine": -float("inf")}, "must be a finite number"),
-        ({"mine": [1]}, "must be a text"),
-        ({"two\nlines": 1}, "must be a text"),
+        ({"mine": [1]}, "must be text"),
+        ({"two\nlines": 1}, "must be text"),
     ],
 )
 def test_a_snapshot_that_is_wrong_says_what(found, words):
