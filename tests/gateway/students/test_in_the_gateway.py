@@ -204,7 +204,7 @@ def test_of_two_calls_the_one_that_was_asked_later_holds(path, monkeypatch):
             may_end.set()
             status, answer = await first
             assert status == 409
-            assert answer["error"] == "a later call is in force"
+            assert answer["error"] == "a later call has already taken effect"
             _, snapshot = await b.admin("GET", "/snapshot")
             kept = [one["name"] for one in snapshot["shadows"]]
             assert (kept or [snapshot["policy"]["name"]]) == ["8q-af"]

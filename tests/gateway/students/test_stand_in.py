@@ -167,7 +167,7 @@ def is_line(self, number):
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        (b"nothing of the kind", "its answer has over"),
+        (b"nothing of the kind", "its answer has more than"),
         (b"\0\0\0\4null", "not in the form"),
         (b"\0\0\0\5\xff\xff\xff\xff\xff", "not in the form"),
         (b"\0\0\0\2[]", "not in the form"),
@@ -279,7 +279,7 @@ def test_a_storm_of_timers_is_given_up():
     driven.now_s = 1.0
     for _ in range(21):
         driven.dispatcher.tick()
-    assert "next_timer_s must give a later time or None" in driven.why
+    assert "next_timer_s must return a later time or None" in driven.why
 
 
 def test_too_many_who_wait_are_served_by_fifo():

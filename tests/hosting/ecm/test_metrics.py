@@ -67,4 +67,4 @@ def test_a_port_that_is_taken_stops_no_manager():
         port = taken.getsockname()[1]
         with manager(on=str(CPUS[0]), metrics_port=port) as running:
             assert running.status()["turns"] >= 0
-            assert f"no metrics on port {port}" in running.errors.read_text()
+            assert f"cannot serve metrics on port {port}" in running.errors.read_text()
