@@ -17,6 +17,7 @@ PACKAGES = sorted(
     for path in (REPOSITORY / part).rglob("__init__.py")
     if path.parent.name != "migrations"
 )
+FIRST_PARAGRAPH = re.compile(r"[\w`](.+\n)*.*[.](\n|$)")
 HEADERS = re.compile(r"\bOwns:|\bMust\s+not\s+know:")
 
 
@@ -34,6 +35,6 @@ def test_docstrings_of_modules_begin_with_a_sentence(package: str) -> None:
     wrong = []
     for path in sorted((REPOSITORY / package).rglob("[!0-9]*.py")):
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-        if said is None or HEADERS.search(said) or not re.match(r"[\w`].*[.](\n|$)", said):
+        if said is None or HEADERS.search(said) or not FIRST_PARAGRAPH.match(said):
             wrong.append(str(path.relative_to(REPOSITORY)))
     assert wrong == []

@@ -95,7 +95,7 @@ def test_a_purchase_while_redis_is_away(visitor, away, caplog):
     assert buy(visitor) == [200] * 4
     assert Order.objects.count() == 1
     assert visitor.session["cart"] == {"6": 1}
-    assert "Redis is away, sessions are read from PostgreSQL" in caplog.text
+    assert "Redis is unavailable; sessions are read from PostgreSQL" in caplog.text
     assert "Traceback" not in caplog.text
     away(False)
     assert visitor.session["cart"] == {"6": 1}
