@@ -1,6 +1,8 @@
 """The seccomp filter: it allows the few system calls that a computation needs; every other call
-fails with EPERM. Tests of a policy also need files (`with_files`), and Landlock decides which. The
-filter denies tests all calls that change something that Landlock does not control:
+fails with EPERM.
+
+Tests of a policy also need files (`with_files`), and Landlock decides which. The filter denies
+tests all calls that change something that Landlock does not control:
 
 - changes of a file's mode, owner or times;
 - truncation by path, or of a file opened for reading;
