@@ -1,1 +1,1 @@
-"""The lab sheets as data: steps, commands, predictions, bands and questions."""
+"""The parts of the lab sheets as data: steps, commands, predictions, bands and questions."""

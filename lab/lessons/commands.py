@@ -4,11 +4,11 @@ import re
 import shlex
 
 _TARGET = re.compile(r"(compare|simulate|leaderboard)|(reproduce)-(.+)")
-"""Targets of make that call `doorbuster` with their name as its command, and with ARGS."""
+"""The make targets that run the `doorbuster` command of the same name, with ARGS as arguments."""
 
 
 def words_of(line: str) -> tuple[str, ...]:
-    """Return the arguments that a line passes to `doorbuster`; empty for another program."""
+    """Return the arguments that a line passes to `doorbuster`; empty if it runs another program."""
     program, *rest = shlex.split(line)
     if program.endswith("/doorbuster"):
         return tuple(rest)

@@ -1,6 +1,6 @@
-"""The value of a band: from a result's tables, its claims, or the output of a command.
+"""Functions that read a band's value from the files of a result or from a command's output.
 
-docs/labs/README.md, *The form of a sheet*, lists the forms of the column *Read from*.
+The section *The form of a sheet* in docs/labs/README.md lists the forms of the column *Read from*.
 """
 
 import csv
@@ -23,23 +23,26 @@ _PRINTED = re.compile(r"printed after \*(?P<name>[^*]+)\*")
 
 
 class UnreadableError(Exception):
-    """A value is missing at the place that the sheet names."""
+    """The error for a value that is missing at the place that the sheet names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value is."""
+    """The place from which the value of a band is read."""
 
     kind: str
-    """`table`, `scoreboard`, `claim`, `held` or `printed`."""
+    """The kind of place: `table`, `scoreboard`, `claim`, `held` or `printed`."""
     name: str = ""
-    """The title of the table, the first words of the claim, the printed words."""
+    """The title of the table, the first words of the claim, or the text before a printed value."""
     row: tuple[str, ...] = ()
     column: str = ""
 
 
 def place_of(where: str) -> Place:
-    """Parse a cell of *Read from*. Raises ValueError with the forms that are allowed."""
+    """Return the place that a cell of the column *Read from* names.
+
+    Raises ValueError if the cell has none of the allowed forms.
+    """
     if where == HELD:
         return Place("held")
     kinds = {"table": _TABLE, "scoreboard": _SCOREBOARD, "claim": _CLAIM, "printed": _PRINTED}
@@ -52,8 +55,10 @@ def place_of(where: str) -> Place:
 
 
 def read(place: Place, folder: Path | None, printed: str) -> float | str:
-    """Return the value; `folder` is the step's result. UnreadableError names what is there
-    instead."""
+    """Return the value at a place, where `folder` is the result folder of the step.
+
+    Raises UnreadableError, which reports what is at the place instead.
+    """
     if place.kind == "printed":
         return _printed(place.name, printed)
     if folder is None:
@@ -68,7 +73,10 @@ def read(place: Place, folder: Path | None, printed: str) -> float | str:
 
 
 def _cell(place: Place, header: Sequence[str], rows: Sequence[Sequence[str]]) -> float:
-    """Return the number where the row and the column meet; raises UnreadableError."""
+    """Return the number in the place's row and column.
+
+    Raises UnreadableError if the table has no such number.
+    """
     if place.column not in header:
         raise UnreadableError(f"no column {place.column!r} among {list(header)}")
     found = [one for one in rows if all(label in one for label in place.row)]

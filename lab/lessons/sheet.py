@@ -1,6 +1,6 @@
-"""A lab sheet as data: its steps, commands, predictions, bands and questions.
+"""The parts of a lab sheet as data: steps, commands, predictions, bands and questions.
 
-docs/labs/README.md, *The form of a sheet*, describes the form.
+The section *The form of a sheet* in docs/labs/README.md describes the format.
 """
 
 import re
@@ -16,9 +16,9 @@ from runtime.settings import REPOSITORY
 FOLDER = REPOSITORY / "docs" / "labs"
 BAND_COLUMNS = ("Figure", "Step", "Read from", "Expected", "Quiet machine", "Busy machine")
 NONE = "–"
-"""A cell of the bands that has no value."""
+"""The text of an empty cell in the table of bands."""
 PREDICT = "**Predict.** "
-"""The beginning of a paragraph that asks for a prediction."""
+"""The text with which a paragraph that asks for a prediction begins."""
 
 _STEP = re.compile(r"^### Step (\d+)\. (.+) \((\d+) min\)$", re.MULTILINE)
 _BLOCK = re.compile(
@@ -32,14 +32,14 @@ _QUESTION = re.compile(r"^(\d+)\. (.+?)(?=^\d+\. |\Z)", re.MULTILINE | re.DOTALL
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A block that a student types, or a file that a student writes."""
+    """A command that a student types, or a file that a student writes."""
 
     text: str
-    """The text in the sheet."""
+    """The text of the command or file, as it is in the sheet."""
     quick: str
-    """The command that the test runs; equal to `text` where the sheet has no quick form."""
+    """The command that the tests run; equal to `text` if the sheet gives no quick form."""
     file: str | None
-    """The path of a file to write, from the repository's folder."""
+    """The path of the file to write, relative to the repository; None for a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Step:
 
     @property
     def parts(self) -> list[Part]:
-        """Return the parts of the step, in their order."""
+        """Return the parts of the step, in the order of the sheet."""
         found: list[Part] = []
         end = 0
         for block in _BLOCK.finditer(self.text):
@@ -75,24 +75,22 @@ class Step:
 
     @property
     def commands(self) -> list[Command]:
-        """Return the step's blocks marked `lab`, in their order."""
+        """Return the blocks of the step that are marked `lab`, in the order of the sheet."""
         return [part.command for part in self.parts if part.command]
 
     @property
     def asks_prediction(self) -> bool:
-        """Whether the sheet asks for a prediction in this step."""
+        """Whether the step asks for a prediction."""
         return any(part.is_prediction for part in self.parts)
 
     @property
     def before_answer(self) -> list[Part]:
-        """Return the parts up to the prediction and the last command; all parts if there is no
-        prediction."""
+        """Return the parts up to the last prediction or command; all if there is no prediction."""
         return self.parts[: self._answer_begins]
 
     @property
     def answer(self) -> list[Part]:
-        """Return the parts that a student reads after the prediction; empty if there is no
-        prediction."""
+        """Return the parts after the last prediction or command; empty without a prediction."""
         return self.parts[self._answer_begins :]
 
     @property
@@ -126,7 +124,7 @@ class Question:
 
 
 class Outcome(Enum):
-    """The range of a band that a value is in."""
+    """The result of checking a value against a band."""
 
     QUIET = "in the range"
     BUSY = "in the range of a busy machine"
@@ -135,20 +133,20 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A row of *What you should find*: a value with its allowed ranges."""
+    """A row of the table *What you should find*: a value with its allowed ranges."""
 
     figure: str
     step: int
     where: str
-    """The place where students, the console and the tests read the value (`readings.py`)."""
+    """The place from which students, the console and the tests read the value (`readings.py`)."""
     expected: str
     quiet: str
-    """`2.2 to 2.9`: the range on a machine that does nothing else."""
+    """The range on a machine without other work, for example `2.2 to 2.9`."""
     busy: str
-    """The wide range, for a machine with other work; NONE where the machine does not matter."""
+    """The wider range for a machine with other work; NONE if the machine does not matter."""
 
     def outcome(self, found: float | str) -> "Outcome":
-        """Return the range that a value is in; words (yes, no) must be the expected ones."""
+        """Return the range that contains a number; a text (yes, no) must equal `expected`."""
         if isinstance(found, str):
             return Outcome.QUIET if found == self.expected else Outcome.OUTSIDE
         for outcome, limits in ((Outcome.QUIET, self.quiet), (Outcome.BUSY, self.busy)):
@@ -161,14 +159,14 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One session."""
+    """A lab sheet, with the text of its file."""
 
     path: Path
     text: str
 
     @property
     def name(self) -> str:
-        """Return the name of the file, without its ending."""
+        """Return the name of the file without its extension."""
         return self.path.stem
 
     @property
@@ -178,22 +176,22 @@ class Sheet:
 
     @property
     def title(self) -> str:
-        """Return the title without the number: `Watch a shop collapse`."""
+        """Return the title without the lab's number, for example `Watch a shop collapse`."""
         return self.text.partition("\n")[0].partition(": ")[2]
 
     @property
     def headings(self) -> list[str]:
-        """Return its sections, in their order."""
+        """Return the headings of the sheet's sections, in the order of the sheet."""
         return re.findall(r"^## (.+)$", self.text, re.MULTILINE)
 
     def section(self, heading: str) -> str:
-        """Return the text under a heading of the second level."""
+        """Return the text below a heading of the second level; empty if the heading is missing."""
         _, _, rest = self.text.partition(f"\n## {heading}\n")
         return rest.partition("\n## ")[0]
 
     @property
     def steps(self) -> list[Step]:
-        """Return the steps in their order."""
+        """Return the steps of the sheet, in their order."""
         text = self.section("Steps")
         found = list(_STEP.finditer(text))
         ends = [match.start() for match in found[1:]] + [len(text)]
@@ -204,19 +202,19 @@ class Sheet:
 
     @property
     def files(self) -> dict[str, str]:
-        """Return the texts of the files that a student writes, by path."""
+        """Return the text of each file that a student writes, by its path."""
         commands = [command for step in self.steps for command in step.commands]
         return {command.file: command.text for command in commands if command.file}
 
     @property
     def questions(self) -> list[Question]:
-        """Return the numbered questions at the end."""
+        """Return the numbered questions at the end of the sheet."""
         found = _QUESTION.findall(self.section("Questions"))
         return [Question(int(number), text.strip()) for number, text in found]
 
     @property
     def bands(self) -> list[Band]:
-        """Return the rows of the table whose columns are BAND_COLUMNS."""
+        """Return the rows of the table of bands, whose columns are BAND_COLUMNS."""
         header = f"| {' | '.join(BAND_COLUMNS)} |"
         _, found, rest = self.text.partition(header)
         if not found:
@@ -229,7 +227,7 @@ class Sheet:
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of the first Markdown table of a text; empty where there is none."""
+    """Return the header and rows of the first Markdown table in a text; empty without a table."""
     lines = [line.strip() for line in text.splitlines()]
     after = dropwhile(lambda line: not line.startswith("|"), lines)
     lines = list(takewhile(lambda line: line.startswith("|"), after))
@@ -238,16 +236,19 @@ def table(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def number(text: str) -> float:
-    """Return the (measured) mean of `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`.
+    """Return the measured mean in a text such as `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`.
 
-    Raises ValueError.
+    Raises ValueError if the text has another form.
     """
     measured = text.rpartition("|")[2].partition("±")[0]
     return float(measured.strip().removesuffix("%").strip().replace(",", "").replace("−", "-"))
 
 
 def range_of(text: str) -> tuple[float, float]:
-    """Return `−0.05 to 0.35` as two numbers. Raises ValueError for anything else."""
+    """Return the two limits of a range such as `−0.05 to 0.35`.
+
+    Raises ValueError if the text is not a range.
+    """
     lowest, to, highest = text.partition(" to ")
     if not to:
         raise ValueError(f"{text!r} is not a range; write `lowest to highest`")
@@ -256,7 +257,7 @@ def range_of(text: str) -> tuple[float, float]:
 
 @cache
 def sheets() -> tuple[Sheet, ...]:
-    """Return all sheets, in the order of the course."""
+    """Return all lab sheets, in the order of the course."""
     return tuple(
         Sheet(path, path.read_text(encoding="utf-8"))
         for path in sorted(FOLDER.glob("[0-9][0-9]-*.md"))
