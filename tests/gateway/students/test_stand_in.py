@@ -168,10 +168,10 @@ def is_line(self, number):
     ("sent", "words"),
     [
         (b"nothing of the kind", "its answer has more than"),
-        (b"\0\0\0\4null", "not in the form"),
-        (b"\0\0\0\5\xff\xff\xff\xff\xff", "not in the form"),
-        (b"\0\0\0\2[]", "not in the form"),
-        (b"\0\0\x27\x10" + b"[" * 10_000, "not in the form"),
+        (b"\0\0\0\4null", "not have the right form"),
+        (b"\0\0\0\5\xff\xff\xff\xff\xff", "not have the right form"),
+        (b"\0\0\0\2[]", "not have the right form"),
+        (b"\0\0\x27\x10" + b"[" * 10_000, "not have the right form"),
         (b'\0\0\0\x1d[[["dispatch", 1e999]], null]', "is not a verdict"),
         (b"\0\0\0\x0c[[], 1e9999]", "next_timer_s"),
         (b"\0\0\0\x0a[[], null][[], null]", "sent more than one answer"),
@@ -206,7 +206,7 @@ def test_who_is_never_late_but_always_slow_is_given_up():
         if driven.told:
             break
         driven.submit(id)
-    assert "its answers take more than 0% of all time" in driven.why
+    assert "its answers take more than 0% of the time" in driven.why
 
 
 def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
@@ -217,7 +217,7 @@ def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
     driven = Driven(f"{source()}\n{slow}\n", limits=limits)
     monkeypatch.setattr(driven.policy.child, "cpu_s", lambda: 0.0)
     driven.submit(1)
-    assert "its answers take more than 0% of all time" in driven.why
+    assert "its answers take more than 0% of the time" in driven.why
 
 
 def test_a_machine_that_is_busy_is_not_the_policy_s_fault(monkeypatch):

@@ -32,7 +32,7 @@ def test_whom_the_policy_takes_out_of_its_line_was_withdrawn():
 def test_who_is_pushed_out_had_waited():
     policy = watched("door-lifo", {"places": 1})
     policy.arrival(3.5, Request(2, "Br-1", 3.5, "8.1"))
-    reason = "admission queue full (1), others are newer"
+    reason = "admission queue full (1), and the other requests are newer"
     assert answer(policy.trace) == f"Held for 2.50 s, then turned away: {reason}."
     came, away = sentences(policy.trace, ATTEMPT, "ignore")
     assert came.text.endswith("The policy has not decided yet: the request waits.")

@@ -137,7 +137,7 @@ def test_a_process_that_is_killed_has_its_task_made_again(busy, tmp_path):
 
 def test_a_task_that_kills_its_process_twice_is_reported(busy, tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": True}
-    with pytest.raises(TasksError, match="lost twice"):
+    with pytest.raises(TasksError, match="lost, for the second time"):
         run_tasks([task], functions.die, celery_broker=busy, on_done=pytest.fail)
 
 
@@ -201,7 +201,9 @@ def test_a_worker_of_other_code_is_refused(broker):
 
 def test_nobody_there_names_the_command(broker, monkeypatch):
     monkeypatch.setattr(celery_executor, "FIRST_REPLY_WITHIN_S", 0.0)
-    with pytest.raises(ExperimentError, match="start some, here or elsewhere: doorbuster worker"):
+    with pytest.raises(
+        ExperimentError, match="start workers, here or on other machines: doorbuster worker"
+    ):
         run_tasks([{"n": 1}], functions.square, celery_broker=broker, on_done=pytest.fail)
 
 

@@ -71,7 +71,7 @@ def test_a_task_whose_process_is_killed_is_made_again_once(tmp_path):
 
 def test_a_task_that_kills_its_process_twice_is_reported(tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": True}
-    with pytest.raises(TasksError, match=r"died twice \(status -9\)"):
+    with pytest.raises(TasksError, match=r"died, for the second time \(status -9\)"):
         run_tasks([task], functions.die, on_done=pytest.fail)
 
 

@@ -206,7 +206,7 @@ def test_a_bundle_travels_by_the_command_line(
     assert exported.returncode == 0, exported.stderr
     bundle = tmp_path / f"{done['result']}.zip"
     again = bert.doorbuster("results", "import", str(bundle))
-    assert (again.returncode, "is here already" in again.stderr) == (2, True), again.stderr
+    assert (again.returncode, "the lab already has" in again.stderr) == (2, True), again.stderr
     (tmp_path / "token").write_text("wrong\n")
     refused = bert.doorbuster("results", "list", "--token-file", str(tmp_path / "token"))
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

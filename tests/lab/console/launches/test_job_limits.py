@@ -102,4 +102,4 @@ print(json.dumps([launch.state, launch.reason]))
     )
     assert found[0] == "failed", found[1]
     assert f"The launch was stopped: its {words}" in found[1]
-    assert "the administrator raises job_" in found[1]
+    assert "the administrator can raise job_" in found[1]

@@ -66,7 +66,7 @@ def test_the_file_of_a_form_launches_the_same(console):
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("rho", "much", "Numbers with commas"),
+        ("rho", "much", "Enter numbers separated by commas"),
         ("rho", "-1", "Offered loads must be between 0.01 and 20."),
         ("rho", "1,4", "Did you mean 1.4? For the two loads, write a space after the comma: 1, 4."),
         ("rho", "nan", "Offered loads must be between 0.01 and 20."),

@@ -197,7 +197,7 @@ def test_a_single_run_is_no_race(console):
     _, run = ComparisonResult(folder).whole_runs()[0]
     run.summary_file.unlink()
     assert folder.name not in console.get("/race/").text
-    assert "no two whole runs" in console.get(f"/race/?result={folder.name}").text
+    assert "does not have two complete runs" in console.get(f"/race/?result={folder.name}").text
 
 
 LIVE = b"""version = 1

@@ -52,7 +52,9 @@ def test_a_bundle_brings_back_every_file(console, result):
     with zipfile.ZipFile(io.BytesIO(bundle)) as packed:
         names = {name.partition("/")[2] for name in packed.namelist()}
     assert names == {*before, bundles.NOTES_FILE, *extras.NAMES}
-    assert "here already" in console.upload("bundle", "/results/import", "a.zip", bundle).text
+    assert (
+        "the lab already has" in console.upload("bundle", "/results/import", "a.zip", bundle).text
+    )
     asked = console.get(f"/results/{result}/delete").text
     assert "You cannot undo this" in asked
     assert "keeps all files of the result and its note." in asked
@@ -178,7 +180,7 @@ BAD = {
                 b.writestr("r/spec.toml", "version = 1\n[[policy]]\nname = '/root/x.py'"),
             )
         ),
-        "is not in it",
+        "is missing; allowed: copies",
     ),
     "two": (
         bundle_with(lambda b: (b.writestr("a/x.json", "1"), b.writestr("b/x.json", "1"))),

@@ -54,7 +54,7 @@ def test_a_dropped_one_found_its_queue_full(console, result):
     assert "Refused by the queueing policy: queue full (100)." in trace
     assert "In the one queue 100 of 100 places were taken; the discipline was FIFO." in trace
     assert "The verdict: drop, “queue full (100)”." in trace
-    assert "all its attempts came out the same" in trace
+    assert "all its attempts had the same outcome" in trace
     page = html.unescape(console.get(found[0]).text)
     assert "drop an arrival when capacity requests wait" in page
     assert "capacity = 100" in page

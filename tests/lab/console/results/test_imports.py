@@ -116,7 +116,7 @@ def test_bytes_files_spec_and_runs_have_limits(made, tmp_path, limits):
 def test_a_disk_keeps_room_for_others(made, tmp_path, limits, monkeypatch):
     """An import that would leave less than the floor free is refused."""
     monkeypatch.setattr(allowances, "FREE_DISK_BYTES", 2**60)
-    with pytest.raises(Exception, match="the disk has too little room"):
+    with pytest.raises(Exception, match="the disk has too little free space"):
         bring(bundle_of(made.path, NAME), tmp_path, limits)
 
 

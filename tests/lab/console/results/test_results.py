@@ -126,7 +126,7 @@ def test_results_lie_over_each_other_and_what_differs_is_said(console, result, r
     finally:
         shutil.rmtree(other)
     assert console.get(f"/results/overlay?of={result}&of=none").status_code == 404
-    assert "Choose the results" in console.get("/results/overlay").text
+    assert "First choose the results" in console.get("/results/overlay").text
     assert "is a report" in console.get(f"/results/overlay?of={result}&of={report}").text
 
 

@@ -97,5 +97,5 @@ def test_the_accounts_say_what_was_assigned_at_each_second():
     # end of its interval; the second one's is from 1.5 to 3.5 paper seconds.
     found = assigned(entries, "a", began_at=999.85, time_scale=10.0, seconds=8)
     assert list(found) == [2.0, 2.0, 0.5, 0.5, 1.5, 1.5, 1.5, 1.5]
-    with pytest.raises(ExperimentError, match="nothing of c"):
+    with pytest.raises(ExperimentError, match="no entry for c"):
         assigned(entries, "c", 999.9, 10.0, 3)
