@@ -3,4 +3,4 @@ README.md."""
 
 SESSION_METRICS = "studies:sessions"
 PAGE_METRICS = "studies:pages"
-"""The measures that several studies use; see `measures.MEASURES`."""
+"""The metrics that several studies use; see `measures.MEASURES`."""

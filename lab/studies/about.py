@@ -1,5 +1,5 @@
-"""The facts about a paper for lists of experiments: `ABOUT` in the paper's folder, which is read
-without loading the study."""
+"""The facts about a paper for lists of experiments: `ABOUT` in the paper's folder, which can be
+read without loading the study."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -30,8 +30,8 @@ class About:
     reference_engine: Engine = "simulated"
     """The engine with which the reference result was made."""
     reference_text: str = ""
-    """A remark that is shown with the reference result. If empty, the remark names the simulation
-    and the live command."""
+    """A remark shown with the reference result. If empty, the remark names the simulation and the
+    live command."""
 
     @property
     def short_name(self) -> str:

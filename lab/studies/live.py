@@ -40,7 +40,7 @@ class LiveStudy(StudyRun, Generic[C]):
     """A paper's live study on this machine."""
 
     def __init__(self, paper: PaperStudy[C], given: Mapping[str, Any]) -> None:
-        """Set up the study for these options of `doorbuster reproduce`. Raises ExperimentError if
+        """Create the study for these options of `doorbuster reproduce`. Raises ExperimentError if
         this machine cannot run it."""
         super().__init__()
         self.paper, self.given = paper, given
@@ -68,7 +68,7 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts of every live study: paper, engine, size, versions and machine."""
+        """Return the facts that every live study has: paper, engine, size, versions and machine."""
         return {
             "paper": self.paper.name,
             "engine": "live",
@@ -86,7 +86,7 @@ class LiveStudy(StudyRun, Generic[C]):
             yield
 
     def estimate(self, result: StudyResult) -> Estimate | None:
-        """Return an estimate from the duration of earlier runs of the same command."""
+        """Return an estimate based on the duration of earlier runs of the same command."""
         return self._estimate
 
     def ended(self) -> None:
@@ -129,7 +129,8 @@ class ApplianceStudy(LiveStudy[C]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts of every live study, and the fingerprints of the comparisons' specs."""
+        """Return the facts that every live study has, and the fingerprints of the comparisons'
+        specs."""
         return {**super().facts, "specs": [part.spec.fingerprint for part in self.parts]}
 
     def begin(self) -> StudyResult:
@@ -138,7 +139,7 @@ class ApplianceStudy(LiveStudy[C]):
         return super().begin()
 
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
-        """Carry out the missing comparisons, then simulate the rest."""
+        """Carry out the missing comparisons, then simulate the remaining cases."""
         for part in self.parts:
             if self._known(result, part) is None:
                 comparison = compare(part.spec, fresh=self.given["fresh"])
@@ -187,7 +188,7 @@ class ApplianceStudy(LiveStudy[C]):
 def simulations_of(
     study: Study, parts: Sequence[LivePart], *, seed: int, repetitions: int
 ) -> list[Simulation]:
-    """Return the simulations of the cases in the study's figures that have no live runs."""
+    """Return simulations for the cases of the study's figures that have no live runs."""
     live = {part.case_of(run).id for part in parts for run in plan(part.spec)}
     cases = [case for case in study.cases() if case.id not in live]
     return plan_simulations(cases, seed=seed, repetitions=repetitions)

@@ -1,7 +1,7 @@
 """The metrics of a simulation: numbers for figures and tables.
 
 All metrics can be written as JSON. A result is therefore one small file, from which figures can be
-drawn again without a simulation.
+drawn again without simulating.
 """
 
 import importlib
@@ -40,7 +40,7 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     """Simulate `task["case"]` with `task["seed"]`; return its metrics.
 
     `task["attempts_file"]` receives every attempt. The metrics depend only on the case and the
-    seed, so every worker on every machine returns the same.
+    seed, so every worker on every machine returns the same metrics.
     """
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)
@@ -53,7 +53,7 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measure_of(name: str) -> Measure:
-    """Return the measure with the name that a case has; raises ValueError if the name is
+    """Return the measure that has the name given in a case; raises ValueError if the name is
     unknown."""
     found = re.fullmatch(r"([a-z_]+(?:\.[a-z_]+)*):([a-z_]+)", name)
     if found is not None and found[1].partition(".")[0] in ("studies", "leaderboard"):
@@ -65,7 +65,7 @@ def measure_of(name: str) -> Measure:
 
 
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
-    """Return the sessions by outcome and length, and the server's time by use.
+    """Return the number of sessions by outcome and length, and the server's time by use.
 
     `unfinished` is the number of sessions in progress when the run was cut. The bins are those of
     SBAC, section 6: up to the mean length, up to twice the mean length, and longer.
@@ -106,8 +106,8 @@ def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
 
 
 def page_metrics(attempts: pa.Table, run: ShopRun) -> dict[str, Any]:
-    """Return the attempts by page and outcome, and the response times, as LIFO-Pri's section 3.2.2
-    defines them."""
+    """Return the number of attempts by page and outcome, and the response times, as LIFO-Pri's
+    section 3.2.2 defines them."""
     attempts = after_warm_up(attempts, run.warm_up_s)
     outcomes = outcomes_of(attempts, run.rho)
     first = response_times_s(attempts, FIRST_PAGE)

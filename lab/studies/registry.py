@@ -1,6 +1,6 @@
 """The papers that can be reproduced, one line each.
 
-A paper is imported at its first use, so listing the names does not import the studies.
+A paper is imported when it is first used, so listing the names does not import the studies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Papers(Mapping[str, "PaperStudy[Any]"]):
-    """The studies by paper name."""
+    """The studies by their papers' names."""
 
     def __init__(self, packages: Mapping[str, str]) -> None:
         self._packages = packages

@@ -8,7 +8,7 @@
 
     ### A reading's name
 
-    One paragraph: how this project reads the paper on this point.
+    One paragraph: how this project interprets the paper on this point.
 
     ## Figures and tables
 
@@ -22,7 +22,7 @@
 
     #### Another heading
 
-    One paragraph: a note for the code that builds the figure.
+    One paragraph: a note that the code of the figure uses.
 
 The file is a Jinja template: `{{ value }}` prints a number of the study, `{% if quick %}` chooses
 between sentences. A tag alone on a line does not leave an empty line. Markup within a paragraph is
@@ -45,7 +45,7 @@ _LONE_TAG = re.compile(r"^[ \t]*(\{%(?:(?!%\}).)*%\})[ \t]*\n", re.MULTILINE | r
 
 
 class ReportTextError(ValueError):
-    """An error: a report's Markdown does not have the form that this module describes."""
+    """Raised if a report's Markdown does not have the form that this module describes."""
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class ReportText:
 def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
     """Return the prose of a file, with these values filled in.
 
-    Raises ReportTextError, which names the part that is missing or misplaced.
+    Raises ReportTextError, which names the missing or misplaced part.
     """
     source = _LONE_TAG.sub(r"\1", path.read_text(encoding="utf-8"))
     environment = Environment(

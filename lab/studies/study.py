@@ -20,7 +20,7 @@ class Scale(Protocol):
 
     @property
     def repetitions(self) -> int:
-        """Return the number of repetitions of each case unless the user chooses a number."""
+        """Return the default number of repetitions of each case."""
         ...
 
 
@@ -29,8 +29,8 @@ S = TypeVar("S", bound=Scale)
 
 @dataclass(frozen=True, slots=True)
 class PaperCases(Generic[S]):
-    """The cases of a paper at a scale, on an engine; a paper's subclass has a method for each kind
-    of case."""
+    """The cases of a paper at a scale and on an engine; a paper's subclass has a method for each
+    kind of case."""
 
     scale: S
     engine: Engine = "simulated"
@@ -70,8 +70,8 @@ class PaperStudy(Generic[C]):
     """The values that `report.md` prints, in addition to `engine`, `quick`, `cases` and `scale`."""
     default_engine: Engine = "simulated"
     options: Sequence[str] = field(default=())
-    """The options of `doorbuster reproduce` that only some papers have, and that this paper
-    uses."""
+    """The options of `doorbuster reproduce` that this paper has in addition to the common
+    options."""
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -79,7 +79,7 @@ class PaperStudy(Generic[C]):
         return tuple(self.scales)
 
     def repetitions(self, engine: Engine, *, quick: bool) -> int:
-        """Return the number of repetitions of each case unless the user chooses a number."""
+        """Return the default number of repetitions of each case."""
         return self.scales[engine][quick].repetitions
 
     def cases_of(self, engine: Engine, *, quick: bool) -> C:

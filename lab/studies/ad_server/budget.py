@@ -1,4 +1,4 @@
-"""The calculation of the number of requests per client, so that a reproduction takes the intended
+"""The calculation of how many requests each client makes, so that a reproduction takes the intended
 time."""
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,26 +13,26 @@ LEAST_A_RUN = 60
 """The minimum number of requests that all clients of a run make together."""
 
 MORE_REQUESTS = 1
-"""The approximate number of requests that a client adds while it waits for other clients to
-finish."""
+"""The approximate number of extra requests that a client makes until the other clients have
+finished."""
 
 _HALVINGS = 40
-"""The number of times that the search for a time span halves its interval. It is more than enough,
-because numbers of requests are whole."""
+"""The number of steps of the binary search for a time span. This is more than enough, because a
+number of requests is an integer."""
 
 OVERHEAD_S = 0.1
-"""The real seconds that a run takes besides its requests: to start and end clients, and to write a
-file."""
+"""The real seconds that a run needs in addition to its requests: to start and end clients, and to
+write a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a request: real seconds between two answers of the server while clients never
-    pause."""
+    """The cost of a request: the real seconds between two answers of the server when no client
+    pauses."""
 
     base_s: float
     concept_s: float
-    """The real seconds added by each concept of the request."""
+    """The real seconds that each concept adds to a request."""
 
     @classmethod
     def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
@@ -48,17 +48,17 @@ class Cost:
 
 
 CostOf = Callable[[int], Cost]
-"""A function that returns the cost of a request for a number of clients."""
+"""A function that takes the number of clients and returns the cost of a request."""
 
 
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
     """Return how many requests each client makes, by number of clients.
 
-    A cell is in `runs` once for each of its repetitions. Each number of clients gets the same share
-    of `runs_s`, with two exceptions. For some numbers of clients, the published number of requests
-    (LEAST_A_RUN for a single client) needs less time than this share. For others, the minimum
-    number of requests needs more; these requests are made even if all runs together then take
-    longer than `runs_s`.
+    A cell is in `runs` once for each of its repetitions. The runs with each number of clients get
+    the same share of `runs_s`, with two exceptions. No client makes more requests than in the paper
+    (LEAST_A_RUN requests for a single client), even if this takes less time than the share. Each
+    client makes the minimum number of requests, even if all runs together then take longer than
+    `runs_s`.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}
@@ -93,7 +93,8 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """Return the maximum number of requests per client; the paper has no runs with one client."""
+    """Return the maximum number of requests per client: the paper's number, or for a single client,
+    which the paper does not have, LEAST_A_RUN."""
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 
@@ -118,10 +119,10 @@ class Plan:
     requests: Mapping[int, int]
     """The number of requests that each client makes, by number of clients."""
     costs: Mapping[bool, Cost]
-    """The cost of a request if a client is alone (True) and if it is not (False)."""
+    """The cost of a request with a single client (True) and with several clients (False)."""
 
     def cost_of(self, clients: int) -> Cost:
-        """Return the cost of a request when there are this many clients."""
+        """Return the cost of a request with this number of clients."""
         return self.costs[clients == 1]
 
     def expected_s(self, runs: Iterable[PlannedRun]) -> float:
@@ -129,7 +130,7 @@ class Plan:
         return expected_s([run.cell for run in runs], self.requests, self.cost_of)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan in the JSON form that is kept in the result's folder."""
+        """Return the plan in the JSON form that the result's folder keeps."""
         return {
             "requests": {str(clients): number for clients, number in self.requests.items()},
             "costs": {
@@ -148,7 +149,7 @@ class Plan:
 
 
 def plan_of(runs: Iterable[PlannedRun], costs: Mapping[bool, Cost], runs_s: float) -> Plan:
-    """Return the plan with which these runs take about `runs_s`."""
+    """Return the plan with which all these runs together take about `runs_s`."""
     unshared = Plan({}, costs)
     cells = [run.cell for run in runs]
     return Plan(requests_by_clients(cells, unshared.cost_of, runs_s), costs)

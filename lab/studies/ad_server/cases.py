@@ -1,4 +1,4 @@
-"""The ad server's runs: number of clients, concepts per request and threads.
+"""The ad server's runs: the number of clients, concepts per request, and threads.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, UFMG, 2000.
 Section, figure and table numbers in this package are that paper's.
@@ -18,8 +18,8 @@ from lab.studies.study import Engine, PaperCases
 METRICS = "studies.ad_server:requests"
 
 BANNERS = 300_000
-"""The default number of banners under contract; it is so large that the search takes most of the
-time of an answer."""
+"""The default number of banners under contract; with this many banners, the search takes most of
+the response time."""
 
 SERVER_THREADS = 16
 """The ad server's default concurrency limit; further requests wait."""
@@ -28,7 +28,7 @@ PUBLISHED_REQUESTS: int = published()["ad_server"]["requests_per_client"]
 PUBLISHED_THREADS = 6
 """The number of threads per high-priority request in Table IV."""
 FEW, MANY = 10, 100
-"""The number of clients in Fig. 6 and Table III, and the number in Figs. 7 and 8."""
+"""FEW is the number of clients in Fig. 6 and Table III; MANY is the number in Figs. 7 and 8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cases(PaperCases[Scale]):
-    """The cells of a scale as cases, with the number of banners and the CPUs of the machine."""
+    """The cells of a scale as cases, with the number of banners and the number of the machine's
+    CPUs."""
 
     engine: Engine = "live"
     banners: int = BANNERS
@@ -126,7 +127,7 @@ class PlannedRun(NamedTuple):
 def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
     """Return every cell once per repetition, in random order.
 
-    The random order lets other work of the machine affect all cells equally.
+    In random order, other work on the machine affects all cells equally.
     """
     found = []
     for each in range(seed, seed + repetitions):

@@ -20,7 +20,7 @@ from lab.studies.ad_server.cases import (
 )
 
 ALONE_GAIN_PERCENT = 30.0
-"""The gain, percent, that a second thread should bring a single client whose requests have 10
+"""The gain, in percent, that a second thread should bring to a single client whose requests have 10
 concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
 """Half of the paper's largest gain, because the paper had four CPUs and this project has two."""
@@ -94,7 +94,7 @@ def _gains(cases: Cases, clients: int) -> list[Figure]:
 
 
 def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
-    """Return the mean of the metrics by seed, for each repetition that has all of them."""
+    """Return the mean of these metrics for each repetition that has all of them, by seed."""
     found = {}
     for seed, row in results.together(*(case for case, _ in figures)).items():
         each = [value(one) for (_, value), one in zip(figures, row, strict=True)]
@@ -108,11 +108,8 @@ def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
     """Return the claim that the mean of some metrics is above the mean of other metrics, or above
-    0.
-
-    The differences between the two means, one per repetition, decide. The claim does not hold if
-    the interval of these differences contains 0.
-    """
+    0. The claim is decided by the difference between the two means in each repetition. It does not
+    hold if the interval of these differences contains 0."""
 
     def check(results: Results) -> Verdict:
         found = _difference(results, larger, smaller)
@@ -125,7 +122,7 @@ def _above(
 
 
 def _no_more(text: str, one: Sequence[Figure], other: Sequence[Figure]) -> Claim:
-    """Return the claim that the mean of some metrics does not exceed the mean of others by more
+    """Return the claim that the mean of some metrics exceeds the mean of other metrics by no more
     than chance explains."""
 
     def check(results: Results) -> Verdict:

@@ -33,7 +33,7 @@ def published_pairs(table: str, concepts: int) -> Pairs:
 
 
 def published_gain_percent(clients: int, concepts: int) -> float | None:
-    """Return the gain that follows from Table IV's response times, or None if the table lacks
+    """Return the gain calculated from Table IV's response times, or None if the table lacks
     them."""
     pair = published_pairs("table4", concepts).get(str(clients))
     return None if pair is None else 100 * (1 - pair[1] / pair[0])
@@ -41,8 +41,8 @@ def published_gain_percent(clients: int, concepts: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class StreamCurve:
-    """A curve of the response times of the first requests of one priority in one run, in the order
-    of sending."""
+    """A curve for one run and priority: the response times of the first requests, in the order in
+    which they were sent."""
 
     label: str
     case: Case[AdServerRun]
@@ -76,7 +76,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def figure_5(self) -> Figure:
-        """Return Fig. 5: the response times of consecutive requests."""
+        """Return Fig. 5, the response times of consecutive requests."""
         concepts = max(self.cases.scale.concepts)
         return self.text.figure(
             "figure-5",
@@ -99,7 +99,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_3(self) -> Figure:
-        """Return Table III: the predictability of response times."""
+        """Return Table III, the predictability of response times."""
         return self.text.figure(
             "table-3",
             tables=(
@@ -169,8 +169,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def gains(self, key: str, clients: Sequence[int]) -> Figure:
-        """Return the figure of gain over threads, with a curve for each number of concepts and a
-        panel for each number of clients."""
+        """Return the figure that plots the gain against the number of threads, with a curve for
+        each number of concepts and a panel for each number of clients."""
         return self.text.figure(
             key,
             [
@@ -227,7 +227,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def alone(self) -> Figure:
-        """Return the figure of a single client's gain next to the ideal gain."""
+        """Return the figure that shows a single client's gain next to the ideal gain."""
         scale, cpus = self.cases.scale, self.cases.cpus
         return self.text.figure(
             "alone",

@@ -22,7 +22,8 @@ from runtime.native import own_ad_server
 from runtime.settings import Settings
 
 LEVELS = {level: level + 1 for level in range(8)}
-"""The number of threads per priority level, chosen so that one server can serve all cells."""
+"""The number of threads for each priority level; with these levels, one server can serve all
+cells."""
 
 MOST_WORDS = 12
 _PAGES = 5
@@ -58,7 +59,8 @@ def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
 
 
 def _commonest_words(port: int, token: str) -> tuple[str, ...]:
-    """Return the concepts of the first few hundred contracts, the most frequent concepts first."""
+    """Return the concepts of the first few hundred contracts, starting with the most frequent
+    concept."""
     counts: Counter[str] = Counter()
     path: str | None = "/ads/contracts"
     try:
@@ -86,8 +88,8 @@ class AdClients:
     def play(self, order: AdOrder) -> dict[str, Any]:
         """Return what `loadgen.customers.ad_clients.play` returns in the clients' process.
 
-        Raises ExperimentError if the process ends or a request gets no answer; the run's attempts
-        are not kept then.
+        Raises ExperimentError if the process ends or a request gets no answer; in this case, the
+        run's attempts are not kept.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -114,8 +116,8 @@ class AdClients:
 
 @contextmanager
 def clients_process(url: str, log: Path) -> Iterator[AdClients]:
-    """Run the clients' process until the block ends, on any of this process's CPUs; its errors are
-    written to `log`."""
+    """Run the clients' process until the block ends, on any of this process's CPUs; it writes its
+    errors to `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
         [sys.executable, "-m", "loadgen.customers.ad_clients", url],

@@ -32,9 +32,10 @@ _PLAN = "requests.json"
 _RUNS = "runs.jsonl"
 _CALIBRATION_REQUESTS = 60
 _QUIET_RATIO = 0.05
-"""The largest mean share of the CPUs that other processes may use before the report mentions it."""
+"""The mean share of the CPUs, 0 to 1, above which the report mentions the use by other
+processes."""
 _SAID_TIMES = 8
-"""The number of progress lines in a log."""
+"""The maximum number of progress lines in a log."""
 
 
 def live_study(given: Mapping[str, Any]) -> "AdServerStudy":
@@ -61,7 +62,7 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts of every live study, and the seeds and the number of banners."""
+        """Return the facts that every live study has, and the seeds and the number of banners."""
         return {
             **super().facts,
             "seed": self.seed,
@@ -71,12 +72,12 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Hold the machine's lock, and end the server at the end of the block."""
+        """Hold the machine's lock until the block ends, then end the server."""
         with super().ready(), live_run_lock(), self._held:
             yield
 
     def begin(self) -> StudyResult:
-        """Start the ad server, then create the folder."""
+        """Start the ad server, then create the result's folder."""
         self._started()
         return super().begin()
 
@@ -103,7 +104,7 @@ class AdServerStudy(LiveStudy[Cases]):
             _play(result, self.cases, plan, todo, clients, server)
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study; its report warns if other processes used much of the CPUs."""
+        """Return the study; its report contains a warning if other processes used much CPU time."""
         plan, shares = self._plan_and_shares(result)
         words = measured_words(plan.requests, shares.busy_words())
         return STUDY.report(self.cases, quick=self.quick, **words)

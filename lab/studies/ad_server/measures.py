@@ -1,4 +1,4 @@
-"""The metrics of a run of the ad server's clients, and the values of its figures."""
+"""The metrics of a run of the ad server's clients, and the values of the figures."""
 
 from typing import Any
 
@@ -77,8 +77,8 @@ def rsd_percent(priority: str) -> Value:
 
 
 def gain_percent(found: Metrics) -> float | None:
-    """Return by how much the mean response time is lower with high priority than with low priority,
-    percent."""
+    """Return by how many percent the mean response time is lower with high priority than with low
+    priority."""
     low, high = (found[priority]["mean_s"] for priority in PRIORITIES)
     return None if low is None or high is None else 100 * (1 - high / low)
 

@@ -7,8 +7,7 @@ ABOUT = About(
     PAPERS["connection-sentry"],
     WHO_HAS_LEFT,
     "Reproduce Tables 1 to 4 (quick grid)",
-    "Clients who never leave are served sooner if the shop stops its work for clients who have "
-    "left.",
+    "Clients who never leave are served sooner if the shop cancels work for clients who have left.",
     "connection-sentry-search",
     engine="live",
 )

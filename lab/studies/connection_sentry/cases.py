@@ -42,15 +42,15 @@ THINK_TIME_MEAN_S = 3.5
 docs/reproductions.md)."""
 
 CATALOGUE_BOOKS = 300_000
-"""The number of books with which a search takes about 0.15 real seconds of database CPU
-(docs/shop.md), which are 1.5 paper seconds."""
+"""The number of books with which a search takes about 0.15 real seconds (1.5 paper seconds) of
+database CPU time; see docs/shop.md."""
 
 PAPER_PROFILE_PER_SET = 36
 """The number of clients per set: four times the paper's number, because a page of profile `paper`
 takes a quarter of the work."""
 
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
-"""The CPU seconds of a page on the simulated server.
+"""The CPU seconds that a page takes on the simulated server.
 
 Home, browse and file take as long as their latencies in Table 3 with 3 processes. Search takes 1.5
 s and select 1 s; these values give about the published latencies.
@@ -61,7 +61,7 @@ _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of settings, which runs with and without the sentry."""
+    """One combination of settings, which is run with and without the sentry."""
 
     per_set: int
     patience_max_s: float
@@ -95,7 +95,7 @@ class Scale:
     repetitions: int
     sessions: int
     """The number of sessions in the simulation of LIFO-Pri's customers, whom cancelling does not
-    help; it runs on no other engine."""
+    help; no other engine runs this case."""
 
 
 _PATIENCES_S = (7.5, 10.0, 15.0)
@@ -125,7 +125,7 @@ class Cases(PaperCases[Scale]):
         return [Cell(HEAVIEST.per_set, each) for each in self.scale.patiences_s]
 
     def by_clients(self) -> list[Cell]:
-        """Return the cells of Tables 3 and 4, from most to fewest clients."""
+        """Return the cells of Tables 3 and 4, in descending order of the number of clients."""
         return [Cell(each, HEAVIEST.patience_max_s) for each in self.scale.per_sets]
 
     def cells(self) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""The claims of Connection Sentry's reproduction: directions and orders, not sizes."""
+"""The claims of Connection Sentry's reproduction: they state directions and orders, not sizes."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from lab.studies.connection_sentry.figures import SCHEMES, against_ignored, gain
 from lab.titles import TITLES
 
 NO_GAIN = 1.10
-"""The largest throughput gain, with 3 clients in each set, that counts as almost no gain."""
+"""The largest throughput gain that counts as almost no gain, with 3 clients in each set."""
 WASTED_AT_MOST_PERCENT = 5.0
 COMPLETED_AT_LEAST = 1.5
 
@@ -109,7 +109,7 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
 def wasted_work_claims(cases: Cases) -> list[Claim]:
     """Return the claims about wasted work, in the paper's cells and with LIFO-Pri's customers.
 
-    A simulated cancel never wastes work, so the claims that waste is small need live runs.
+    A simulated cancel never wastes work, so the claims that little work is wasted need live runs.
     """
     live = cases.cells() if cases.engine == "live" else []
     sq, lifo_pri = SCHEMES

@@ -1,6 +1,7 @@
-"""Connection Sentry's tables and figures: the cases of each cell, next to the published numbers.
+"""Connection Sentry's tables and figures: the cases behind each cell, and the published numbers.
 
-Further figures show how much work cancelling saves, and the case in which cancelling does not help.
+Additional figures show how much work cancelling saves, and a case in which cancelling does not
+help.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -62,8 +63,8 @@ def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
 
 
 def figure_of(figures: Printed, kind: str, column: str, i: int) -> float | None:
-    """Return the published number without the sentry (X, 0) or with it (S, 1); None if the paper
-    has none."""
+    """Return the published number without the sentry (X, 0) or with it (S, 1), or None if the paper
+    has no number."""
     found = figures.get((kind, column))
     return None if found is None else found[i]
 
@@ -85,7 +86,7 @@ def clients_label(cell: Cell) -> str:
 
 
 class Measure(NamedTuple):
-    """A value that two tables of the paper show for each class of request."""
+    """A value that two tables of the paper show for each class of requests."""
 
     name: str
     """The paper's name for the table."""
@@ -97,7 +98,7 @@ class Measure(NamedTuple):
 
     @property
     def beside(self) -> str:
-        """Return the end that the titles of both tables share."""
+        """Return the ending that both tables' titles have."""
         return ", published | reproduced" if self.printed else ""
 
 
@@ -140,7 +141,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def paper_profile(self) -> Figure:
-        """Return the table of the cell with the largest load, with LIFO-Pri's pages."""
+        """Return the table for the cell with the largest load and LIFO-Pri's pages."""
         return self._pair(
             "paper-profile",
             [PAPER_PROFILE],
@@ -311,7 +312,8 @@ class Figures(PaperFigures[Cases]):
         latency: tuple[str, Printed],
         throughput: tuple[str, Printed],
     ) -> Figure:
-        """Return the table of latency and throughput of these cells, and of the ratios of both."""
+        """Return the table that shows the latency and throughput of these cells, and the ratios of
+        both values."""
         shown = (
             Measure(*latency, "latency", "mean latency, s per request", measures.latency_s, 1),
             Measure(*throughput, "throughput", "requests in 30 minutes", measures.throughput, 0),
@@ -387,6 +389,6 @@ def gain(cases: Cases, cell: Cell, value: Value) -> Ratio:
 
 
 def against_ignored(cases: Cases, scheme: str, abandonment: Abandonment, value: Value) -> Ratio:
-    """Return a metric of LIFO-Pri's customers divided by the same metric of the runs that execute
+    """Return a metric of LIFO-Pri's customers divided by the same metric in the runs that execute
     orphans."""
     return Ratio(cases.shoppers(scheme, abandonment), cases.shoppers(scheme, "ignore"), value)

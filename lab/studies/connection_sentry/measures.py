@@ -1,6 +1,6 @@
-"""The metrics of a run of the Connection Sentry's clients, and the values of its tables.
+"""The metrics of a run of Connection Sentry's clients, and the values of the tables.
 
-All times are paper seconds. Metrics are JSON-ready.
+All times are paper seconds. Metrics can be written as JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def client_metrics(
 
     `samples` are the columns of samples.parquet, and `waste` is the entry of this name in run.json.
     A latency is a mean response time. It covers the requests that begin after the warm-up and get
-    an answer, however late. No client of the control set leaves.
+    an answer, even a late one. No client of the control set leaves.
 
     Throughput counts all answers between the end of the warm-up and `duration_s`, when the clients
     end. It does not matter when the answered request began: a limit on that time would exclude long
@@ -78,13 +78,13 @@ def _class(attempts: pa.Table, warm_up_s: float, until_s: float) -> dict[str, An
 def page_levels(
     samples: Mapping[str, Sequence[Any]], warm_up_s: float, until_s: float
 ) -> dict[str, float | None]:
-    """Return the mean numbers of pages that wait and that are being served, and the mean wait of a
-    page.
+    """Return the mean number of waiting pages, the mean number of pages in service, and the mean
+    wait of a page.
 
     The wait follows from Little's law: it is the mean number of waiting pages divided by the
-    arrivals per second. Times count from the first sample with new arrivals, because the samples of
-    a live run begin before its clients. All values are None if the measured time has fewer than two
-    samples.
+    arrivals per second. Time is counted from the first sample with new arrivals, because the
+    samples of a live run begin before its clients start. All values are None if the measured time
+    has fewer than two samples.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")
@@ -188,13 +188,13 @@ def _per_run(metrics: Metrics, answered: float) -> float:
 
 
 def page_latency_s(metrics: Metrics) -> float | None:
-    """Return the mean response time of the control set's pages; each class has its share of the
-    clients' requests as weight."""
+    """Return the mean response time of the control set's pages; each class is weighted by its share
+    of the clients' requests."""
     return _weighted({kind: each["latency_s"] for kind, each in metrics["classes"].items()})
 
 
 def busy(name: str) -> Value:
-    """Return one of the page metrics of both client sets: `in_service` or `waiting` (means over
+    """Return a page metric of both client sets together: `in_service` or `waiting` (means over
     time), or `queue_s`."""
 
     def value(metrics: Metrics) -> float | None:
@@ -224,8 +224,8 @@ def task_s(name: str) -> Value:
 
 
 def _weighted(by_class: Mapping[str, float | None]) -> float | None:
-    """Return the mean over the page classes; each class has its share of the clients' requests as
-    weight."""
+    """Return the mean over the page classes; each class is weighted by its share of the clients'
+    requests."""
     known = {kind: value for kind, value in by_class.items() if value is not None and kind != FILE}
     weights = {kind: CONNECTION_SENTRY_MIX[kind] for kind in known}
     if not known:

@@ -1,7 +1,7 @@
 """eDragon's runs: applications and their processors, provisioning, admission and load.
 
-The first part of the module describes the run of 90 minutes with both applications: its schedule,
-its zones and the published numbers. The second part defines the cases of the figures.
+The first part of the module describes the 90-minute run with both applications: its schedule, its
+zones and the published numbers. The second part defines the cases of the figures.
 
 Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
 package are that paper's.
@@ -27,16 +27,16 @@ METRICS = "studies.edragon:applications"
 PAPER: dict[str, Any] = published()["edragon"]
 
 APPLICATIONS = ("Tomcat 1", "Tomcat 2")
-"""The paper's names for the two applications; here each is a shop."""
+"""The paper's names for the two applications; here each application is a shop."""
 
 SATURATION_SESSIONS_PS = 3.0
-"""The number of new sessions/s that four processors can serve (section 5.2, Fig. 4)."""
+"""The rate that four processors can serve, in new sessions/s (section 5.2, Fig. 4)."""
 
 PROCESSORS = 4
 
 
 class Stretch(NamedTuple):
-    """The new sessions/s at each application from `from_s` on."""
+    """The new sessions/s at each application, from `from_s` onwards."""
 
     from_s: float
     load: tuple[float, float]
@@ -71,9 +71,9 @@ SCHEDULE = (
 )
 """The new sessions/s at both applications over time.
 
-The paper prints the loads of zones B and D. The other loads are our choice within the limits that
-its text gives. In zones A and C, both applications together get at most 3 new sessions/s. "The rest
-of the time" they get more, and from 8 new sessions/s on they are "completely overloaded".
+The paper prints the loads of zones B and D. We chose the other loads within the limits that the
+paper's text gives. In zones A and C, both applications together get at most 3 new sessions/s. "The
+rest of the time" they get more, and from 8 new sessions/s on they are "completely overloaded".
 """
 
 PRINTED_LOADS = ("B", "D")
@@ -128,11 +128,11 @@ class Course:
     run_s: float
 
     def loads(self, application: int) -> list[tuple[float, float]]:
-        """Return the steps (from_s, new sessions/s) of an application's load."""
+        """Return an application's load as steps (from_s, new sessions/s)."""
         return [(stretch.from_s, stretch.load[application]) for stretch in self.stretches]
 
     def load_at(self, time_s: float) -> tuple[float, float]:
-        """Return the new sessions/s at each application at this time."""
+        """Return the load of each application at this time, in new sessions/s."""
         return [stretch.load for stretch in self.stretches if stretch.from_s <= time_s][-1]
 
     def scaled(self, factor: float) -> "Course":
@@ -174,14 +174,14 @@ def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None
 
 @cache
 def _profile() -> ConnectionProfile:
-    """Return the CTN and CTO of the simulated shop, found by static profiling as in section
+    """Return the CTN and CTO of the simulated shop, determined by static profiling as in section
     3.2.1."""
     return static_profile(PartlyOpenModel())
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A way to run two applications, which a figure of the paper shows."""
+    """A way to run two applications that a figure of the paper shows."""
 
     key: str
     """The name of the arrangement in published.toml."""
@@ -218,7 +218,7 @@ connection; the self-managed one has ELM, EAC and ECM."""
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The loads, and the duration and number of the runs."""
+    """The loads of the runs, their duration and their number."""
 
     loads: tuple[float, ...]
     """The loads of section 5.1: new sessions/s, on the paper's scale."""
@@ -234,16 +234,16 @@ LOAD_RUN_S = 600.0
 """The duration of a run of section 5.1: 10 minutes, as in the paper."""
 
 LOADS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 35.0)
-"""Loads, new sessions/s, up to the largest that the axes of Figs. 4 to 8 show."""
+"""The loads, in new sessions/s, up to the largest load on the axes of Figs. 4 to 8."""
 
 LIVE = Host(
     time_scale=5.0, key="rsa-7680", profile="real", interactions_mean=10.0, interactions_most=20
 )
 """The settings of live runs.
 
-Zones are shorter than in the paper, and therefore sessions are also shorter. The time scale is
-small because several connections must arrive in an interval of 2 s, and a session costs more CPU
-than in the paper.
+Zones are shorter than in the paper, so sessions are also shorter. The time scale is small because
+several connections must arrive in each interval of 2 s, and a session costs more CPU time than in
+the paper.
 """
 
 

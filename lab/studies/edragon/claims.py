@@ -37,8 +37,8 @@ FALLS_AT_MOST_PERCENT = 70.0
 HALF_A_PROCESSOR: float = PAPER["claims"]["sharing_granularity_cpus"]
 ALIKE_RATIO = 0.1
 _EDGE = 1e-9
-"""A tolerance for rounding errors: a difference of exactly half a processor must not count as
-more."""
+"""A tolerance for rounding errors, so that a difference of exactly half a processor does not count
+as more."""
 
 
 def claims(cases: Cases) -> list[Claim]:
@@ -167,7 +167,7 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Return the claims that each assignment that the paper prints for a zone is reproduced within
+    """Return the claims that for each zone, every assignment in the paper is reproduced to within
     half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
@@ -201,8 +201,8 @@ def _assignment(
 
 
 def _throughputs(cases: Cases) -> list[Claim]:
-    """Return the claims that section 5.2 makes in its text about a higher throughput in each
-    zone."""
+    """Return the claims of section 5.2's text about which arrangement has the higher throughput in
+    a zone."""
     return [
         _more(cases, "B", 0, LINUX, STATIC, "1"),
         _more(cases, "E", 0, TWO_TO_ONE, EQUAL, "10"),
@@ -225,8 +225,8 @@ def _more(
 
 
 def _zone_e(cases: Cases) -> list[Claim]:
-    """Return the claim that blind admission gives two overloaded applications the lowest
-    throughput."""
+    """Return the claim that two overloaded applications have the lowest throughput with blind
+    admission."""
     zone = cases.scale.course.zone("E")
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [

@@ -40,12 +40,12 @@ LOAD = "load, new sessions/s"
 _LABELLED_LOADS = frozenset({0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 12.0, 20.0, 35.0})
 TIME = "time, s"
 DRAWN_EVERY_S = 30.0
-"""The paper seconds between two points of a curve over time; the bins of the metrics have the same
-width."""
+"""The paper seconds between two points of a curve over time; this is also the width of the metrics'
+bins."""
 _PRINTED_EVERY_S = 300.0
 _ROOM = 1.18
-"""The height of the axis divided by the highest value; it leaves space for the names of the
-zones."""
+"""The height of the axis divided by the highest value; the space above that value holds the zones'
+names."""
 
 _COLUMNS = {
     STATIC.key: "Static (Fig. 1)",
@@ -67,8 +67,8 @@ class LargestShare:
         return (case for _, case in self.cases_by_load)
 
     def each(self, results: Results) -> list[float]:
-        """Return the share at the last load, with a value for each repetition that exists for all
-        loads."""
+        """Return the throughput share at the last load, with a value for each repetition that has
+        runs at all loads."""
         found = []
         for run in results.together(*self.cases()).values():
             throughputs = [measures.throughput_ps(metrics) for metrics in run]

@@ -35,11 +35,11 @@ from runtime.settings import Settings
 _BESIDE = "beside.json"
 _RUNS = "runs"
 _START_REAL_S = 25.0
-"""The approximate real seconds that a platform takes to start and stop."""
+"""The approximate real seconds that it takes to start and stop a platform."""
 TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
-"""The load of the trial run, as a share of the capacity that the applications would have without
-other processes."""
+"""The load of the trial run, as a share of the capacity that the applications would have if no
+other process ran."""
 _OTHERS_AT_MOST_RATIO = 0.1
 """The largest share of the processors that other processes (among them the CPU manager, Redis and
 the system) may use without a warning."""
@@ -114,7 +114,8 @@ class PlatformStudy(LiveStudy[Cases]):
                 progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study; its report warns if other processes used much of the processors."""
+        """Return the study; its report contains a warning if other processes used much processor
+        time."""
         disturbed = disturbed_words(self._all(results), self.processors)
         return STUDY.report(self.cases, quick=self.quick, disturbed=disturbed)
 
@@ -123,8 +124,8 @@ class PlatformStudy(LiveStudy[Cases]):
         return result.results(self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the facts about the runs: the costs behind the loads, and the processors that each
-        kind of process used."""
+        """Return the facts about the runs: the costs from which the loads follow, and the number of
+        processors that each kind of process used."""
         return [
             ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
             *shares_words(self._all(results), self.processors),
@@ -163,8 +164,8 @@ class PlatformStudy(LiveStudy[Cases]):
 
 
 def check_costs(costs: ConnectionCosts) -> None:
-    """Raise ExperimentError unless the costs were measured with sessions of the length that these
-    runs have."""
+    """Raise ExperimentError unless the costs were measured with sessions as long as those of these
+    runs."""
     if costs.interactions_mean != LIVE.interactions_mean:
         raise ExperimentError(
             f"The costs of connections were measured with sessions of {costs.interactions_mean:g} "
@@ -240,8 +241,8 @@ def scaled_run(
 
 
 def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, Any]:
-    """Return a run's metrics in the form of a simulated run, and the processors that each kind of
-    process used."""
+    """Return a run's metrics in the form that a simulated run has, and the number of processors
+    that each kind of process used."""
     return {
         "duration_s": run.duration_s,
         "bin_s": BIN_S,
@@ -283,7 +284,7 @@ def run_words(run: PlatformRun) -> str:
 
 
 def verdict(metrics: Metrics) -> str:
-    """Return a run's outcome in a line."""
+    """Return a run's outcome as one line of text."""
     names = ("sessions", "completed", "refused", "timed_out", "replies")
     count = {name: sum(one[name] for one in metrics["applications"]) for name in names}
     return (
@@ -294,7 +295,7 @@ def verdict(metrics: Metrics) -> str:
 
 
 def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> str:
-    """Return as text the measured costs from which the loads are calculated."""
+    """Return a text with the measured costs from which the loads are calculated."""
     ratio = beside_ratio(found)
     return (
         f"CTO {costs.cto_s:.3f}, CTN {costs.ctn_s:.3f}, session {costs.session_s:.2f} paper s of "
@@ -305,8 +306,8 @@ def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> st
 
 
 def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
-    """Return a warning if other processes used more than a small share of the processors, and
-    otherwise an empty text."""
+    """Return a warning if other processes used more than a small share of the processors, or an
+    empty text."""
     most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
     if most <= _OTHERS_AT_MOST_RATIO * processors:
         return ""
@@ -318,8 +319,8 @@ def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
 
 
 def shares_words(made: Sequence[Metrics], processors: int) -> list[tuple[str, str]]:
-    """Return the processors that applications, load generator, database and other processes used in
-    the runs."""
+    """Return how many processors the applications, the load generator, the database and other
+    processes used in the runs."""
     found = []
     for key, name in (
         ("applications", "Applications had"),

@@ -59,7 +59,7 @@ def application_metrics(
 
 
 def binned(per_second: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
-    """Return the mean of each bin of BIN_S seconds; the last bin may be shorter."""
+    """Return the mean of each bin of BIN_S seconds; the last bin can be shorter."""
     values = np.asarray(per_second, dtype=float)
     width = round(BIN_S)
     starts = range(0, len(values), width)

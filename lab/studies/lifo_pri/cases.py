@@ -24,24 +24,24 @@ PAGE_CPU_S = 0.30
 """The CPU seconds of the CPU-intensive page; they follow from Table 1 at a timeout of 20 s (see
 `page_readings`)."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
-"""The values that a table compares for the CPU-intensive page: its CPU seconds, and their relative
+"""The settings of the CPU-intensive page that a table compares: its CPU seconds and their relative
 spread."""
 NOMINAL_RHO = 1.47
 """The load that Table 1 prints."""
 EFFECTIVE_RHO = 1.15
 """The load that follows from the published 13.3 % of dropped requests.
 
-At a load ρ, a share 1 − 1/ρ of the requests cannot be served, whatever the discipline.
+At a load ρ, a share 1 − 1/ρ of the requests cannot be served under any discipline.
 """
 TIMEOUTS_S = (40, 20)
 FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]
 LONG_INTERVAL_S = 120.0
-"""The interval of utilisation measurements, paper seconds, with which LIFO-at-overload mostly uses
-FIFO while the load is below capacity (Fig. 3)."""
+"""The interval between utilisation measurements, in paper seconds, with which LIFO-at-overload
+mostly uses FIFO while the load is below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
-"""The approximate paper seconds that a queue of 50 takes to fill at ρ = 1.15; earlier requests do
-not count."""
+"""The approximate paper seconds that a queue of 50 places takes to fill at ρ = 1.15; requests in
+this time do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return the simulated case of the single queue; parameters give readings where the paper
-        is not precise."""
+        """Return the simulated case of the single queue; its parameters choose a reading where the
+        paper is not precise."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(
@@ -124,7 +124,8 @@ class Cases(PaperCases[Scale]):
         return Case(run, PAGE_METRICS)
 
     def shop(self, scheme: str, rho: float) -> Case[ShopRun]:
-        """Return the case of sessions of Fig. 1's chain under one of the three schemes."""
+        """Return the case in which sessions follow the chain of Fig. 1 under one of the three
+        schemes."""
         paper = published()["lifo_pri"]
         run = ShopRun(
             PolicyChoice(name=scheme),

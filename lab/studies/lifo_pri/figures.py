@@ -48,7 +48,7 @@ FIG7_T_S = 5.0
 class Figures(PaperFigures[Cases]):
     """All figures and tables at the scale of `cases`.
 
-    Live runs test the single queue only at its effective load and with the long interval.
+    Live runs test the single queue only at the effective load and with the long interval.
     """
 
     def all(self) -> list[Figure]:
@@ -74,8 +74,8 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
-        """Return the cases of the three policies and, in the simulator, of LIFO-at-overload with a
-        utilisation sample every second."""
+        """Return the cases of the three policies. In the simulator, add the case of
+        LIFO-at-overload with a utilisation sample every second."""
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
             return found
@@ -138,8 +138,8 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def page_readings(self) -> Figure:
-        """Return the table that compares values for the page's CPU by the metrics that depend on
-        them."""
+        """Return the table that compares values of the page's CPU seconds by the metrics that
+        depend on them."""
         paper = published()["lifo_pri"]
         table_1 = paper["table1"]["timeout_20s"]["completed"]
         modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][

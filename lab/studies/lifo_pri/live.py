@@ -1,4 +1,4 @@
-"""LIFO-Pri on the appliance: the single queue in front of a CPU-intensive page."""
+"""LIFO-Pri's live runs on the appliance: the single queue in front of a CPU-intensive page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

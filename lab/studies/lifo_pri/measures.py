@@ -59,18 +59,16 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """Return the mode of Br-1's response times: the middle of the bin of `width_s` in which most of
-    them are."""
+    """Return the mode of Br-1's response times: the middle of the most frequent bin, with bins of
+    `width_s`."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time that this `share` of the answered requests do not exceed.
-
-    The single largest response time would say little.
-    """
+    """Return the response time that this `share` of the answered requests does not exceed. It says
+    more than the largest response time, which may be a single outlier."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])

@@ -38,36 +38,35 @@ STRATEGIES = {
 """The admission policies in the order of Table 2, and their names in the paper."""
 
 PLANNED_UTILISATION = 0.95
-"""The share of the capacity with which the predictive strategy plans: the ac-threshold.
-
-Equation 7 plans with the full capacity. With file sizes that vary as much as in SPECweb96, the wait
-in the queue would then exceed the timeout of 1 s by chance alone.
-"""
+"""The share of the capacity with which the predictive strategy plans: the ac-threshold. Equation 7
+plans with the full capacity. File sizes vary so much in SPECweb96 that the wait in the queue would
+then exceed the timeout of 1 s by chance alone."""
 
 DURATION_S = 500.0
-"""The duration of a run, paper seconds, from an empty system; the paper does not state it."""
+"""The duration of a run that begins with an empty system, in paper seconds; the paper does not
+state it."""
 
 USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
-"""The loads of the usual day, read from the picture Fig. 10a: about 100 %, with a few intervals of
+"""The loads of the usual day, read from the plot in Fig. 10a: about 100 %, with a few intervals of
 moderate overload."""
 
 BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
-"""The loads of the busy day, read from Fig. 10b: half of the intervals in overload, one of them at
-300 %, the others at about 100 %."""
+"""The loads of the busy day, read from Fig. 10b: half of the intervals are in overload, one of
+these at 300 %; the other half is at about 100 %."""
 
 DAYS = {"usual": USUAL_DAY, "busy": BUSY_DAY}
 QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
 """The file sizes for a server of 100 requests/s.
 
-The sizes of SPECweb96 have a squared coefficient of variation of 15.8. With them the work that
-arrives in a second would vary by 40 % instead of 13 %. A queue of one second would then overflow by
-chance alone. The sizes here have a squared coefficient of variation of 0.69, because (1 + 0.69) /
-100 is about (1 + 15.8) / 1000.
+The sizes of SPECweb96 have a squared coefficient of variation of 15.8. With these sizes, the work
+that arrives in a second would vary by 40 % instead of 13 %. A queue that holds one second of work
+would then overflow by chance alone. The sizes here have a squared coefficient of variation of 0.69,
+because (1 + 0.69) / 100 is about (1 + 15.8) / 1000.
 """
 
 SEGMENTS_S = (50.0, 500.0)
-"""The durations of each of a day's ten intervals, paper seconds; the paper does not state a
-duration."""
+"""The two durations, in paper seconds, that each of a day's ten intervals can have; the paper does
+not state a duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,10 @@ class Scale:
     weights: tuple[float, ...]
     repetitions: int
     file_classes: tuple[FileClass, ...] | None
-    """Share, smallest and largest size in bytes; None stands for the published sizes of
-    SPECweb96."""
+    """For each class of files, its share, smallest size and largest size (in bytes); None means the
+    published sizes of SPECweb96."""
     long_day_means: tuple[int, ...]
-    """The mean session lengths for which the days are also simulated with the longer intervals."""
+    """The mean session lengths with which the days are simulated with the longer intervals, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +228,11 @@ an ac-interval of 10 s."""
 
 @dataclass(frozen=True, slots=True)
 class LiveCases(PaperCases[LiveScale]):
-    """The live runs of the gateway in front of the shop, with each strategy and without admission
+    """The live runs, in which the gateway in front of the shop uses each strategy and no admission
     control."""
 
     def keys(self) -> list[str]:
-        """Return the keys of the policies that are compared; the first is `none`."""
+        """Return the keys of the compared policies; the first key is `none`."""
         return [choice.key for choice in load_spec(SHIPPED_SPEC).policy]
 
     def case(self, key: str, mean: float, load: float) -> Case[ShopRun]:
@@ -255,7 +254,7 @@ def live_spec(mean: float, loads: Sequence[float], *, seed: int, repetitions: in
 
 
 def cases_on(scale: Scale | LiveScale, engine: Engine) -> Cases | LiveCases:
-    """Return the cases of an engine at its scale."""
+    """Return an engine's cases at its scale."""
     if isinstance(scale, LiveScale):
         return LiveCases(scale, engine)
     return Cases(scale, engine)

@@ -18,7 +18,7 @@ BIN_TOLERANCE_POINTS = 1.0
 ABORTED_AT_MOST = {15: 5.0, 50: 1.0}
 USEFUL_TOLERANCE_POINTS = 4.0
 NOBODY_PERCENT = 0.005
-"""A percentage of aborted sessions below this value is printed as 0.00 %."""
+"""A percentage of aborted sessions that is below this value is printed as 0.00 %."""
 
 
 def claims(cases: Cases | LiveCases) -> list[Claim]:

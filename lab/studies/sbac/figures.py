@@ -59,8 +59,8 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), everybody finishes",
 }
-"""The label for each kind of session lengths, combined with runs that are cut at 500 s (or whose
-sessions all finish)."""
+"""The labels of the readings: each combines a kind of session lengths with runs that are cut at 500
+s or runs whose sessions all finish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Figures(PaperFigures[Cases]):
     """The simulated figures, at the scale of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures in the order of the paper, followed by Table 1's mixture and the
-        comparison of readings."""
+        """Return the paper's figures in their order, then Table 1's mixture and the comparison of
+        readings."""
         return [
             self.figure_2(),
             self.figure_3(),
@@ -221,7 +221,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_8(self) -> Figure:
-        """Return Fig. 8: the family of ac-functions."""
+        """Return Fig. 8, which shows the family of ac-functions."""
         weights = {
             f"k = {weight:g}": (
                 partial(self.cases.weighted, weight, 15)
@@ -241,7 +241,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_9(self) -> Figure:
-        """Return Fig. 9: an ac-interval of 5 s."""
+        """Return Fig. 9, which shows an ac-interval of 5 s."""
         return self.text.figure(
             "figure-9",
             (
@@ -325,7 +325,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_1_mixture(self) -> Figure:
-        """Return the figure for a workload of sales and non-sales sessions."""
+        """Return the figure for a workload with sales and non-sales sessions."""
         curves = [
             self._curve(
                 f"{kind}, {label}",
@@ -433,8 +433,8 @@ class LiveFigures(PaperFigures[LiveCases]):
         return [self.of_length(mean) for mean in LIVE_MEANS]
 
     def of_length(self, mean: float) -> Figure:
-        """Return the figure that shows what becomes of sessions of `mean` requests on average under
-        each strategy."""
+        """Return the figure that shows the outcome of sessions with `mean` requests on average
+        under each strategy."""
         return self.text.figure(
             f"live-{mean}",
             (

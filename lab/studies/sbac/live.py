@@ -1,5 +1,5 @@
-"""SBAC's live runs on the appliance: the gateway in front of the shop, with each strategy and
-without admission control."""
+"""SBAC's live runs on the appliance, in which the gateway uses each strategy and no admission
+control."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -23,8 +23,8 @@ def useful_utilisation(metrics: Metrics) -> float:
 
 
 def useful_over_load(load: float) -> Value:
-    """Return a metric: useful utilisation divided by the offered load, as the published values must
-    be read."""
+    """Return a metric: useful utilisation divided by the offered load; the published values must be
+    read this way."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
@@ -53,8 +53,8 @@ def rejection_percent(metrics: Metrics) -> float | None:
 
 
 def bin_percent(which: str, position: int) -> Value:
-    """Return a metric: the percentage of sessions whose length is in a bin (section 6). `which` is
-    the name of the metric with the bins."""
+    """Return a metric: the percentage of sessions whose lengths are in a bin (section 6). `which`
+    is the name of the metric with the bins."""
 
     def value(metrics: Metrics) -> float | None:
         total = sum(metrics[which])
@@ -76,7 +76,7 @@ def kind_completed_percent(kind: int) -> Value:
 
 def completed_of_admitted_percent(metrics: Metrics) -> float | None:
     """Return the completed sessions as a percentage of the admitted sessions, for runs in which all
-    admitted sessions end."""
+    admitted sessions finish."""
     aborted = aborted_percent(metrics)
     return None if aborted is None else 100 - aborted
 
