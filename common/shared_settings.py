@@ -5,6 +5,7 @@ that is started alone; for the appliance, `runtime.settings` computes some of th
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
@@ -67,6 +68,19 @@ def strong(least: int, text: str) -> str:
         )
     return text
 
+
+def _collector(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is no number
+        is_address = False
+    if text and (not is_address or parts.path.strip("/") or parts.query or parts.fragment):
+        raise ValueError(f"not the address of a collector; allowed is {_COLLECTOR}")
+    return text
+
+
+_COLLECTOR = "an address without a path, e.g. http://127.0.0.1:4318"
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FreePort = Annotated[int, Field(ge=0, le=65535)]
@@ -259,6 +273,31 @@ ShopCpus = Annotated[
         "CPUs that only the shop uses",
         shown="the last CPU",
         example="1",
+    ),
+]
+
+# ---- traces of single requests -------------------------------------------------------------------
+
+_TELEMETRY = "telemetry.md"
+
+TelemetryEndpoint = Annotated[
+    str,
+    AfterValidator(_collector),
+    Form(_COLLECTOR),
+    setting(
+        "TELEMETRY_ENDPOINT",
+        "",
+        "OpenTelemetry collector (OTLP by HTTP) that gets the traces of sampled requests; empty: "
+        "there are no traces",
+        example="http://127.0.0.1:4318",
+        page=_TELEMETRY,
+    ),
+]
+TelemetrySampledRatio = Annotated[
+    float,
+    Field(ge=0, le=1),
+    setting(
+        "TELEMETRY_SAMPLED_RATIO", 0.1, "share of requests whose traces are sent", page=_TELEMETRY
     ),
 ]
 

@@ -19,7 +19,7 @@ main() {
 libraries() {
   # The groups and extras that docker/Dockerfile installs.
   env -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_INDEX -u UV_EXTRA_INDEX_URL \
-    .venv/bin/uv export --frozen --offline --quiet --no-default-groups --extra appliance --extra native --extra oidc \
+    .venv/bin/uv export --frozen --offline --quiet --no-default-groups --extra appliance --extra native --extra oidc --extra telemetry \
     --format cyclonedx1.5 --preview-features sbom-export --output-file "$FOLDER/libraries.cdx.json" >/dev/null
   printf '  %s: %s packages\n' "$FOLDER/libraries.cdx.json" "$(grep -c '"purl"' "$FOLDER/libraries.cdx.json")"
 }

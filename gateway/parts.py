@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from common import hosts
+from common.telemetry import export_to
 from gateway.clock import PaperClock
 from gateway.http import pages
 from gateway.http.connections import Connections
@@ -31,6 +32,7 @@ from gateway.tls.gate import ConnectionGate
 from gateway.tls.handshake import Handshakes
 from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import Register
+from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
 """Paper seconds between two requests to the CPU manager if the admission policy sets no interval
@@ -40,7 +42,8 @@ _K_APL_S: Final = 2.0
 
 class Parts:
     """All parts of one gateway between a customer's connection and the shop. Raises RulesError if
-    the rules file is unusable, and SettingsError if a certificate cannot be used.
+    the rules file is unusable, and SettingsError if a certificate or the export of traces cannot be
+    used.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class Parts:
             _own_hosts(settings),
             is_draining=lambda: self.connections.is_draining,
         )
+        self.tracer = self._tracer()
         self.front = Frontend(
             loop,
             self.connections,
@@ -108,7 +112,7 @@ class Parts:
             _head_limits(settings),
             _body_limits(settings),
             _customer_limits(settings),
-            Router(rules, self.context, self.pages, self.bypasses).exchange_of,
+            Router(rules, self.context, self.pages, self.bypasses, self.tracer).exchange_of,
         )
         self.gate = ConnectionGate(
             loop,
@@ -159,6 +163,19 @@ class Parts:
             abandonment=self.settings.abandonment,
         )
         return Bypass(name, prefix, queue, servers.pools)
+
+    def _tracer(self) -> Tracer | None:
+        """Return the tracer; None if no request is traced. Raises SettingsError if its libraries
+        are missing.
+        """
+        settings = self.settings
+        if not settings.telemetry_endpoint or not settings.telemetry_sampled_ratio:
+            return None
+        return Tracer(
+            export_to(settings.telemetry_endpoint, "doorbuster-gateway"),
+            settings.telemetry_sampled_ratio,
+            lambda: self.pages.dispatcher.policy.name,
+        )
 
     def _cpu_manager(self) -> ProcessorClient | None:
         """Return the client that passes the gate's requests to the CPU manager; None without a

@@ -131,6 +131,8 @@ class Gateway:
         self.controls.reading_room.close()
         if self._admin_server is not None:
             self._admin_server.close()
+        if parts.tracer is not None:
+            await asyncio.to_thread(parts.tracer.export.close)
         return is_clean
 
 

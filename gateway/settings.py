@@ -32,6 +32,8 @@ from common.shared_settings import (
     ShopHost,
     ShopPort,
     ShopWorkers,
+    TelemetryEndpoint,
+    TelemetrySampledRatio,
 )
 from gateway.http import pages
 from gateway.http.limits import KIB, MIB, HalfClose
@@ -331,6 +333,9 @@ class Settings(SettingsModel):
     priority: Annotated[float, Field(gt=0, le=MOST_PROCESSORS)] = Field(
         1.0, description="weight (Pᵢ) with which the gateway registers with the CPU manager"
     )
+
+    telemetry_endpoint: TelemetryEndpoint
+    telemetry_sampled_ratio: TelemetrySampledRatio
 
     @model_validator(mode="after")
     def _is_not_its_own_shop(self) -> Self:

@@ -61,6 +61,7 @@ def environment(settings: Settings, name: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "shop.settings",  # another site may start it
         "DOORBUSTER_SHOP_SCHEMA": schema,
         "DOORBUSTER_ADS_PORT": "",
+        "DOORBUSTER_TELEMETRY_ENDPOINT": "",  # traces would cost the measurement CPU time
         "DOORBUSTER_GATEWAY_TLS_PORT": "",
         "DOORBUSTER_GATEWAY_SESSION_COOKIE": f"{schema}_sessionid",
         "DOORBUSTER_GATEWAY_SIGNED_COOKIE": f"{schema}_doorbuster_session",

@@ -101,6 +101,7 @@ def environment(
         "DOORBUSTER_SHOP_WORKERS": application.shop_threads,
         "DOORBUSTER_CATALOGUE_BOOKS": CATALOGUE_BOOKS,
         "DOORBUSTER_ADS_PORT": "",  # no banners: the platform hosts no ad server
+        "DOORBUSTER_TELEMETRY_ENDPOINT": "",  # traces would cost the measurement CPU time
         **{f"DOORBUSTER_GATEWAY_{name}": value for name, value in gateway.items()},
     }
     return lab.environment() | {name: str(value) for name, value in own.items()}

@@ -253,6 +253,8 @@ class Settings(SettingsModel):
         page="ansible.md#distributed-runs",
     )
     catalogue_books: shared_settings.CatalogueBooks
+    telemetry_endpoint: shared_settings.TelemetryEndpoint
+    telemetry_sampled_ratio: shared_settings.TelemetrySampledRatio
     celery_broker: Broker = setting(
         "CELERY_BROKER",
         "",

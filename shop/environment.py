@@ -30,6 +30,8 @@ from common.shared_settings import (
     ShopPort,
     ShopWorkers,
     StateDir,
+    TelemetryEndpoint,
+    TelemetrySampledRatio,
 )
 
 _TAKEN = "ads, information_schema and shop"
@@ -83,3 +85,5 @@ class Environment(SettingsModel):
     redis_host: RedisHost
     redis_port: RedisPort
     redis_password: RedisPassword
+    telemetry_endpoint: TelemetryEndpoint
+    telemetry_sampled_ratio: TelemetrySampledRatio

@@ -69,6 +69,9 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+TELEMETRY_ENDPOINT = _READ.telemetry_endpoint
+if TELEMETRY_ENDPOINT and _READ.telemetry_sampled_ratio:
+    MIDDLEWARE.insert(1, "shop.server.tracing.TraceMiddleware")  # the sentry stays the first
 ROOT_URLCONF = "shop.urls"
 WSGI_APPLICATION = "shop.server.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -46,6 +46,7 @@ class GatewayFigures:
             },
             "cpu_manager": manager.snapshot() if manager is not None else None,
             "refusals": {str(status): n for status, n in self._parts.context.refusals.items()},
+            "traced_ratio": self._traced_ratio,
             "is_draining": self._parts.connections.is_draining,
         }
 
@@ -200,6 +201,11 @@ class GatewayFigures:
                 load.busy_workers if load is not None else None,
             ),
         }
+
+    @property
+    def _traced_ratio(self) -> float:
+        tracer = self._parts.tracer
+        return 0.0 if tracer is None else tracer.sampled_ratio
 
     @property
     def _overdue(self) -> int:

@@ -355,6 +355,7 @@ class Snapshot(Reply):
     refusals: dict[str, int] = Field(
         description="status → number of answers that the gateway gave by itself"
     )
+    traced_ratio: float = Field(description="share of requests whose traces are exported")
     is_draining: bool
 
 

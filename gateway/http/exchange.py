@@ -203,6 +203,7 @@ class Exchange:
         "request_id",
         "scheme",
         "session",
+        "traceparent",
         "upload_is_held",
     )
 
@@ -214,6 +215,7 @@ class Exchange:
         *,
         peer: bytes,
         queue: RequestQueue,
+        request_id: bytes,
     ) -> None:
         self._context = context
         self.customer: CustomerSide | None = customer
@@ -223,7 +225,8 @@ class Exchange:
         self.queue = queue
         self.page: Page | None = None
         self.session: Session | None = None  # only for the eight pages
-        self.request_id = forwarding.request_id_of(head) or context.new_request_id()
+        self.request_id = request_id
+        self.traceparent: bytes | None = None  # only of a traced request
         self.id = 0  # the queue's
         self.arrived_s = 0.0  # the queue's
         self.connection: ShopSide | None = None
@@ -394,6 +397,7 @@ class Exchange:
             scheme=self.scheme,
             own_host=self._context.own_hosts[self.scheme],
             request_id=self.request_id,
+            traceparent=self.traceparent,
             buffered_length_bytes=None if is_streamed else self.body_bytes,
         )
         if not self._body:

@@ -28,8 +28,15 @@ _HOP_BY_HOP: Final = frozenset(
     )
 )
 # Only the gateway states the customer's address and target. `Proxy` would become HTTP_PROXY in a
-# CGI-like environment.
-_FORGEABLE: Final = _HOP_BY_HOP | {b"forwarded", b"x-real-ip", b"x-request-id", b"proxy"}
+# CGI-like environment. Only the gateway decides which requests are traced.
+_FORGEABLE: Final = _HOP_BY_HOP | {
+    b"forwarded",
+    b"x-real-ip",
+    b"x-request-id",
+    b"proxy",
+    b"traceparent",
+    b"tracestate",
+}
 _REWRITTEN: Final = frozenset((b"via", b"cookie"))
 _OURS: Final = _HOP_BY_HOP | {b"x-request-id", b"x-doorbuster-verdict"}
 _NOT_PLAIN: Final = _OURS | {b"via", b"date", b"set-cookie"}
@@ -53,12 +60,14 @@ def request_head(
     own_host: bytes,
     request_id: bytes,
     buffered_length_bytes: int | None,
+    traceparent: bytes | None = None,
 ) -> bytes:
     """Return the head in the form that the shop gets: always HTTP/1.1, without `own_cookie`.
 
     `peer` is the customer's address, and `scheme` its scheme (http, https). `own_host` replaces a
     missing Host (HTTP/1.0). `buffered_length_bytes` is the length of a body that has been read
-    completely; None while the body is still arriving.
+    completely; None while the body is still arriving. `traceparent` names the gateway's span of a
+    traced request.
     """
     host = head.host if head.host is not None else own_host
     lines = [b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (head.method, head.target, host)]
@@ -82,6 +91,8 @@ def request_head(
             lines.append(b"Content-Length: %d\r\n" % (head.length_bytes or 0))
     elif buffered_length_bytes or head.is_chunked or head.length_bytes is not None:
         lines.append(b"Content-Length: %d\r\n" % buffered_length_bytes)
+    if traceparent is not None:
+        lines.append(b"traceparent: %b\r\n" % traceparent)
     vias.append(b"1.%d %b" % (head.minor_version, PSEUDONYM))
     lines.append(
         b"Via: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Proto: %b\r\nX-Forwarded-Host: %b\r\n"

@@ -4,16 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.http import forwarding
 from gateway.http.exchange import CustomerSide, Exchange, RequestQueue
 from gateway.http.pages import PageRules
 from gateway.http.request_reader import RequestHead
 from gateway.http.response_context import ResponseContext
 from gateway.http.upstream import Pool
 from gateway.queues.request_queues import BypassQueue
+from gateway.tracing.traced_exchange import TracedExchange
+from gateway.tracing.tracer import Tracer
 
 OTHER: Final = "other"
 """The name of the bypass to the shop, for requests that no other bypass takes."""
 ADS: Final = "ads"
+POLICY: Final = "policy"
+"""The name of the policy's queue in traces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +52,35 @@ class Router:
         context: ResponseContext,
         pages: RequestQueue,
         bypasses: Sequence[Bypass],
+        tracer: Tracer | None = None,
     ) -> None:
-        """Keep the queues; `pages` is the queue of the eight page types, under the policy."""
+        """Keep the queues; `pages` is the queue of the eight page types, under the policy. Without
+        a tracer no request is traced.
+        """
         self._rules = rules
         self._context = context
         self._pages = pages
         self._bypasses = bypasses
+        self._tracer = tracer
 
     def exchange_of(self, customer: CustomerSide, head: RequestHead, peer: bytes) -> Exchange:
         """Return a new exchange for this request of a customer at the address `peer`."""
         page = self._rules.page(head.method, head.target)
         if page is None:
-            queue = queue_for(head.target, self._bypasses)
-            return Exchange(self._context, customer, head, peer=peer, queue=queue)
-        exchange = Exchange(self._context, customer, head, peer=peer, queue=self._pages)
+            return self._new(customer, head, peer, queue_for(head.target, self._bypasses))
+        exchange = self._new(customer, head, peer, self._pages)
         exchange.page = page
         exchange.session = self._context.sessions.of(head)
         return exchange
+
+    def _new(
+        self, customer: CustomerSide, head: RequestHead, peer: bytes, queue: RequestQueue
+    ) -> Exchange:
+        context, tracer = self._context, self._tracer
+        id = forwarding.request_id_of(head) or context.new_request_id()
+        if tracer is None or not tracer.samples(id):
+            return Exchange(context, customer, head, peer=peer, queue=queue, request_id=id)
+        name = next((one.name for one in self._bypasses if one.queue is queue), POLICY)
+        return TracedExchange(
+            tracer, name, context, customer, head, peer=peer, queue=queue, request_id=id
+        )

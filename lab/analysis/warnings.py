@@ -67,6 +67,14 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         if summary.faults
     ]
     lines += [
+        f"TRACED: {cell.place}, seed {summary.seed}: the traces of "
+        f"{100 * summary.traced_ratio:g} % of the requests were exported, which took CPU time from "
+        "gateway and shop, so no leaderboard takes this result. Remove "
+        "DOORBUSTER_TELEMETRY_ENDPOINT before you measure."
+        for cell, summary in runs
+        if summary.traced_ratio
+    ]
+    lines += [
         f"AWAY: {cell.place}, seed {summary.seed}: {outages.words(summary.outages)}. "
         "Part of the run had no shop behind the gateway."
         for cell, summary in runs

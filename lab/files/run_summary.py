@@ -142,6 +142,8 @@ class RunSummary(_Part):
     fallen_back: Fallback | None = None
     faults: list[Mapping[str, Any]] = []
     """The faults that a user caused during the run."""
+    traced_ratio: Number = 0.0
+    """The share of requests whose traces were exported; it should be 0 in a measurement."""
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None
     at_once: AtOnce | None = None

@@ -18,8 +18,8 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     write_tables(folder, cells)
     draw_figures(folder, cells)
     found = board_of(folder, cells)
-    has_fault = any(summary.faults for cell in cells for summary in cell.summaries)
-    page = None if has_fault else write_board(found)
+    why_not = _disturbance(cells)
+    page = None if why_not else write_board(found)
     efficiency, counted, *more = found.tables()
     for table in reversed([efficiency, *more]):
         show(table)
@@ -32,6 +32,16 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     console.print(f"{counted.title}, and all tables of a comparison: {folder.path / 'tables.md'}")
     if page is None:
         (folder.path / BOARD_FILE).unlink(missing_ok=True)
-        console.print("The board is not kept, because a user caused a fault during a run.")
+        console.print(f"The board is not kept, because {why_not} during a run.")
     else:
         console.print(f"Report: {page}")
+
+
+def _disturbance(cells: Sequence[Cell]) -> str:
+    """Return what a user did during a run that no board may contain; empty if nothing."""
+    summaries = [summary for cell in cells for summary in cell.summaries]
+    if any(summary.faults for summary in summaries):
+        return "a user caused a fault"
+    if any(summary.traced_ratio for summary in summaries):
+        return "traces were exported"
+    return ""

@@ -29,8 +29,8 @@ forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
 # Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
-# the exceeded one, while Gunicorn answers 400 without a reason. The gateway adds five fields; 8190
-# is the most that Gunicorn takes.
+# the exceeded one, while Gunicorn answers 400 without a reason. The gateway adds up to six fields;
+# 8190 is the most that Gunicorn takes.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024

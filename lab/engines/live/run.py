@@ -243,6 +243,7 @@ class LiveRun:
             "outages": sampler.outages.as_dicts(),
             "fallen_back": sampler.fallen_back,
             "faults": sampler.faults.as_dicts(),
+            "traced_ratio": sampler.traced_ratio,
         }
         return RunRecord(self.before, self._after, facts)
 

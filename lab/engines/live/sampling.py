@@ -46,6 +46,8 @@ class Sampler:
         self.fallen_back: dict[str, Any] | None = None
         """The time (`at_s`, paper seconds of the run) and the reason of a student policy's
         replacement."""
+        self.traced_ratio = 0.0
+        """The largest share of requests whose traces the gateway exported during the run."""
         self.outages = Outages()
         self.faults = Faults()
         self.began_at = 0.0
@@ -89,6 +91,7 @@ class Sampler:
                 if why := snapshot["policy"]["snapshot"].get("fallen_back"):
                     at_s = elapsed_s - (snapshot["time_s"] - why["at_s"])
                     self.fallen_back = {"at_s": at_s, "reason": why["reason"]}
+                self.traced_ratio = max(self.traced_ratio, snapshot.get("traced_ratio", 0.0))
                 self.started_anew = self.started_anew or age.younger(snapshot)
                 self.outages.looked(elapsed_s, snapshot)
                 self.faults.looked(elapsed_s, snapshot)

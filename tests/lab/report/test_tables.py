@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 import pytest
 
 from lab.analysis.cells import read_cells
-from lab.analysis.warnings import honesty
+from lab.analysis.warnings import honesty, is_warning
 from lab.engines.capacity import Capacity, facts_of
 from lab.errors import ExperimentError
 from lab.files.documents import write_json
@@ -240,6 +240,15 @@ def test_what_was_away_is_said(folder):
     write_json(run.summary_file, {**run.summary().as_json(), "outages": [outage]})
     [said] = [line for line in honesty(read_cells(folder)) if line.startswith("AWAY")]
     assert "PostgreSQL was away from 3 s to 10 s: 4 requests were answered 503." in said
+
+
+def test_exported_traces_are_said(folder):
+    assert not any(line.startswith("TRACED") for line in honesty(read_cells(folder)))
+    _, run = folder.whole_runs()[0]
+    write_json(run.summary_file, {**run.summary().as_json(), "traced_ratio": 0.1})
+    [said] = [line for line in honesty(read_cells(folder)) if line.startswith("TRACED")]
+    assert "the traces of 10 % of the requests were exported" in said
+    assert is_warning(said)
 
 
 IN_A_LOOP = Spec(

@@ -1,0 +1,57 @@
+"""The ids of a trace and its spans, and the header field `traceparent` that carries them (W3C Trace
+Context, 3.2).
+
+A trace's id follows from the request's id, so every part can calculate which trace belongs to a
+request, and whether the trace was exported.
+"""
+
+import hashlib
+import random
+import re
+from typing import Final, NamedTuple, Self
+
+_TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_SAMPLED: Final = 0x01
+
+
+class TraceContext(NamedTuple):
+    """One span of a trace, as the parts of the appliance name it to each other."""
+
+    trace_id: int
+    span_id: int
+
+    @classmethod
+    def of_request(cls, request_id: bytes) -> Self:
+        """Return the first span of a request's trace."""
+        return cls(trace_id_of(request_id), _new_span_id())
+
+    @classmethod
+    def parse(cls, traceparent: str) -> Self | None:
+        """Return the span that a field names; None unless it is valid and its trace is sampled."""
+        found = _TRACEPARENT.fullmatch(traceparent)
+        if found is None or not int(found[3], 16) & _SAMPLED:
+            return None
+        context = cls(int(found[1], 16), int(found[2], 16))
+        return context if all(context) else None
+
+    def child(self) -> Self:
+        """Return a new span of the same trace."""
+        return self._replace(span_id=_new_span_id())
+
+    def traceparent(self) -> str:
+        """Return the value of the header field that names this span, of a sampled trace."""
+        return f"00-{self.trace_id:032x}-{self.span_id:016x}-{_SAMPLED:02x}"
+
+
+def trace_id_of(request_id: bytes) -> int:
+    """Return the id of the trace of the request with this id."""
+    return int.from_bytes(hashlib.blake2b(request_id, digest_size=16).digest()) or 1
+
+
+def is_sampled(trace_id: int, ratio: float) -> bool:
+    """Return whether the trace is exported if this share of all traces is."""
+    return trace_id & (2**64 - 1) < ratio * 2**64
+
+
+def _new_span_id() -> int:
+    return random.getrandbits(64) or 1

@@ -1,0 +1,24 @@
+"""The choice of the requests that are traced, and the export of their spans."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from common.telemetry.trace_context import is_sampled, trace_id_of
+
+if TYPE_CHECKING:  # a gateway without traces needs no library of OpenTelemetry
+    from common.telemetry.export import SpanExport
+
+
+@dataclass(frozen=True, slots=True)
+class Tracer:
+    """The traces of one gateway."""
+
+    export: "SpanExport"
+    sampled_ratio: float
+    policy: Callable[[], str]
+    """A function that returns the name of the policy in force."""
+
+    def samples(self, request_id: bytes) -> bool:
+        """Return whether the request with this id is traced."""
+        return is_sampled(trace_id_of(request_id), self.sampled_ratio)
