@@ -1,22 +1,23 @@
-"""The names of all policies: queueing, admission of sessions, admission of connections.
+"""The names of all policies: queueing policies, session admission and connection admission.
 
-A new policy is one module of this package and one line here. `registry` reads data sheets and
-creates policies. It imports the module of a policy when it first needs that module. Policies are
-pure decisions: the modules of this package import only the standard library and each other.
+A new policy needs one module in this package and one line in this file. `registry` reads data
+sheets and creates policies; it imports a policy's module only when it first needs it. Policies are
+pure: the modules of this package import only the standard library and each other.
 """
 
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
-"""The driver's three possible actions when a customer leaves, whatever the policy. The driver
-serves the orphan request in full (LIFO-Pri). The driver takes the request out of its queue. The
-driver also stops a request in service (Connection Sentry).
+"""The driver's three possible reactions when a customer leaves; they do not depend on the policy.
+`ignore`: the driver has the orphan request served in full (LIFO-Pri). `drop-queued`: the driver
+takes a waiting request out of its queue. `cancel`: the driver also stops a request in service
+(Connection Sentry).
 """
 
 
 class Entry(NamedTuple):
-    """The place of a policy's code: a module of this package, and two names in the module."""
+    """The location of a policy's code: a module of this package, and two names in this module."""
 
     module: str
     sheet: str
@@ -50,7 +51,7 @@ POLICIES: Final[dict[str, Entry]] = {
 }
 
 NO_ADMISSION: Final = "none"
-"""The name that means "no admission policy"; the driver then drives the queueing policy alone."""
+"""The name for "no admission policy", with which the driver uses only the queueing policy."""
 ADMISSIONS: Final[dict[str, Entry]] = {
     NO_ADMISSION: Entry("admission", "NONE", "no_admission"),
     "sbac-responsive": Entry("sbac", "SBAC_RESPONSIVE", "sbac_responsive"),
@@ -80,9 +81,9 @@ class PolicyError(ValueError):
 
 
 def find(name: str, among: Mapping[str, Entry], field: str) -> Entry:
-    """Return the entry of a policy.
+    """Return the entry of the policy `name` from `among`.
 
-    Raises PolicyError, which lists the known names; its field is `field`.
+    Raises PolicyError for `field` if the name is unknown; the error lists the known names.
     """
     if name not in among:
         raise PolicyError(field, f"{name!r} is unknown", ", ".join(among))
@@ -93,10 +94,10 @@ FILE_SUFFIX: Final = ".py"
 
 
 def is_path(name: object) -> bool:
-    """Return whether a policy of this name is the file of a student."""
+    """Return whether this name of a policy is the path of a student's file."""
     return isinstance(name, str) and name.endswith(FILE_SUFFIX)
 
 
 def stem(name: str) -> str:
-    """Return the name that people see: `own/quiet_door.py` becomes `quiet_door`."""
+    """Return the name of a policy as pages show it: `own/quiet_door.py` becomes `quiet_door`."""
     return name.rpartition("/")[2].removesuffix(FILE_SUFFIX) if is_path(name) else name

@@ -1,7 +1,7 @@
-"""Session admission: the decision, before any queue, whether a session may begin.
+"""Session admission: the decision, made before any queue, whether a session may begin.
 
-Admission and queueing are two independent choices. `combination` combines one policy of each kind.
-The policy `none` admits every session.
+Admission and queueing are two independent choices. The module `combination` combines one policy of
+each kind. The policy `none` admits every session.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,13 @@ class Admission(Protocol):
     name: str
 
     def arrival(self, time_s: float, request: Request) -> Reject | None:
-        """Return a rejection of a new request, or None to pass the request on to the queues."""
+        """Return a rejection of the new request, or None if the request goes on to the queues."""
         ...
 
     def dropped(self, time_s: float, id: int) -> None:
-        """Count an admitted request that a queue refused; SBAC calls it a refused connection."""
+        """Count an admitted request that was then dropped at a full queue (SBAC: a refused
+        connection).
+        """
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
@@ -33,11 +35,11 @@ class Admission(Protocol):
         ...
 
     def withdrawn(self, time_s: float, id: int) -> None:
-        """Count an admitted request that was taken out of its queue after its customer left."""
+        """Count an admitted request that was withdrawn from its queue after its customer left."""
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Handle a load report of the server, once per utilisation interval."""
+        """Handle a load report from the server, which arrives once per utilisation interval."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:
@@ -47,7 +49,7 @@ class Admission(Protocol):
 
 NONE = Sheet(
     name="none",
-    idea="Every session is admitted; a request that arrives at a full queue is dropped there.",
+    idea="Every session is admitted; only a full queue drops requests.",
     rule="admit every session",
     source="the baseline of SBAC, section 6",
     deviations="none",

@@ -1,4 +1,4 @@
-"""The common parts of most policies: default answers to events, and a bounded queue."""
+"""The parts that most policies share: default answers to events, and a bounded queue."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -8,15 +8,15 @@ from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Ve
 
 
 class Line:
-    """A queue of waiting requests in order of arrival, which can be taken from either end; all
-    steps are O(1). `capacity` is a number of requests. `append` is allowed only while `is_full` is
+    """A queue of waiting requests in order of arrival; requests can be taken from both ends. Every
+    operation is O(1). `capacity` is a number of requests. Call `append` only while `is_full` is
     False, except for requests adopted from another policy.
     """
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.requests: OrderedDict[int, Request] = OrderedDict()
-        """The requests, with their ids as keys, oldest first."""
+        """The waiting requests by id, from the oldest to the newest."""
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -32,23 +32,25 @@ class Line:
         self.requests[request.id] = request
 
     def remove(self, id: int) -> None:
-        """Remove this request from any position; raises KeyError if it is not in the queue."""
+        """Remove the request with this id from any position; raise KeyError if it is not in the
+        queue.
+        """
         del self.requests[id]
 
     def __contains__(self, id: object) -> bool:
         return id in self.requests
 
     def take(self, discipline: Discipline) -> Request:
-        """Remove and return the oldest (FIFO) or the newest (LIFO) request; raises KeyError if the
-        queue is empty.
+        """Remove and return the oldest request (FIFO) or the newest request (LIFO); raise KeyError
+        if the queue is empty.
         """
         return self.requests.popitem(last=discipline is Discipline.LIFO)[1]
 
 
 class IgnoringPolicy:
-    """A policy that ignores all events that a queue discipline does not need. It also ignores
-    abandonment, because in LIFO-Pri orphan requests keep their places and are executed in full. If
-    SQ skipped them, it would complete twice as many requests.
+    """A base class for policies, which ignores every event that a simple queue does not need. It
+    also ignores abandonment: in LIFO-Pri, an orphan request keeps its place and is executed in
+    full. If SQ skipped orphan requests, it would complete twice as many requests.
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
@@ -68,8 +70,8 @@ class IgnoringPolicy:
 
 
 def oldest_first(lines: Sequence[Line]) -> list[Request]:
-    """Return the requests of all queues in order of arrival. If times are equal, the lower id is
-    older.
+    """Return the requests of all queues in order of arrival. If two requests arrived at the same
+    time, the one with the lower id comes first.
     """
     return sorted(
         (request for line in lines for request in line),

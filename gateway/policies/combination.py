@@ -18,7 +18,7 @@ from gateway.policies.interface import (
 class Combination:
     """A policy in which `queueing` receives the arrivals that `admission` admits.
 
-    Both receive the later events of admitted requests, the admission policy first.
+    Both receive all later events of the admitted requests; `admission` receives each event first.
     """
 
     def __init__(self, admission: Admission, queueing: Policy) -> None:

@@ -1,7 +1,7 @@
 """Policies that limit the number of requests in the system, as in Netflix' concurrency-limits.
 
-They refuse requests above the limit, and keep admitted requests in one FIFO queue. The limit is
-fixed, or changes by AIMD or by a gradient.
+They turn an arrival away when the limit is reached, and keep admitted requests in one FIFO queue.
+The limit is fixed, or it changes by AIMD or with a gradient.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ UNBOUNDED = 1 << 62
 
 
 class Limit(Protocol):
-    """A limit on the number of requests in the system, waiting or in service."""
+    """A limit on the number of requests in the system, which wait or are in service."""
 
     @property
     def value(self) -> int:
-        """The present limit, which is at least 1."""
+        """The present limit in requests, which is at least 1."""
         ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
-        """Handle the end of a request `response_s` after its arrival, when it made the number of
+        """Handle the end of a request, `response_s` after its arrival, when it made the number of
         requests in the system `in_flight`. The request counts as lost if its customer did not get a
         valid answer.
         """
@@ -37,8 +37,8 @@ class Limit(Protocol):
 
 
 class Inside(NamedTuple):
-    """A request in the system: its time of arrival, and the number of requests in the system at
-    that time.
+    """A record of a request in the system: its arrival time, and the number of requests in the
+    system when it arrived.
     """
 
     arrived_s: float
@@ -46,7 +46,7 @@ class Inside(NamedTuple):
 
 
 class LimitedLine(IgnoringPolicy):
-    """One FIFO queue that drops an arrival if the number of requests in the system has reached the
+    """A FIFO queue that drops an arrival if the number of requests in the system has reached the
     limit.
     """
 
@@ -146,12 +146,12 @@ class AimdLimit:
 
 
 class Gradient2Limit:
-    """A limit that follows the ratio of the long-term mean response time to the latest response
-    time.
+    """A limit that follows the ratio between the long-term mean response time and the latest
+    response time.
     """
 
     WARM_UP = 10
-    """The number of first samples that are averaged with equal weights."""
+    """The number of samples at the beginning that have equal weights in the mean."""
 
     def __init__(
         self,
@@ -214,9 +214,9 @@ def require_order(least_name: str, least: int, most_name: str, most: int) -> Non
 
 _NETFLIX = "Netflix concurrency-limits 0.5, "
 _NOT_WINDOWED = (
-    "Each response is a sample; there are no windows. An orphan request counts as lost, because "
-    "its customer's deadline has passed. Time in the queue behind the limit counts as response "
-    "time."
+    "Each response is a sample; there are no windows. An orphan request counts as lost, "
+    "because its customer's deadline has passed. The response time includes the wait in the "
+    "policy's queue."
 )
 
 
@@ -275,7 +275,7 @@ AIMD = Sheet(
             "backoff_ratio",
             0.9,
             "ratio",
-            "factor by which a loss changes the limit",
+            "factor by which the limit is multiplied after a loss",
             _NETFLIX + "AIMDLimit",
             0.5,
             0.999,
@@ -311,7 +311,7 @@ GRADIENT2 = Sheet(
             "smoothing",
             0.2,
             "ratio",
-            "weight of the new estimate",
+            "weight of the newest estimate in the limit",
             _NETFLIX + "Gradient2Limit",
             0.001,
             1.0,
@@ -329,7 +329,7 @@ GRADIENT2 = Sheet(
             "long_window",
             600,
             "responses",
-            "number of responses that the long-term mean covers",
+            "number of responses in the long-term mean",
             _NETFLIX + "Gradient2Limit",
             1,
             1_000_000,
@@ -338,7 +338,7 @@ GRADIENT2 = Sheet(
             "rtt_tolerance",
             1.5,
             "ratio",
-            "factor by which responses may become slower before the limit falls",
+            "ratio of response time to long-term mean above which the limit falls",
             _NETFLIX + "Gradient2Limit",
             1.0,
             100.0,

@@ -1,7 +1,8 @@
-"""Connection admission: which TLS connections to accept, decided before the expensive handshake.
+"""Connection admission: the decision, made before the expensive handshake, which TLS connections to
+accept.
 
-It is independent of session admission and of the queues, which still handle the requests of an
-accepted connection. The policy `none` accepts all connections.
+Connection admission is independent of session admission and queueing, which still handle the
+requests of an accepted connection. The policy `none` accepts all connections.
 """
 
 from collections.abc import Mapping
@@ -11,8 +12,8 @@ from gateway.policies.sheet import Sheet
 
 
 class ConnectionAdmission(Protocol):
-    """A policy that decides about connections that begin a TLS session; it sees all other
-    connections, too.
+    """A policy that decides whether to accept a TLS connection. It sees the connections that begin
+    a TLS session and those that resume one.
     """
 
     name: str
@@ -22,27 +23,27 @@ class ConnectionAdmission(Protocol):
     """
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
-        """Return whether to accept a connection; `resumed` shows whether it resumes a session,
-        which has been checked.
+        """Return whether to accept a connection; `resumed` is true if it resumes a TLS session that
+        has been verified.
 
-        The driver calls it once per connection. If the result is False, the connection is refused
-        before the expensive part of the handshake.
+        The driver calls this method once per connection. If the result is False, the connection is
+        refused before the expensive part of the handshake.
         """
         ...
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """Set A_i, the number of the application's processors from now on, a multiple of one
-        half.
+        """Set A_i, the number of processors that the application has from now on (a multiple of
+        0.5).
         """
         ...
 
     def timer_due(self, time_s: float) -> None:
-        """Handle the timer: the time that `next_timer_s` returned last has come."""
+        """Handle the timer at the time that `next_timer_s` last returned."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return the time at which to call `timer_due` next; None means never, a past time means at
-        once.
+        """Return the time of the next call of `timer_due`; None means never, and a past time means
+        at once.
         """
         ...
 
@@ -60,7 +61,7 @@ NONE = Sheet(
     name="none",
     idea="Every connection is accepted, whatever its handshake costs.",
     rule="accept every connection",
-    source="the original server of eDragon, section 5.1",
+    source="eDragon, section 5.1: the original server",
     deviations="none",
 )
 
@@ -79,10 +80,10 @@ class AcceptAll:
         return True
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """Do nothing, because every connection is accepted with any number of processors."""
+        """Do nothing: this policy accepts every connection, whatever the number of processors."""
 
     def timer_due(self, time_s: float) -> None:
-        """Do nothing, because this policy has no timers."""
+        """Do nothing: this policy has no timers."""
 
     def next_timer_s(self) -> float | None:
         return None

@@ -1,4 +1,4 @@
-"""The policy controlled delay with adaptive LIFO, as in Facebook's services."""
+"""The policy “controlled delay with adaptive LIFO”, as in Facebook's services."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,10 +11,11 @@ _UNBOUNDED = 1 << 62
 
 
 class ControlledDelay(IgnoringPolicy):
-    """A queue whose requests expire, with adaptive LIFO. A request may wait for `interval_s`. Once
-    the queue has not been empty for `interval_s`, a request may only wait for `target_s`, and the
-    newest request is served first. At each arrival, the policy drops expired requests from the
-    oldest end. When workers are free, it drops them from both ends.
+    """A queue in which requests expire, with adaptive LIFO. A request may wait for at most
+    `interval_s`. While the queue persists (it has not been empty for more than `interval_s`), an
+    arriving request may wait only for `target_s`, and the newest request is served first. At each
+    arrival, the policy drops expired requests from the old end of the queue. When workers are free,
+    it also drops expired requests that it takes for service.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -25,7 +26,7 @@ class ControlledDelay(IgnoringPolicy):
         self._expires_s: dict[int, float] = {}
         self._empty_s = 0.0  # when the queue was last empty
         self.is_standing = False
-        """Whether the queue has not been empty for `interval_s`."""
+        """Whether the queue persists: it has not been empty for more than `interval_s`."""
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         self._look(time_s)
@@ -77,8 +78,8 @@ class ControlledDelay(IgnoringPolicy):
         self.is_standing = time_s - self._empty_s > self._interval_s
 
     def _expired(self, time_s: float) -> Verdicts:
-        """Drop expired requests from the oldest end, up to the first request that has not expired.
-        A few requests after that one may have expired already.
+        """Drop expired requests from the old end of the queue, up to the first request that has not
+        expired. Some of the newer requests may have expired, too; they stay for now.
         """
         late: list[Verdict] = []
         for request in self._line:
@@ -98,22 +99,23 @@ def _late(id: int) -> Drop:
 CODEL = Sheet(
     name="codel",
     title="CoDel + adaptive LIFO",
-    idea="A queue may build up for a moment; a queue that persists is kept short, and its newest "
-    "request is served first. These are Facebook's timeouts, derived from CoDel without the drop "
-    "law of Nichols and Jacobson.",
-    rule="a request may wait for interval_s or, once the queue has not been empty for "
-    "interval_s, only for target_s; drop a request that has waited longer; serve the newest "
-    "request while the queue persists, otherwise the oldest",
+    idea="A queue may build up for a moment; a queue that persists is kept short, and its "
+    "newest request is served first. The policy uses Facebook's timeouts, which are derived "
+    "from CoDel, but not the drop law of Nichols and Jacobson.",
+    rule="a queue persists if it has not been empty for interval_s. A request may wait for "
+    "target_s if the queue persists when it arrives, otherwise for interval_s; drop a request "
+    "that has waited longer; serve the newest request while the queue persists, otherwise the "
+    "oldest",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="The article says only that LIFO begins “when a queue is forming”; here it begins "
-    "with the condition of controlled delay. The article's times are for services that answer in "
-    "milliseconds; they are short compared with a page that takes 250 ms of paper time.",
+    "when the queue persists. The article's times are for services that answer in "
+    "milliseconds; they are short for a page that takes 250 ms of paper time.",
     parameters=(
         Parameter(
             "interval_s",
             0.1,
             "s",
-            "N, the longest time for which a queue may persist",
+            "N, the time without an empty queue after which the queue persists",
             "Maurer 2015",
             0.001,
             600.0,

@@ -1,7 +1,7 @@
-"""DAGOR: admission by business and user priority, as in WeChat's services.
+"""DAGOR: admission by business priority and user priority, as in WeChat's services.
 
-It admits all priorities down to a level, and adjusts the level by a histogram of the arrivals'
-priorities.
+DAGOR admits all priorities from the highest down to a level. It adjusts this level with a histogram
+of the priorities of arrivals.
 """
 
 from collections.abc import Mapping
@@ -12,26 +12,25 @@ from gateway.policies.interface import PAGES, Dispatch, Drop, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
 USERS = 128
-"""The number of user priorities in each business priority (section 4.2.3)."""
+"""The number of user priorities within each business priority (section 4.2.3)."""
 REHASH_S = 3_600.0
-"""Paper seconds after which users get new priorities."""
+"""The time, in paper seconds, after which users get new priorities."""
 _RANK = {page: rank for rank, page in enumerate(reversed(PAGES))}
-"""The business priority of each page: the later the page, the higher its priority; 0 is the
-highest.
-"""
+"""The business priority of each page; 0 is the highest priority, which the last page has."""
 _LEVELS = len(PAGES) * USERS
 
 
 class Dagor(LimitedLine):
-    """A policy that admits all priorities down to a level, and adjusts the level to the queueing
-    time.
+    """A policy that admits all priorities from the highest down to a level, and adjusts the level
+    to the queueing time.
 
     It adjusts the level once per window (Algorithm 1). The server is overloaded if the mean
-    queueing time of the window is above the threshold. If no request was served in the window, the
-    queueing time of the oldest request counts. Under overload, the level falls until the policy
-    would have admitted fewer of the window's requests, by the share α of those it admitted.
-    Otherwise the level rises until the policy would have admitted more, by the share β of all the
-    window's requests.
+    queueing time of the window is above the threshold. If no request was dispatched in the window,
+    the queueing time of the oldest waiting request counts instead. The new level is chosen with the
+    requests that arrived in the window. Under overload, the level falls until it would have
+    admitted only the share 1 − α of the requests that were admitted. Otherwise, the level rises
+    until it would have admitted more requests; the additional number is the share β of all
+    arrivals.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class Dagor(LimitedLine):
         self._decrease_ratio = decrease_ratio
         self._increase_ratio = increase_ratio
         self.level = _LEVELS - 1
-        """The lowest admitted priority, as a number; lower numbers are higher priorities."""
+        """The lowest admitted priority; a smaller number is a higher priority."""
         self._arrived_by_level = [0] * _LEVELS
         self._window_began_s: float | None = None
         self._arrived = self._admitted = self._dispatched = 0
@@ -93,9 +92,9 @@ class Dagor(LimitedLine):
         self._queued_s = 0.0
 
     def _queueing_s(self, time_s: float) -> float:
-        """Return this window's mean queueing time.
+        """Return the mean queueing time of the present window in paper seconds.
 
-        If no request was served, return the queueing time of the oldest request.
+        If no request was dispatched, return the queueing time of the oldest waiting request.
         """
         if self._dispatched:
             return self._queued_s / self._dispatched
@@ -128,19 +127,21 @@ _SOURCE = "Zhou et al., *Overload Control for Scaling WeChat Microservices*, SoC
 DAGOR = Sheet(
     name="dagor",
     title="DAGOR",
-    idea="The most important requests are admitted first; measured queueing time decides how many.",
+    idea="The most important requests are admitted; the measured queueing time decides how many "
+    "these are.",
     rule="admit a request whose priority (page, then a hash of the session) is at least the "
-    "level; serve the oldest. The level changes every window_s or window_requests arrivals. If "
-    "requests queued longer than queueing_threshold_s on average, it falls until the share "
-    "decrease_ratio (α) fewer would have been admitted; otherwise it rises until more would have "
-    "been admitted, by the share increase_ratio (β) of all arrivals",
+    "level; serve the oldest. The level changes after window_s, or after window_requests "
+    "arrivals if they come first. If requests queued longer than queueing_threshold_s on "
+    "average, the level falls until it would have admitted fewer requests, by the share "
+    "decrease_ratio (α) of those admitted. Otherwise, the level rises until it would have "
+    "admitted more requests, by the share increase_ratio (β) of all arrivals",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="There is only one service, so services do not pass on priorities. The business "
-    "priority of a page is its place in the chain: the later the page, the higher. A window ends "
-    "with the first arrival after its time is over; in a window without a dispatch, the wait of "
-    "the oldest request counts. Waiting in the shop's own workers is not queueing time. The "
-    "threshold is WeChat's, for services that answer in milliseconds, whereas these pages take a "
-    "quarter of a second.",
+    "priority of a page depends on its place in the chain: the later the page, the higher the "
+    "priority. A window ends with the first arrival after window_s; in a window without a "
+    "dispatch, the wait of the oldest waiting request counts. Time that a request waits inside "
+    "the shop does not count as queueing time. The threshold is WeChat's, whose services "
+    "answer in milliseconds; the pages here take a quarter of a second.",
     parameters=(
         Parameter(
             "queueing_threshold_s",

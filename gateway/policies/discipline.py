@@ -1,4 +1,6 @@
-"""Service disciplines, and the switch between them (LIFO-Pri's SET_DISCIPLINE, with hysteresis)."""
+"""The service disciplines FIFO and LIFO, and the switch between them (LIFO-Pri's SET_DISCIPLINE,
+with hysteresis).
+"""
 
 from enum import StrEnum
 
@@ -17,7 +19,7 @@ CPU_UPPER_THRESHOLD = Parameter(
     "cpu_upper_threshold",
     0.99,
     "ratio",
-    "CPU utilisation above which browsing pages are served LIFO",
+    "CPU utilisation above which the queues of browsing pages become LIFO",
     "LIFO-Pri, section 3.2.1",
     0.0,
     1.0,
@@ -26,7 +28,7 @@ CPU_LOWER_THRESHOLD = Parameter(
     "cpu_lower_threshold",
     0.95,
     "ratio",
-    "CPU utilisation below which browsing pages are served FIFO again",
+    "CPU utilisation below which the queues of browsing pages become FIFO again",
     "LIFO-Pri, section 3.2.1",
     0.0,
     1.0,
@@ -34,8 +36,9 @@ CPU_LOWER_THRESHOLD = Parameter(
 
 
 class OverloadSwitch:
-    """A switch to FIFO under normal load and to LIFO under overload (LIFO-Pri, Algorithm 1,
-    SET_DISCIPLINE). Between the thresholds the discipline does not change.
+    """A switch that chooses FIFO under normal load and LIFO under overload (LIFO-Pri, Algorithm 1,
+    SET_DISCIPLINE). While the utilisation is between the two thresholds, the discipline does not
+    change.
     """
 
     def __init__(self, *, cpu_upper_threshold: float, cpu_lower_threshold: float) -> None:
@@ -51,7 +54,7 @@ class OverloadSwitch:
         self.switches = 0
 
     def sample(self, cpu_utilisation_ratio: float) -> None:
-        """Update the discipline after an interval with this utilisation."""
+        """Update the discipline after a utilisation interval with this CPU utilisation (0 to 1)."""
         if self.discipline is Discipline.FIFO and cpu_utilisation_ratio > self.cpu_upper_threshold:
             self._become(Discipline.LIFO)
         elif (

@@ -1,7 +1,7 @@
-"""DOOR, this project's policy, in its two forms DOOR-LIFO and DOOR-FIFO.
+"""This project's policy DOOR in its two forms, DOOR-LIFO and DOOR-FIFO.
 
-DOOR limits the requests in service. A session is in progress once one of its requests has been
-served. DOOR serves sessions in progress first, while new sessions wait in a separate admission
+DOOR limits the number of requests in service. A session is in progress once one of its requests has
+been served. DOOR serves sessions in progress first, while new sessions wait in a separate admission
 queue.
 """
 
@@ -28,14 +28,14 @@ from gateway.policies.patience_estimate import PatienceEstimate
 from gateway.policies.sheet import Parameter, Sheet
 
 _UNBOUNDED = 1 << 62
-"""The capacity of the queues for sessions in progress, so large that DOOR never refuses requests of
-such sessions.
+"""The capacity of each queue for sessions in progress; it is so large that no such queue is ever
+full.
 """
 
 
 class Entrance(Protocol):
-    """The admission queue of new sessions: it decides which request is refused and which is served
-    next.
+    """The admission queue for new sessions, which decides which request is refused and which is
+    served next.
     """
 
     line: Line
@@ -46,15 +46,17 @@ class Entrance(Protocol):
         ...
 
     def turn_away(self, time_s: float) -> Verdicts:
-        """Return the refusals of requests that have waited too long."""
+        """Remove the requests that have waited too long, and return their refusals."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return the time at which the next request will have waited too long; None means never."""
+        """Return the time of the next refusal of a request that has waited too long; None means
+        never.
+        """
         ...
 
     def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
-        """Handle the load of an interval."""
+        """Handle the load report of a utilisation interval."""
         ...
 
     def figures(self) -> Mapping[str, object]:
@@ -63,9 +65,8 @@ class Entrance(Protocol):
 
 
 class NewestFirst:
-    """An admission queue of at most `places` requests.
-
-    When it is full, an arrival replaces the oldest request.
+    """A LIFO admission queue for at most `places` requests. When it is full, an arrival replaces
+    the oldest request.
     """
 
     discipline = Discipline.LIFO
@@ -101,9 +102,10 @@ class NewestFirst:
 
 
 class InTurn:
-    """A FIFO admission queue that rejects a request with a page once it has waited for `wait_s`.
-    With `follows`, wait_s is FOLLOWS_SHARE × the age at which FOLLOWS_QUANTILE of the customers
-    have left, once that age is known. So customers get the rejection before they would leave.
+    """A FIFO admission queue that rejects a request with a page once the request has waited for
+    `wait_s`. With `follows`, once the customers' patience is known, wait_s is FOLLOWS_SHARE × the
+    age at which the share FOLLOWS_QUANTILE of the customers has left. In this way, most customers
+    get the rejection before they would leave.
     """
 
     discipline = Discipline.FIFO
@@ -149,12 +151,12 @@ class InTurn:
 
 
 class Door(IgnoringPolicy):
-    """A policy that serves sessions in progress before new sessions, and later pages of sessions in
-    progress first.
+    """A policy that serves sessions in progress before new sessions. Among the sessions in
+    progress, it serves the latest page first.
 
-    A session is in progress if it has been served before (`session_is_new` is false); every other
-    session is new. With `removes_gone`, it takes requests of new sessions out of the queue when
-    their customers leave.
+    A session is in progress if one of its requests has been served (`session_is_new` is false);
+    every other session is new. With `removes_gone`, the policy takes the request of a new session
+    out of the queue when its customer leaves.
     """
 
     def __init__(
@@ -264,8 +266,8 @@ _REMOVES_GONE = Parameter(
     "removes_gone",
     1,
     "switch",
-    "1: 1: newcomers whose customers have left are taken out of the queue; 0: they are served "
-    "like all others",
+    "1: a newcomer whose customer has left is taken out of the queue; 0: it stays in the "
+    "queue and is served",
     "DOOR, rule 3",
     0,
     1,
@@ -276,20 +278,21 @@ _IDEA = (
 )
 _RULE = (
     "dispatch only below the concurrency limit hands (with hands_automatic, it grows by one "
-    "while the CPU idles and newcomers wait, and shrinks by one when the CPU is full). Requests "
-    "of sessions in progress come first, the later page first, and are never turned away. "
-    "Newcomers, the first requests of new sessions, come next, "
+    "while the CPU is partly idle and newcomers wait, and shrinks by one when the CPU is "
+    "full). Requests of sessions in progress come first, the latest page before the others, "
+    "and are never turned away. Newcomers, the first requests of new sessions, come next, "
 )
 
 DOOR_LIFO = Sheet(
     name="door-lifo",
     title="DOOR-LIFO",
     idea=_IDEA + "the newest first, because its customer is still there.",
-    rule=_RULE + "the newest first; those whose customers have left are taken out "
-    "(removes_gone). When places newcomers wait, a further newcomer replaces the oldest",
+    rule=_RULE
+    + "the newest first; with removes_gone, a newcomer is taken out when its customer leaves. "
+    "When places newcomers wait, a further newcomer replaces the oldest",
     source="this project: docs/door.md",
-    deviations="DOOR's rules do not say which newcomer a full admission queue turns away; here "
-    "it is the oldest.",
+    deviations="DOOR's rules do not say which newcomer is turned away when the admission queue "
+    "is full; here it is the oldest.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
@@ -309,14 +312,15 @@ DOOR_LIFO = Sheet(
 DOOR_FIFO = Sheet(
     name="door-fifo",
     title="DOOR-FIFO",
-    idea=_IDEA + "in order of arrival, and their customers learn soon if it is not enough for "
-    "them.",
-    rule=_RULE + "in order of arrival; those whose customers have left are taken out "
-    "(removes_gone). A newcomer that has waited for wait_s is turned away with a page and "
-    "retry_after_s; with wait_automatic, the wait is three quarters of the age at which 5 % of "
+    idea=_IDEA
+    + "in order of arrival; a customer for whom the capacity is not enough learns this soon.",
+    rule=_RULE
+    + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
+    "newcomer that has waited for wait_s is turned away with a page and "
+    "retry_after_s; with wait_automatic, wait_s is three quarters of the age at which 5 % of "
     "the customers have left. At most places newcomers wait",
     source="this project: docs/door.md",
-    deviations="The admission queue is limited to places requests, to protect memory.",
+    deviations="The admission queue holds at most places requests, to protect memory.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
@@ -324,8 +328,8 @@ DOOR_FIFO = Sheet(
             "wait_s",
             6.0,
             "s",
-            "D, the wait after which a newcomer is turned away; with wait_automatic, only until "
-            "the customers' patience is known",
+            "D, the wait after which a newcomer is turned away; with wait_automatic, the wait "
+            "that applies until the customers' patience is known",
             "DOOR, rule 3",
             0.1,
             3_600.0,
@@ -343,7 +347,7 @@ DOOR_FIFO = Sheet(
             "retry_after_s",
             60.0,
             "s",
-            "time after which customers turned away should come back",
+            "time after which a customer who was turned away should come back",
             "this project",
             0.0,
             86_400.0,

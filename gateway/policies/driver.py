@@ -4,13 +4,13 @@ The gateway, the simulator, shadows and the checks of policies all drive a polic
 They supply the time, the workers and the effects; only this module states the rules:
 
 - A request without a verdict waits.
-- After every event the driver offers the free workers once, if a request waits.
-- Only the answer to that offer may dispatch, and at most as many requests as workers were offered.
+- After every event, the driver offers the free workers to the policy once, if a request waits.
+- Only the answer to this offer may dispatch requests: at most one for each worker offered.
 - Only a request that waits may be dispatched, dropped or rejected.
-- A request may be cancelled in service, or while it waits after its customer has left.
-- A refusal gives a reason.
-- An answer has at most one verdict on a request; an answer that breaks a rule is not carried out.
-- At a switch the new policy adopts every request that waits, for any capacity.
+- A request in service may be cancelled; a waiting request only after its customer has left.
+- A refusal must give a reason.
+- An answer may contain only one verdict per request. An answer that breaks a rule has no effect.
+- When the policy is switched, the new policy adopts every waiting request, even above its capacity.
 """
 
 from collections import OrderedDict
@@ -34,10 +34,12 @@ from gateway.policies.interface import (
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
-"""The type of the data that a host keeps about a request."""
+"""The type of the data that the host keeps about each request."""
 
 REMEMBERED: Final = 10_000
-"""The number of ended requests whose fates a ledger remembers for authors of policies."""
+"""The number of ended requests whose fates a ledger remembers, so that an error can show them to
+the author of a policy.
+"""
 
 
 class Workers(Protocol):
@@ -49,8 +51,8 @@ class Workers(Protocol):
 
 
 class Host(Protocol[T_contra]):
-    """The effects of verdicts; each method is called once per request, with the host's data about
-    the request.
+    """The system in which the driver runs, which carries out verdicts. The driver calls each method
+    at most once per request, with the host's data about the request.
     """
 
     def start(self, now_s: float, id: int, item: T_contra) -> None:
@@ -60,9 +62,9 @@ class Host(Protocol[T_contra]):
         """Refuse the request, which the driver has removed."""
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Charge the server with the cost of `number` rejections.
+        """Charge the server for the cost of `number` rejections.
 
-        The driver calls this after it has carried out an answer.
+        The driver calls this method after it has carried out all verdicts of an answer.
         """
 
     def cancel(self, now_s: float, id: int) -> None:
@@ -73,16 +75,18 @@ class Host(Protocol[T_contra]):
 
 
 class Ledger(Generic[T]):
-    """The record of the waiting requests and the requests in service, which checks whether a
-    verdict is allowed.
+    """The record of the requests that wait and those in service, which checks whether verdicts are
+    allowed.
     """
 
     def __init__(self, *, remembered: int = 0) -> None:
-        """Start empty; errors can report the fates of the last `remembered` ended requests."""
+        """Create an empty ledger, whose errors can report the fates of the last `remembered` ended
+        requests.
+        """
         self.waiting: dict[int, T] = {}
-        """The waiting requests in order of arrival: the host's data, by request id."""
+        """The host's data about each waiting request, by request id, in order of arrival."""
         self.in_service: dict[int, T] = {}
-        """The requests in service in order of dispatch: the host's data, by request id."""
+        """The host's data about each request in service, by request id, in order of dispatch."""
         self.gone: set[int] = set()
         """The ids of requests that wait although their customers have left."""
         self._remembered = remembered
@@ -95,12 +99,12 @@ class Ledger(Generic[T]):
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """If the request waits, record that its customer has left."""
+        """Record that the customer of a request has left; ignore requests that do not wait."""
         if id in self.waiting:
             self.gone.add(id)
 
     def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        """Check an answer and record its verdicts.
+        """Check the policy's answer to an event and record its verdicts.
 
         If it raises BrokenPolicyError, nothing is recorded.
         """
@@ -129,9 +133,9 @@ class Ledger(Generic[T]):
                     continue
                 if id in waiting:
                     raise self._broken(
-                        f"{_short(verdict)} in {event}, although {id} waits and its customer is "
-                        "still there; Cancel is for requests whose customers have left, Drop and "
-                        "Reject turn others away"
+                        f"{_short(verdict)} in {event}, although {id} waits and its customer "
+                        "is still there; cancel a waiting request only after its customer has "
+                        "left; before that, use Drop or Reject"
                     )
             if id not in waiting:
                 raise self._broken(self._forbidden(verdict, event))
@@ -142,8 +146,8 @@ class Ledger(Generic[T]):
         if dispatched > offered:
             if event != "workers_free":
                 raise self._broken(
-                    f"{event} answered with Dispatch; only workers_free may; keep the "
-                    "request, and workers_free is called as soon as a worker is free"
+                    f"{event} answered with Dispatch, but only workers_free may dispatch; keep "
+                    "the request until the driver calls workers_free, when a worker is free"
                 )
             raise self._broken(
                 f"workers_free was offered {offered} and answered {dispatched} Dispatch; dispatch "
@@ -183,10 +187,9 @@ class Ledger(Generic[T]):
 
 
 class Driver(Ledger[T]):
-    """The driver of one policy.
-
-    Events must come one after another, never from within a method of the host. Every method that
-    passes an event on raises BrokenPolicyError when an answer breaks a rule.
+    """The driver of one policy. Events must come one after another: a method of the host must not
+    call the driver. Every method that passes an event to the policy raises BrokenPolicyError if the
+    answer breaks a rule.
     """
 
     def __init__(
@@ -198,7 +201,7 @@ class Driver(Ledger[T]):
         self._host = host
 
     def arrival(self, now_s: float, request: Request, item: T) -> None:
-        """Handle a new request, about which the host keeps `item`."""
+        """Handle a new request; `item` is the host's data about it."""
         self.waiting[request.id] = item
         verdicts = self.policy.arrival(now_s, request)
         if verdicts:
@@ -207,7 +210,7 @@ class Driver(Ledger[T]):
             self.offer(now_s)
 
     def completion(self, now_s: float, id: int, outcome: Outcome) -> T:
-        """Handle the end of a request in service; return the host's data about it."""
+        """Handle the end of a request in service, and return the host's data about it."""
         if self._remembered:
             self._remember(id, f"ended at {now_s:g} s")
         item = self.in_service.pop(id)
@@ -219,8 +222,8 @@ class Driver(Ledger[T]):
         return item
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
-        """Handle the leaving of a request's customer; ignore a request that has ended. The policy
-        gets the event first, and only once. Then `mode` decides whether a waiting request is
+        """Handle the event that a request's customer has left; ignore a request that has ended. The
+        policy gets the event first, and only once. Then `mode` decides whether a waiting request is
         withdrawn, and whether a request in service is cancelled.
         """
         if id not in self.waiting and id not in self.in_service:
@@ -236,7 +239,7 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def load_sample(self, now_s: float, sample: LoadSample) -> None:
-        """Handle a load report of the server."""
+        """Handle a load report from the server."""
         self._carry_out(now_s, "load_sample", self.policy.load_sample(now_s, sample))
         self.offer(now_s)
 
@@ -246,9 +249,9 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def switch(self, now_s: float, policy: Policy, requests: Sequence[Request]) -> None:
-        """Replace the policy. The new policy adopts `requests`, which are all waiting requests,
-        oldest first. It then gets an abandonment event for each request whose customer has left, as
-        if the customer left now.
+        """Replace the policy. The new policy adopts `requests`, which must contain all waiting
+        requests, the oldest first. It then gets an abandonment event for each waiting request whose
+        customer has left, with the present time.
         """
         policy.adopt(now_s, requests)
         self.policy = policy

@@ -1,4 +1,4 @@
-"""eDragon inside an application: the load monitor (ELM) and admission by processors (EAC).
+"""The parts of eDragon in an application: the load monitor (ELM) and the admission control (EAC).
 
 Source: edragon.txt, sections 3.2.1 (ELM) and 3.2.2 (EAC).
 """
@@ -13,11 +13,12 @@ _TOLERANCE = 1e-9
 
 
 class LoadMonitor:
-    """ELM, which predicts the connections per interval and the processors that they will need.
+    """The load monitor ELM, which predicts the number of connections per interval and the
+    processors that they will need.
 
-    Predictions (eq. 3, 4): Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1) + (1 − ewma_alpha) O(k−1). N is
-    predicted in the same way. `ewma_alpha` is the weight of the previous prediction. Refused
-    connections count, too.
+    It predicts the number O of resumed connections by eq. 3: Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1)
+    + (1 − ewma_alpha) O(k−1). It predicts the number N of new connections in the same way (eq. 4).
+    `ewma_alpha` is the weight of the previous prediction. Refused connections count, too.
     """
 
     def __init__(self, *, cto_s: float, ctn_s: float, k_apl_s: float, ewma_alpha: float) -> None:
@@ -38,9 +39,10 @@ class LoadMonitor:
             self._new += 1
 
     def interval_over(self, took_s: float) -> None:
-        """Predict the next interval from the interval that ends, which took `took_s` (> 0).
+        """Predict the connections of the next interval when an interval ends that took `took_s`
+        paper seconds (> 0).
 
-        The counts of an interval that ended late are scaled to `k_apl_s`.
+        If the interval ended late, its counts are scaled to the length `k_apl_s`.
         """
         share = self.k_apl_s / took_s
         self.predicted_resumed = self._smoothed(self.predicted_resumed, self._resumed * share)
@@ -49,16 +51,17 @@ class LoadMonitor:
 
     @property
     def demand_processors(self) -> float | None:
-        """R_i before rounding (eq. 2); None before the first prediction."""
+        """The number of processors needed, R_i, before rounding (eq. 2); None before the first
+        prediction.
+        """
         if self.predicted_resumed is None or self.predicted_new is None:
             return None
         work_s = self.predicted_resumed * self.cto_s + self.predicted_new * self.ctn_s
         return work_s / self.k_apl_s
 
     def acceptable_new(self, processors: float) -> float | None:
-        """Return AN_i (eq. 5): the new connections per interval that `processors` can serve.
-
-        It is 0 or more; None before the first prediction.
+        """Return AN_i (eq. 5), the number of new connections per interval that `processors` can
+        serve; it is at least 0. Return None before the first prediction.
         """
         if self.predicted_resumed is None:
             return None
@@ -72,8 +75,8 @@ class LoadMonitor:
 
 
 class ProcessorAdmission:
-    """EAC, which accepts all resumed connections, and as many new ones as the processors can
-    serve.
+    """The admission control EAC, which accepts all resumed connections, and as many new connections
+    as the processors can serve.
     """
 
     asks_for_processors = True
@@ -101,8 +104,9 @@ class ProcessorAdmission:
 
     @property
     def requested(self) -> int | None:
-        """R_i in whole processors, at least 1; None before the first prediction. With 0 processors,
-        an application could never admit a connection and so never show that it needs a processor.
+        """The number of processors to request, R_i, rounded up and at least 1; None before the
+        first prediction. With 0 processors, an application could not admit any connection, and so
+        could never show that it needs a processor.
         """
         demand = self.monitor.demand_processors
         return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
@@ -145,9 +149,9 @@ class ProcessorAdmission:
         }
 
     def _begin_interval(self) -> None:
-        """Set the number of new connections for this interval; None means that no limit is known
-        yet. AN_i may have a fraction, which the policy carries over to the next interval, so that
-        it accepts AN_i connections on average.
+        """Set the number of new connections that may be accepted in this interval; None means that
+        no limit is known yet. AN_i may have a fraction. The policy carries the fraction over to the
+        next interval, so that on average it accepts AN_i new connections.
         """
         acceptable = None
         if self.processors is not None:
@@ -163,16 +167,17 @@ class ProcessorAdmission:
 
 EAC = Sheet(
     name="eac",
-    idea="A full TLS handshake costs a hundred times as much as a resumed one, and a customer "
-    "who resumes is in the middle of a session. So returning customers are always let in, but "
-    "new customers only as far as the assigned processors can serve them to the end of their "
-    "connections.",
+    idea="A full TLS handshake costs a hundred times as much as a resumed handshake, and a "
+    "customer who resumes a TLS session is in the middle of a visit. So every resumed "
+    "connection is accepted, and only as many new connections as the assigned processors can "
+    "serve completely.",
     rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
     "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
-    deviations="R is at least 1. The fraction of AN is carried over to the next interval. An "
-    "interval that ends late counts as k_apl_s. Until the first prediction, and until the "
-    "first assignment, no connection is refused.",
+    deviations="R is at least 1. The fractional part of AN is carried over to the next "
+    "interval. The counts of an interval that ends late are scaled to k_apl_s. Before the "
+    "first prediction and before the first assignment of processors, every connection is "
+    "accepted.",
     parameters=(
         Parameter(
             "cto_s",
@@ -196,7 +201,7 @@ EAC = Sheet(
             "k_apl_s",
             2.0,
             "seconds (paper)",
-            "sampling interval of the load monitor and the admission",
+            "sampling interval of the load monitor and the admission control",
             "3.2: k_APL = 2 s",
             0.01,
             3600,
@@ -214,7 +219,7 @@ EAC = Sheet(
             "processors",
             0.0,
             "processors",
-            "0: 0: the processors that the CPU manager assigns; above 0: always this number "
+            "0: the processors that the CPU manager assigns; above 0: always this number "
             "(static provisioning, or all processors of a platform without a manager)",
             "Fig. 1 for fixed numbers",
             0,

@@ -53,7 +53,7 @@ _QUEUES = (
         "utility",
         UTILITY,
         "weight",
-        "U_i, the value of serving a page of this type",
+        "U_i, the value of a served page of this type",
         "LIFO-Pri, Table 3",
         0.0,
         1e9,
@@ -62,12 +62,14 @@ _QUEUES = (
 
 
 class EightQueues(IgnoringPolicy):
-    """A policy with a queue for each page type, served by dynamic priority (LIFO-Pri, Algorithm 1).
+    """A policy with a queue for each page type, which serves the queues by dynamic priority
+    (LIFO-Pri, Algorithm 1).
 
-    The next request comes from the queue with the largest DP_i = N_i × U_i. If priorities are
-    equal, the later page wins. With the published capacities and utilities, transaction queues
-    have absolute priority, as in section 2.2 (50 × 73 = 1 × 3650). Transaction queues are always
-    FIFO. Browsing queues follow `switch`; without a switch they are FIFO.
+    The next request comes from the queue i with the largest DP_i = N_i × U_i, where N_i is the
+    length of the queue and U_i the utility of its page. If priorities are equal, the later page
+    comes first. With the published capacities and utilities, transaction queues have absolute
+    priority, as in section 2.2 (50 × 73 = 1 × 3650). Transaction queues are always FIFO. The
+    discipline of browsing queues follows `switch`; without a switch, it is FIFO.
     """
 
     def __init__(
@@ -156,27 +158,28 @@ class EightQueues(IgnoringPolicy):
 EIGHT_QUEUES_AF = Sheet(
     name="8q-af",
     title="8Q-AF",
-    idea="A queue for each page type, the most valuable queue first; each queue is first come, "
-    "first served.",
+    idea="There is a queue for each page type, and the most valuable queue is served first; "
+    "within a queue, the oldest request comes first.",
     rule="serve the oldest request of the queue with the largest N_i × utility_i; drop an "
     "arrival whose queue is full",
     source="LIFO-Pri, section 3.2.1, scheme 2 (8Q-AF)",
-    deviations="The paper does not say how this scheme chooses a queue; dynamic priority, as in "
-    "scheme 3, fits the paper's figures.",
+    deviations="The paper does not say how this scheme chooses a queue; this policy uses "
+    "dynamic priority, as in scheme 3, which fits the paper's figures.",
     parameters=_QUEUES,
 )
 EIGHT_QUEUES_LIFO_PRI = Sheet(
     name="8q-lifo-pri",
     title="8Q-LIFO-Pri",
-    idea="A queue for each page type, the most valuable queue first; under overload, the newest "
-    "browsing request comes first, because its customer is still there.",
+    idea="There is a queue for each page type, and the most valuable queue is served first; "
+    "under overload, the newest browsing request comes first, because its customer is still "
+    "there.",
     rule="serve the queue with the largest N_i × utility_i: transaction queues FIFO, browsing "
-    "queues LIFO once utilisation > cpu_upper_threshold and FIFO again once < "
-    "cpu_lower_threshold; drop an arrival whose queue is full",
+    "queues LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
+    "below cpu_lower_threshold; drop an arrival whose queue is full",
     source="LIFO-Pri, sections 2.2 and 3.2.1, Algorithm 1, scheme 3 (8Q-LIFO-Pri)",
     deviations="If priorities are equal, the later page comes first (the paper does not say). "
-    "Among transaction queues, the priority is Algorithm 1's N_i × U_i, although the text of "
-    "section 2.2 speaks of a fixed order.",
+    "Among transaction queues, the priority is Algorithm 1's N_i × U_i, although section 2.2 "
+    "describes a fixed order.",
     parameters=(*_QUEUES, CPU_UPPER_THRESHOLD, CPU_LOWER_THRESHOLD),
 )
 

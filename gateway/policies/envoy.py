@@ -1,4 +1,4 @@
-"""Envoy's two filters against overload: adaptive concurrency and admission control."""
+"""Envoy's two overload filters: adaptive concurrency and admission control."""
 
 import math
 from collections import deque
@@ -15,15 +15,16 @@ _ADMISSION = "Envoy, admission control filter, "
 
 
 class GradientController:
-    """A limit that follows (minimum + buffer) / current response time, with √limit of headroom.
-    From time to time, the policy measures the minimum response time with `min_concurrency` requests
-    in the system. Requests that arrived before the measurement do not count. The policy sees the
-    time only when a response ends, so a window ends with the first response after its time is over.
+    """A limit that follows the ratio (minimum response time + buffer) / current response time, with
+    a headroom of √limit. From time to time, the controller measures the minimum response time with
+    at most `min_concurrency` requests in the system. Requests that arrived before the measurement
+    do not count. The controller learns the time only when a response ends, so a window ends with
+    the first response after its planned end.
     """
 
     LOWEST_FOR_WINDOWS = 5
-    """The number of windows with the limit at its lowest value after which the minimum is measured
-    again.
+    """The number of successive windows with the lowest limit after which the minimum response time
+    is measured again.
     """
 
     def __init__(
@@ -59,7 +60,9 @@ class GradientController:
 
     @property
     def value(self) -> int:
-        """The present limit; while the minimum is measured, it is `min_concurrency`."""
+        """The present limit in requests; it is `min_concurrency` while the minimum response time is
+        measured.
+        """
         return self.min_concurrency if self._is_measuring else self._limit
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
@@ -110,9 +113,8 @@ class GradientController:
 
 
 class SuccessRate:
-    """Counts of the requests and successes in the last `window_s`, in steps of a second.
-
-    A step that began at least `window_s` ago no longer counts.
+    """Counts of requests and successes in the last `window_s`, kept in steps of one second. A step
+    that began `window_s` ago or earlier no longer counts.
     """
 
     STEP_S = 1.0
@@ -134,7 +136,7 @@ class SuccessRate:
         self.successes += is_success
 
     def forget(self, time_s: float) -> None:
-        """Remove the steps that are older than the window."""
+        """Remove the steps that have left the window."""
         while self._steps and time_s - self._steps[0][0] >= self._window_s:
             _, requests, successes = self._steps.popleft()
             self.requests -= requests
@@ -142,8 +144,8 @@ class SuccessRate:
 
 
 class AdmissionControl(LimitedLine):
-    """A policy that rejects requests at random; the fewer recent requests succeeded, the more it
-    rejects.
+    """A policy that rejects requests at random. The lower the success rate of recent requests, the
+    more requests it rejects.
     """
 
     def __init__(
@@ -195,7 +197,7 @@ def _median(samples: list[float]) -> float:
     return ordered[(len(ordered) - 1) // 2]
 
 
-_SEED = Parameter("seed", 1, "number", "of the draws", "this project", 0, 2**53)
+_SEED = Parameter("seed", 1, "number", "seed of the random draws", "this project", 0, 2**53)
 
 ADAPTIVE_CONCURRENCY = Sheet(
     name="envoy-adaptive-concurrency",
@@ -205,25 +207,50 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "turn an arrival away while limit requests are in the system; serve the oldest. Every "
         "update_interval_s: gradient = clamp((1 + buffer_ratio) × minRTT / median response "
         "time, 0.5, 2). The limit = gradient × limit + √(gradient × limit), from "
-        "min_concurrency to max_concurrency. minRTT is the median of request_count responses "
-        "while at most min_concurrency requests are in the system; requests that arrived "
-        "earlier do not count. It is measured every min_rtt_interval_s, delayed by up to "
-        "jitter_ratio of that interval (drawn with seed), and after five windows with the limit "
-        "at min_concurrency"
+        "min_concurrency to max_concurrency. minRTT is the median response time of "
+        "request_count requests while at most min_concurrency requests are in the system; "
+        "requests that arrived before the measurement do not count. It is measured every "
+        "min_rtt_interval_s, with a random delay of up to jitter_ratio of that interval (drawn "
+        "with seed), and after five successive windows with the limit at min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",
-    deviations="A window ends with the first response after its time is over. Envoy has no "
-    "defaults for the two intervals; those here are from its example. An orphan request's "
-    "response time counts, "
-    "too.",
+    deviations="A window ends with the first response after update_interval_s. Envoy has no "
+    "defaults for the two intervals; the values here are from its example. The response times "
+    "of orphan requests count, too.",
     parameters=(
         Parameter(
             "min_concurrency", 3, "requests", "lowest limit", _ADAPTIVE + "default", 1, 10**6
         ),
-        Parameter("max_concurrency", 1000, "requests", "highest", _ADAPTIVE + "default", 1, 10**6),
-        Parameter("request_count", 50, "responses", "for minRTT", _ADAPTIVE + "default", 1, 10**6),
-        Parameter("buffer_ratio", 0.25, "ratio", "B / minRTT", _ADAPTIVE + "default", 0.0, 100.0),
-        Parameter("update_interval_s", 0.1, "s", "a window", _ADAPTIVE + "example", 0.001, 3600.0),
+        Parameter(
+            "max_concurrency", 1000, "requests", "highest limit", _ADAPTIVE + "default", 1, 10**6
+        ),
+        Parameter(
+            "request_count",
+            50,
+            "responses",
+            "number of responses in a measurement of minRTT",
+            _ADAPTIVE + "default",
+            1,
+            10**6,
+        ),
+        Parameter(
+            "buffer_ratio",
+            0.25,
+            "ratio",
+            "headroom B as a share of minRTT",
+            _ADAPTIVE + "default",
+            0.0,
+            100.0,
+        ),
+        Parameter(
+            "update_interval_s",
+            0.1,
+            "s",
+            "length of a window",
+            _ADAPTIVE + "example",
+            0.001,
+            3600.0,
+        ),
         Parameter(
             "min_rtt_interval_s",
             60.0,
@@ -237,7 +264,7 @@ ADAPTIVE_CONCURRENCY = Sheet(
             "jitter_ratio",
             0.15,
             "ratio",
-            "maximum random delay of a measurement, as a share of the interval",
+            "maximum random delay of a measurement, as a share of min_rtt_interval_s",
             _ADAPTIVE + "default",
             0.0,
             1.0,
@@ -248,12 +275,14 @@ ADAPTIVE_CONCURRENCY = Sheet(
 ADMISSION_CONTROL = Sheet(
     name="envoy-admission-control",
     title="Envoy admission control",
-    idea="The more requests fail, the more are rejected at random before they cost anything.",
+    idea="The more requests fail, the more arrivals are rejected at random, before they cost the "
+    "shop anything.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
-    "(1 / aggression)), n requests and s successes of the last window_s, drawn with seed; reject "
-    "none while the rate n / window_s is below rps_threshold requests/s; serve the oldest",
-    source=_ADMISSION + "1.31 (earlier ones took n / the age of the oldest), after Google's "
-    "client-side throttling (SRE book, chapter 21)",
+    "(1 / aggression)), drawn with seed, where n is the number of requests and s of successes "
+    "in the last window_s. Reject nothing while the rate n / window_s is below rps_threshold; "
+    "serve the oldest",
+    source=_ADMISSION + "1.31 (earlier versions used n / the age of the oldest request); based on "
+    "Google's client-side throttling (SRE book, chapter 21)",
     deviations=(
         "A success is an answer that reached its customer; an orphan request counts as a failure."
     ),
@@ -262,7 +291,7 @@ ADMISSION_CONTROL = Sheet(
             "threshold",
             0.95,
             "ratio",
-            "success rate at which nothing is rejected",
+            "success rate from which on nothing is rejected",
             _ADMISSION + "default",
             0.01,
             1.0,
@@ -271,12 +300,20 @@ ADMISSION_CONTROL = Sheet(
             "aggression",
             1.0,
             "number",
-            "above 1 rejects earlier",
+            "exponent: a value above 1 rejects more at the same success rate",
             _ADMISSION + "default",
             1.0,
             100.0,
         ),
-        Parameter("window_s", 30.0, "s", "memory", _ADMISSION + "default", 1.0, 3600.0),
+        Parameter(
+            "window_s",
+            30.0,
+            "s",
+            "time for which requests and successes count",
+            _ADMISSION + "default",
+            1.0,
+            3600.0,
+        ),
         Parameter(
             "rps_threshold",
             0.0,

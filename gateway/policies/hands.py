@@ -1,8 +1,9 @@
 """DOOR's concurrency limit c, fixed or automatic: the maximum number of requests in service.
 
 A server with 30 workers takes 30 requests at once and works a little on each of them. No queue can
-reorder the requests that the server has taken. With LIFO-Pri's pages, they are 30 × 0.179 CPU s =
-5.4 s of work, for which a page of a session in progress has to wait, whatever its priority.
+reorder the requests that the server has taken. With LIFO-Pri's pages, these requests are 30 × 0.179
+CPU s = 5.4 CPU s of work. A page of a session in progress has to wait for this work, whatever its
+priority.
 """
 
 from gateway.policies.interface import LoadSample
@@ -21,7 +22,7 @@ HANDS_AUTOMATIC = Parameter(
     "hands_automatic",
     0,
     "switch",
-    "1: c follows the CPU; 0: c is fixed",
+    "1: c adapts to the CPU utilisation; 0: c is fixed",
     "DOOR, rule 1",
     0,
     1,
@@ -29,8 +30,8 @@ HANDS_AUTOMATIC = Parameter(
 
 
 class Hands:
-    """A limit of `limit` requests in service, not counting requests that another policy
-    dispatched.
+    """A concurrency limit: at most `limit` requests are in service, without the requests that
+    another policy dispatched.
     """
 
     def __init__(self, limit: int) -> None:
@@ -58,17 +59,18 @@ class Hands:
         self._busy.discard(id)
 
     def sample(self, sample: LoadSample, somebody_waits: bool) -> None:
-        """Handle the load of one interval; a fixed limit ignores it."""
+        """Handle the load report of one utilisation interval; a fixed limit ignores it."""
 
 
 class AutomaticHands(Hands):
-    """A limit c that follows the CPU: c grows while the CPU is partly idle, and shrinks when it is
-    full.
+    """A concurrency limit c that adapts to the CPU utilisation: c grows while the CPU is partly
+    idle, and shrinks when the CPU is full.
 
-    It changes once per utilisation interval. If requests wait, all of c is used and CPU <
-    IDLE_RATIO, c grows by 1. If the CPU has been at or above FULL_RATIO for FULL_FOR_S without a
-    break, c shrinks by 1, but never below FLOOR. So c settles at the value at which the CPU is just
-    full, even if pages spend much of their time waiting for the back end.
+    The limit can change once per utilisation interval. If new sessions wait, c requests are in
+    service and the utilisation is below IDLE_RATIO, c grows by 1. If the utilisation has been at
+    least FULL_RATIO for FULL_FOR_S paper seconds without a break, c shrinks by 1, but not below
+    FLOOR. So c settles at the value at which the CPU is just full, even if pages spend much of
+    their time waiting for the back end.
     """
 
     IDLE_RATIO = 0.98
@@ -94,5 +96,5 @@ class AutomaticHands(Hands):
 
 
 def hands_of(*, hands: int, hands_automatic: int) -> Hands:
-    """Return the fixed or the automatic limit, depending on the parameters."""
+    """Return the automatic limit if `hands_automatic` is 1, otherwise the fixed limit."""
     return AutomaticHands(hands) if hands_automatic else Hands(hands)

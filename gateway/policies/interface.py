@@ -1,9 +1,9 @@
 """The vocabulary between a policy and its driver: events and verdicts.
 
-The gateway drives a policy with real sockets, the simulator with virtual time; both use only this
-vocabulary. All times are paper seconds on one monotonic axis that the driver chooses; a policy
-reads no clock. The driver guarantees that times never go backwards and that each id is used only
-once.
+The gateway drives a policy with real connections, and the simulator drives it in virtual time; both
+use only this vocabulary. All times are in paper seconds on one time axis, whose zero the driver
+chooses; a policy reads no clock. The driver guarantees that time never goes backwards and that
+every request has a different id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ class Page(StrEnum):
 
     @property
     def is_transaction(self) -> bool:
-        """Whether the page belongs to a purchase (Tr-1 to Tr-4)."""
+        """Whether the page is part of a purchase (Tr-1 to Tr-4)."""
         return self.value.startswith("Tr")
 
 
@@ -39,12 +39,12 @@ TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 
 
 class Request(NamedTuple):
-    """One attempt of a customer to get one page, as a policy sees it.
+    """One attempt by a customer to get one page, as a policy sees it.
 
-    The driver chooses the `id`. `session` is None if no cookie identifies the session. Under
-    admission control, and with a policy whose sheet sets `needs_sessions`, it is never None,
-    because a new session has a name from its first request on. `session_is_new` is true if this
-    request would open the session. `attempt` counts from 1, and each retry of the same page adds 1.
+    The driver chooses the `id`. `session` is None if no cookie identifies the session. It is never
+    None under admission control or with a policy whose sheet sets `needs_sessions`, because a new
+    session then has a name from its first request on. `session_is_new` is true if this request
+    would open the session. `attempt` is 1 for the first request of a page; each retry adds 1.
     """
 
     id: int
@@ -75,11 +75,11 @@ FATES = (
     "withdrawn",
     *(outcome.value for outcome in Outcome),
 )
-"""A driver's counts per page type.
+"""The names of the counts that a driver keeps per page type.
 
 `abandoned_waiting` counts the customers who left while their requests waited, and `withdrawn`
-counts the requests taken out of a queue for this reason. Every request that arrived was dispatched,
-dropped, rejected or withdrawn, or still waits.
+counts the requests that were taken out of a queue for this reason. Every request that has arrived
+is dispatched, dropped, rejected or withdrawn, or still waits.
 """
 
 
@@ -106,7 +106,9 @@ class Drop(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """Turn this request away at admission, with an explicit page and a time to come back."""
+    """Turn this request away with a rejection page, which gives a time after which the customer
+    should come back.
+    """
 
     id: int
     reason: str
@@ -116,8 +118,8 @@ class Reject(NamedTuple):
 class Cancel(NamedTuple):
     """Stop this request.
 
-    A dispatched request may be stopped while its customer is still there: the customer gets status
-    503, the attempt fails, and the work already done is lost. A completion event follows.
+    A dispatched request may be stopped even if its customer is still there. The customer then gets
+    status 503, the attempt fails, and the work already done is lost. A completion event follows.
 
     A waiting request may be stopped only after its customer has left; it is then withdrawn, and no
     event follows.
@@ -132,16 +134,16 @@ NOTHING: Verdicts = ()
 
 
 class BrokenPolicyError(RuntimeError):
-    """The error for a verdict that the rules forbid, which is always a fault in the policy."""
+    """The error for a verdict that breaks the rules, which is always a fault in the policy."""
 
 
 class Policy(Protocol):
-    """A queueing policy, which decides which requests wait, which are served next and which are
+    """A queueing policy, which decides for each request whether it waits, is served next or is
     turned away.
 
-    A request without a verdict waits. After every event the driver calls `workers_free` once if
-    workers are free and a request waits. A policy may dispatch at most as many requests as it is
-    offered workers. Requests that it does not dispatch wait for the next event.
+    A request without a verdict waits. After every event, the driver calls `workers_free` once if
+    workers are free and a request waits. The policy may dispatch at most one request for each free
+    worker. Requests that it does not dispatch wait for the next event.
     """
 
     name: str
@@ -161,37 +163,37 @@ class Policy(Protocol):
         ...
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
-        """Handle the leaving of a customer whose request waits or is in service."""
+        """Handle the event that a customer has left whose request waits or is in service."""
         ...
 
     def withdraw(self, time_s: float, id: int) -> None:
-        """Remove a waiting request that the driver takes back because its customer has left. The
-        driver calls this only with the abandonment setting `drop-queued` or `cancel`, after the
-        event `abandonment`.
+        """Remove a waiting request that the driver withdraws because its customer has left. The
+        driver calls this method only if the abandonment setting is `drop-queued` or `cancel`, after
+        the event `abandonment`.
         """
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
-        """Handle a load report of the server, once per utilisation interval."""
+        """Handle a load report from the server, which arrives once per utilisation interval."""
         ...
 
     def timer_due(self, time_s: float) -> Verdicts:
-        """Handle the timer: the time that `next_timer_s` returned last has come."""
+        """Handle the timer at the time that `next_timer_s` last returned."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return the time at which to call `timer_due` next; None means never."""
+        """Return the time of the next call of `timer_due`; None means never."""
         ...
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
-        """Take over the requests that waited under another policy, oldest first, even if they
-        exceed the capacity. The driver calls this once, before any other event, when the policy is
-        switched during a run.
+        """Take over the requests that waited under the previous policy, given oldest first, even if
+        they exceed the capacity. The driver calls this method once, before any event, when the
+        policy is switched during a run.
         """
         ...
 
     def waiting(self) -> Sequence[Request]:
-        """Return the waiting requests, oldest first."""
+        """Return the waiting requests in order of arrival, the oldest first."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:

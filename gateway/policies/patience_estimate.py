@@ -1,13 +1,13 @@
 """The estimate of customers' patience, calculated from how requests end at a server.
 
-Most requests are answered or turned away before their customers' patience ends. Such observations
-give only a lower bound for the patience (they are censored). An estimate from only the customers
-who left would find too many impatient customers. The earlier the other customers are turned away,
-the larger this error is. A limit that follows such an estimate would shrink towards 0.
+Most requests are answered or turned away before their customers' patience ends. Such a request
+gives only a lower bound for the patience (the observation is censored). An estimate that uses only
+the customers who left would be too low. The earlier the other customers are turned away, the larger
+this error is. A limit on the wait that follows such an estimate would shrink towards 0.
 
 So this module uses the product-limit estimate (Kaplan and Meier, *Nonparametric estimation from
-incomplete observations*, JASA 53, 1958). For each age, the estimate uses the share of customers who
-left at that age among those still present at that age.
+incomplete observations*, JASA 53, 1958). At each age, the estimate takes the customers who were
+still present at this age, and uses the share of them who left at this age.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,10 @@ from itertools import accumulate
 STEP_S = 0.25
 """The width of the steps in which ages are counted, in paper seconds."""
 LONGEST_S = 120.0
-"""The age as which all longer ages count, in paper seconds."""
+"""The highest age that is distinguished, in paper seconds; a higher age counts as this age."""
 ENOUGH_LEFT = 20
-"""The number of customers who left, counted with their present weights, that an estimate needs."""
+"""The minimum number of customers who left, each counted with its present weight, for an estimate.
+"""
 REMEMBERED_FOR_S = 600.0
 """The age, in paper seconds, at which the weight of an observation has fallen to 1/e."""
 
@@ -26,7 +27,9 @@ _STEPS = int(LONGEST_S / STEP_S)
 
 
 class PatienceEstimate:
-    """Counts of the ages at which requests ended, for each kind of end; old observations fade."""
+    """Counts of the ages at which customers left and at which requests ended; old observations
+    fade.
+    """
 
     def __init__(self) -> None:
         self._left = [0.0] * _STEPS
@@ -39,27 +42,32 @@ class PatienceEstimate:
         self._ended[step] += 1.0
 
     def stayed(self, age_s: float) -> None:
-        """Record that a request was answered or turned away, with its customer still present."""
+        """Record that a request was answered or turned away at this age, while its customer was
+        still present.
+        """
         self._ended[_step(age_s)] += 1.0
 
     def fade(self, elapsed_s: float) -> None:
-        """Let the observations fade by `elapsed_s`; the caller does this about once a second."""
+        """Reduce the weight of all observations after `elapsed_s` paper seconds; call this about
+        once a second.
+        """
         keep = max(0.0, 1.0 - elapsed_s / REMEMBERED_FOR_S)
         self._left = [number * keep for number in self._left]
         self._ended = [number * keep for number in self._ended]
 
     def quantile_s(self, share: float) -> float | None:
-        """Return the age at which `share` (0 to 1) of the customers have left; None while unknown.
+        """Return the age, in paper seconds, at which the share `share` (0 to 1) of the customers
+        has left; None while it is unknown.
 
-        The result is the lower end of a step, so it is never too long; it is LONGEST_S if a smaller
-        share leaves.
+        The result is rounded down to a multiple of STEP_S. It is LONGEST_S if fewer customers
+        leave.
         """
         ages_s = self.quantiles_s((share,))
         return None if ages_s is None else ages_s[0]
 
     def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
-        """Return the ages for several shares, which must be in ascending order; None while
-        unknown.
+        """Return the ages at which the given shares, in ascending order, have left; None while they
+        are unknown.
         """
         if sum(self._left) < ENOUGH_LEFT:
             return None

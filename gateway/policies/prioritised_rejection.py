@@ -1,4 +1,6 @@
-"""Prioritised rejection: the lowest priorities first, by a cubic curve, as in Netflix' Zuul."""
+"""Prioritised rejection: rejects the lowest priorities first, along a cubic curve, as Netflix' Zuul
+does.
+"""
 
 from collections.abc import Mapping
 
@@ -12,9 +14,9 @@ LOWEST = 100
 
 
 class PrioritisedRejection(LimitedLine):
-    """A policy that admits scores up to a level, which falls with the cube of the overload. The
-    overload is 0 with up to `throttle_from` requests in the system, and 1 with `overloaded_at` or
-    more.
+    """A policy that admits requests whose score is at most a level; the level falls with the cube
+    of the overload. The overload is 0 with up to `throttle_from` requests in the system, and 1 with
+    `overloaded_at` or more.
     """
 
     def __init__(
@@ -33,15 +35,15 @@ class PrioritisedRejection(LimitedLine):
 
     @property
     def overload_ratio(self) -> float:
-        """The overload: the position of the number of requests in the system between threshold (0)
-        and capacity (1).
+        """The overload from 0 to 1: it is 0 up to `throttle_from` requests in the system, then
+        rises linearly to 1 at `overloaded_at`.
         """
         beyond = len(self._inside) - self._throttle_from
         return min(1.0, max(0.0, beyond / (self._overloaded_at - self._throttle_from)))
 
     @property
     def level(self) -> float:
-        """The highest admitted score: 100 without overload, 0 under complete overload."""
+        """The highest score that is admitted: 100 without overload, 0 under complete overload."""
         return LOWEST * (1.0 - self.overload_ratio**3)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
@@ -67,25 +69,26 @@ _SOURCE = (
 PRIORITISED_REJECTION = Sheet(
     name="prioritised-rejection",
     title="Prioritised rejection",
-    idea="The fuller the system, the more important a request must be to be admitted. The least "
-    "important requests are rejected first, and the most important only close to complete "
-    "overload.",
+    idea="The fuller the system, the more important a request must be to be admitted. The "
+    "least important requests are rejected first, and the most important requests only close "
+    "to complete overload.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
-    "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away whose priority is above the "
-    "level (1 is the most important); serve the oldest",
+    "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away if its priority score is "
+    "above the level (1 is the most important score); serve the oldest",
     source=_SOURCE + ", service throttling",
-    deviations="The text calls the curve cubic and names some of its points: in the mid-90s at "
-    "35 %, about 50 at 80 %, about 10 at 95 %. At these points, 100 × (1 − overload³) is 96, 49 "
-    "and 14. The policy uses only one of the two measures of a back-end service, the concurrent "
-    "requests, because this shop has no error rates. A score depends only on the page; scores "
-    "rise evenly from the last page (1) to the first (100). Rejected customers are not given a "
-    "number of retries.",
+    deviations="The source calls the curve cubic and names some of its points: the level is in "
+    "the mid-90s at an overload of 35 %, about 50 at 80 % and about 10 at 95 %. At these "
+    "points, 100 × (1 − overload³) is 96, 49 and 14. The source measures overload by "
+    "concurrent requests and by error rates; this policy uses only concurrent requests, "
+    "because this shop has no error rates. A score depends only on the page; scores rise "
+    "evenly from the last page (1) to the first (100). The policy does not tell rejected "
+    "customers how often they may retry.",
     parameters=(
         Parameter(
             "throttle_from",
             30,
             "requests",
-            "number of requests in the system from which on requests are rejected",
+            "number of requests in the system above which requests may be rejected",
             "this project: all 30 workers busy; the source does not give a number",
             0,
             10_000_000,
@@ -94,7 +97,7 @@ PRIORITISED_REJECTION = Sheet(
             "overloaded_at",
             100,
             "requests",
-            "number of requests in the system from which on no request is admitted",
+            "number of requests in the system at which no request is admitted",
             "this project: LIFO-Pri's capacity of SQ; the source does not give a number",
             1,
             10_000_000,
@@ -103,9 +106,9 @@ PRIORITISED_REJECTION = Sheet(
             "priority",
             {page: float(round(LOWEST - 99 * i / 7)) for i, page in enumerate(PAGES)},
             "score",
-            "score of each page: 1 is the most important, 100 the least",
-            "scores 1 to 100 as in the source; this project: the later the page, the lower its "
-            "score",
+            "score of each page, from 1 (most important) to 100 (least important)",
+            "scores from 1 to 100 as in the source; the order of pages is this project's: the "
+            "later the page, the lower its score",
             1.0,
             float(LOWEST),
         ),

@@ -1,7 +1,8 @@
-"""The scheduling policy of the CPU manager (ECM): how many processors each application gets.
+"""The scheduling policy of the CPU manager (ECM), which assigns processors to applications.
 
-The module contains eq. (1), the sharing of processors, and the choice of processors. A single
-function decides, so that another policy needs only another function.
+The module calculates the number of processors of each application (eq. 1), decides which processors
+are shared, and chooses the processors. A single function makes the decision, so that another
+scheduling policy needs only another function.
 
 Source: edragon.txt, section 3.1.1.
 """
@@ -13,14 +14,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 Sharing = Literal["both", "to-high", "none"]
-"""The rule about which applications may share a processor: any two, only one of lower with one of
-higher priority, or none.
+"""The rule about which applications may share a processor. `both`: any two applications. `to-high`:
+only an application of lower priority gives half a processor to an application of higher priority.
+`none`: no applications.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """An application's request: `requested` (R_i) whole processors, with weight `priority`."""
+    """An application's request for `requested` processors (R_i), with the weight `priority`."""
 
     application: str
     priority: float
@@ -29,8 +31,8 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An application's share: `whole` exclusive processors, and perhaps half of a processor shared
-    with `partner`.
+    """An application's share of the processors: `whole` exclusive processors and, if there is a
+    `partner`, half of a processor that both share.
     """
 
     whole: int
@@ -38,33 +40,32 @@ class Share:
 
     @property
     def half(self) -> bool:
-        """Whether it has half of a shared processor."""
+        """Whether the application has half of a shared processor."""
         return self.partner is not None
 
     @property
     def processors(self) -> float:
-        """A_i, the number of processors."""
+        """The number of processors A_i, a multiple of 0.5."""
         return self.whole + 0.5 * self.half
 
 
 def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -> dict[str, Share]:
-    """Return A_i for every application; their sum is at most `processors`.
+    """Return the share A_i of every application; the sum of the shares is at most `processors`.
 
-    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i. If all requests together
-    fit, each application gets R_i. An R_i above N counts as N, the maximum for one application.
-    Otherwise a rush at one application could take the only processor that another application
-    needs.
+    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i. If the sum of all requests
+    is at most N, each application gets R_i. An R_i above N counts as N. Otherwise, a rush at one
+    application could take the only processor that another application needs.
 
-    Rounding may assign too many or too few processors. If there are too many, the application that
-    gained most by rounding gives one up. If there are too few, the application that lost most gets
-    one more.
+    After rounding, the sum may be too large or too small. If it is too large, the application that
+    gained most by rounding gives up one processor. If it is too small, the application that lost
+    most gets one more.
 
-    Then processors are shared in halves. Two equal applications share a processor if one of them
-    has one processor more than the other. An application that got its whole request shares with one
-    that got less. An application shares at most one processor.
+    Then some processors are shared in halves. Two equal applications share a processor if one of
+    them has one processor more than the other. An application that got all that it requested shares
+    a processor with an application that got less. An application shares at most one processor.
 
-    If applications are equal, the order of `wishes` decides. Raises ValueError for duplicate names,
-    priorities that are not above 0, and negative numbers.
+    The order of `wishes` decides between equal applications. Raises ValueError if a name occurs
+    twice, a priority is not above 0, or a number of processors is negative.
     """
     _check(wishes, processors)
     whole = _whole(wishes, processors)
@@ -81,12 +82,12 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
 def place(
     shares: Mapping[str, Share], cpus: Sequence[int], before: Mapping[str, frozenset[int]]
 ) -> dict[str, frozenset[int]]:
-    """Return the processors of each application, which keeps its processors from `before` as far as
-    possible.
+    """Return the set of processors for each application. Applications keep their processors from
+    `before` as far as possible.
 
-    For two applications, only the necessary processors change. For more applications, sometimes one
-    more processor changes. The sets of two applications overlap only in shared processors. Raises
-    ValueError if `shares` need more processors than there are.
+    With two applications, only the necessary processors change. With more applications, sometimes
+    one more processor changes. The sets of two applications overlap only in the processor that they
+    share. Raises ValueError if `shares` need more processors than `cpus` contains.
     """
     free = set(cpus)
     placed: dict[str, set[int]] = {name: set() for name in shares}
@@ -139,7 +140,9 @@ def _check(wishes: Sequence[Wish], processors: int) -> None:
 
 
 def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
-    """Return the whole processors of eq. (1), corrected so that their sum is `processors`."""
+    """Return each application's number of processors by eq. (1), corrected so that the sum is
+    `processors`.
+    """
     if sum(wish.requested for wish in wishes) <= processors:
         return {wish.application: wish.requested for wish in wishes}
     # Only their ratios count; scaled to at most 1, no priority is too large for the product.
@@ -178,7 +181,7 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
 def _share_between_equals(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """Share a processor between two equal applications if one of them has one processor more. Equal
+    """Let two equal applications share a processor if one of them has one processor more. Equal
     applications have the same request and the same priority.
     """
     if sharing == "to-high":
@@ -198,10 +201,11 @@ def _share_between_equals(
 def _share_what_is_left_over(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """Share processors of applications that got their whole request with those that got less.
+    """Let applications that got all that they requested share a processor with applications that
+    got less.
 
-    The application with the highest priority takes first; the application with the lowest priority
-    gives first.
+    Among the applications that got less, the highest priority comes first; among those that share,
+    the lowest priority comes first.
     """
     satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
     takers = sorted(
@@ -226,7 +230,7 @@ def _share_what_is_left_over(
 def _has_less(
     equal: Wish, wish: Wish, whole: Mapping[str, int], partner: Mapping[str, str]
 ) -> bool:
-    """Return whether `equal` has the same request and priority as `wish`, and fewer processors."""
+    """Return whether `equal` has the same request and priority as `wish`, but fewer processors."""
     return (equal.priority, equal.requested) == (wish.priority, wish.requested) and (
         whole[equal.application] + 0.5 * (equal.application in partner)
         < whole[wish.application] + 0.5 * (wish.application in partner)

@@ -1,6 +1,7 @@
-"""The quota of new sessions for an ac-interval: eq. 7, and the account of unused quota.
+"""The quota of new sessions in an ac-interval: its calculation (eq. 7), and the account of unused
+quota.
 
-The account keeps fractions, unused quota and debts (SBAC, section 12).
+The account carries fractions, unused quota and debts over to later intervals (SBAC, section 12).
 """
 
 from collections import deque
@@ -14,15 +15,16 @@ def sessions_rps(
     capacity_rps: float, session_length: float, load: float, rejection_cost: float = 1.0
 ) -> float:
     """Return y of eq. 7, the number of sessions per second that a server can complete while it
-    rejects others.
+    rejects all other sessions.
 
     y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in requests,
-    r = `rejection_cost` in requests; r = 1 is eq. 7. Like eq. 7, the formula follows from y L + x r
-    = S_r and x + y = Load S_r / L. It has no meaning in three cases:
+    r = `rejection_cost` in requests; with r = 1, this is eq. 7. Like eq. 7, the formula follows
+    from y L + x r = S_r and x + y = Load S_r / L, where x is the number of rejected sessions per
+    second. It does not apply in three cases:
 
     - `load` is at most 1: no session is rejected, and y = S_r / L, the capacity in sessions.
-    - A session costs no more than its rejection (L ≤ r): again y = S_r / L.
-    - Load is at least L / r: rejections alone fill the server, and y = 0.
+    - A session costs at most as much as its rejection (L ≤ r): again, y = S_r / L.
+    - `load` is at least L / r: rejections alone fill the server, and y = 0.
     """
     length, r = session_length, rejection_cost
     if load <= 1 or length <= r:
@@ -31,11 +33,11 @@ def sessions_rps(
 
 
 class QuotaAccount:
-    """The account of new sessions that may still be admitted in the present ac-interval. Fractions
-    of a session are kept without a time limit, as is a debt (from a quota that was too large).
-    Whole sessions that an interval leaves unused may be used later, the oldest first, once the
-    present quota is used up. They are lost when their interval is no longer among the last few
-    intervals.
+    """The account of the new sessions that may still be admitted in the present ac-interval.
+    Fractions of a session, and a debt from a quota that was too large, are kept without a time
+    limit. Whole sessions that an interval did not use may be used later, once the present quota is
+    used up; the oldest are used first. They are lost when their interval is no longer among the
+    last few intervals.
     """
 
     def __init__(self) -> None:
@@ -55,8 +57,8 @@ class QuotaAccount:
         return self.left < 1 - _ROUNDING
 
     def begin(self, quota: float, leftover_intervals: int) -> None:
-        """Begin the next interval with `quota` sessions and the unused sessions of the last few
-        intervals.
+        """Begin the next interval with `quota` new sessions and the unused sessions of the last
+        `leftover_intervals` intervals.
         """
         whole = self._whole_fresh
         if whole:
@@ -73,7 +75,9 @@ class QuotaAccount:
             self._take_leftovers(debt)
 
     def take(self, sessions: int = 1) -> None:
-        """Admit `sessions` sessions. If fewer remain, the difference becomes a debt."""
+        """Take `sessions` admitted sessions from the account. If it has fewer, the difference
+        becomes a debt.
+        """
         beyond = max(0, sessions - self._whole_fresh)
         old = min(beyond, self._left_over)
         self._fresh -= sessions - old

@@ -1,4 +1,4 @@
-"""Functions that return data sheets and create policies, by the names that the package lists."""
+"""Functions that find a policy by its name and return its data sheet or create the policy."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,21 +29,23 @@ def import_all() -> None:
 
 
 def sheet(name: str) -> Sheet:
-    """Return the data sheet of queueing policy `name`; raises PolicyError, which lists the known
-    policies.
+    """Return the data sheet of the queueing policy `name`; raise PolicyError, which lists the known
+    policies, if it is unknown.
     """
     return _sheet(find(name, POLICIES, "policy"))
 
 
 def admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of admission policy `name`; raises PolicyError, which lists the known
-    policies.
+    """Return the data sheet of the admission policy `name`; raise PolicyError, which lists the
+    known policies, if it is unknown.
     """
     return _sheet(find(name, ADMISSIONS, "admission"))
 
 
 def connection_admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of connection admission policy `name`; raises PolicyError."""
+    """Return the data sheet of the connection admission policy `name`; raise PolicyError if it is
+    unknown.
+    """
     return _sheet(find(name, CONNECTION_ADMISSIONS, "connection_admission"))
 
 
@@ -53,9 +55,10 @@ def create(
     admission: str = NO_ADMISSION,
     admission_parameters: Mapping[str, object] | None = None,
 ) -> Policy:
-    """Return a new queueing policy behind a new admission policy; omitted parameters have their
-    default values. Raises PolicyError for an unknown policy, an unknown parameter, a value out of
-    range; its field is `policy`, `parameters.<name>`, `admission` or `admission_parameters.<name>`.
+    """Return a new queueing policy combined with a new admission policy; omitted parameters have
+    their default values. Raises PolicyError for an unknown policy, an unknown parameter or an
+    invalid value; its field is `policy`, `parameters.<name>`, `admission` or
+    `admission_parameters.<name>`.
     """
     values = sheet(name).read(parameters)
     queueing: Policy = _make(POLICIES[name])(**values)
@@ -88,7 +91,7 @@ def create_connection_admission(
 
 @contextmanager
 def _named(kind: str) -> Iterator[None]:
-    """Prefix the fields of PolicyErrors with the kind of policy."""
+    """Prefix the field of a PolicyError that is raised inside with the kind of policy."""
     try:
         yield
     except PolicyError as error:

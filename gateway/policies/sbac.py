@@ -12,7 +12,9 @@ TOLERANCE_S = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AcInterval:
-    """A finished ac-interval: its U_measured, and the time that its samples cover."""
+    """A finished ac-interval: its mean utilisation U_measured, and the time in paper seconds that
+    its samples cover.
+    """
 
     measured_utilisation_ratio: float
     covered_s: float
@@ -20,8 +22,8 @@ class AcInterval:
 
 class AcIntervals:
     """An object that divides the stream of load samples into ac-intervals of about `ac_interval_s`.
-    An interval ends with the sample that brings the time covered since its start to
-    `ac_interval_s`, plus or minus half the length of that sample. The tolerance is needed for live
+    An interval ends with the sample with which the covered time comes closest to `ac_interval_s`;
+    the difference is at most half the length of the sample. The tolerance is needed for live
     samples, whose lengths vary, and for a slow shop, which sends one long sample. U_measured is the
     mean of the samples, each weighted by the time that it covers.
     """
@@ -32,7 +34,7 @@ class AcIntervals:
         self._busy_s = 0.0
 
     def sample(self, sample: LoadSample) -> AcInterval | None:
-        """Add a sample; return the interval that it ends, or None."""
+        """Add a sample. Return the interval if the sample ends it, otherwise None."""
         self._covered_s += sample.interval_s
         self._busy_s += sample.cpu_utilisation_ratio * sample.interval_s
         missing_s = self.ac_interval_s - self._covered_s
@@ -44,7 +46,8 @@ class AcIntervals:
 
 
 class UtilisationAdmission:
-    """A policy that rejects new sessions for an ac-interval if the predicted utilisation is high.
+    """A policy that rejects all new sessions of an ac-interval if the utilisation predicted for it
+    is above `ac_threshold`.
 
     f(1) = ac_threshold, f(i+1) = (1 − weight) f(i) + weight U_measured(i)  (SBAC, section 7).
     """
@@ -88,7 +91,9 @@ class UtilisationAdmission:
         self.left.discard(id)
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        """Remove the request; its outcome does not matter, because only utilisation counts."""
+        """Forget the request; its outcome does not matter, because the policy uses only the
+        utilisation.
+        """
         self.left.discard(id)
 
     def abandonment(self, time_s: float, id: int) -> None:
@@ -161,7 +166,7 @@ RETRY_AFTER_S = Parameter(
     "retry_after_s",
     300.0,
     "s",
-    "time after which a rejected customer should come back",
+    "time after which a rejected customer may come back",
     "SBAC, section 8 (“say, in five minutes”)",
     1.0,
     86_400.0,
@@ -170,39 +175,40 @@ COMMON = (AC_THRESHOLD, AC_INTERVAL_S, RETRY_AFTER_S)
 
 
 def ac_weight(meaning: str, default: float, source: str, *, low: float = 0.0) -> Parameter:
-    """Return parameter k of the ac-function."""
+    """Return the data sheet's entry for the weight k of the ac-function."""
     return Parameter("ac_weight", default, "ratio", meaning, source, low, 1.0)
 
 
 def _rule(weight: str) -> str:
     return (
-        f"predicted_utilisation_ratio f(1) = ac_threshold, f(i+1) = {weight}, U_i the mean "
-        "utilisation of ac-interval i (ac_interval_s long); reject each new session of interval "
-        "i+1 with retry_after_s while f(i+1) > ac_threshold, admit it otherwise; admit every "
-        "request of a session in progress"
+        f"predicted_utilisation_ratio f(1) = ac_threshold, f(i+1) = {weight}, where U_i is the "
+        "mean utilisation of ac-interval i (ac_interval_s long); if f(i+1) > ac_threshold, "
+        "reject every new session in interval i+1 with retry_after_s, otherwise admit it; "
+        "admit every request of a session in progress"
     )
 
 
 _INTERVALS = (
-    "An ac-interval ends with the load sample that fills it, within half a sample. A client "
-    "without a session cookie counts as a new session on each request."
+    "An ac-interval ends with a load sample, so its length can differ from ac_interval_s by "
+    "half a sample. A client without a session cookie counts as a new session on every request."
 )
 
 SBAC = Sheet(
     name="sbac",
     title="SBAC",
     idea=(
-        "Do not begin a session that cannot be finished: under overload, only sessions in "
+        "A session that cannot be finished should not begin: under overload, only sessions in "
         "progress are served."
     ),
     rule=_rule("(1 − ac_weight) f(i) + ac_weight U_i"),
-    source="SBAC, section 7 (ac-function), section 10 (the family of weights)",
+    source="SBAC, section 7 (ac-function), section 10 (weights between the two)",
     deviations=_INTERVALS,
     parameters=(
         ac_weight(
-            "k, the weight of the last ac-interval compared with earlier ones",
+            "k, the weight of the last ac-interval; the earlier intervals together have the "
+            "weight 1 − k",
             0.5,
-            "between the two",
+            "between responsive (1) and stable (0.1)",
         ),
         *COMMON,
     ),
@@ -210,7 +216,7 @@ SBAC = Sheet(
 SBAC_RESPONSIVE = Sheet(
     name="sbac-responsive",
     title="SBAC responsive",
-    idea="SBAC that considers only the last ac-interval, which leads to the fewest aborted "
+    idea="This form of SBAC uses only the last ac-interval, which leads to the fewest aborted "
     "sessions.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
@@ -220,7 +226,8 @@ SBAC_RESPONSIVE = Sheet(
 SBAC_STABLE = Sheet(
     name="sbac-stable",
     title="SBAC stable",
-    idea="SBAC with a long memory, so that an occasional burst does not lead to rejections.",
+    idea="This form of SBAC has a long memory, so that an occasional burst does not lead to "
+    "rejections.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",
     deviations=_INTERVALS,

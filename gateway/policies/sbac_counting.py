@@ -1,4 +1,4 @@
-"""The common part of the adaptive SBAC policies: they count sessions."""
+"""The common part of the adaptive SBAC policies, which counts sessions."""
 
 from gateway.policies.interface import Outcome, Reject, Request
 from gateway.policies.sbac import AcInterval, UtilisationAdmission

@@ -21,9 +21,10 @@ class HybridAdmission(CountingAdmission):
     """A policy that becomes responsive after an aborted request, and more stable after each cycle
     without one.
 
-    Ab(i) = aborted requests + refused connections of ac-interval i. Ab(i) > 0: weight = 1. No Ab
-    for a whole ac_cycle since the weight was last adjusted: weight − 0.1, down to 0.1. ac_cycle =
-    inter_request_s × session_length, as section 12 measures it, or `ac_cycle_s` if that is not 0.
+    Ab(i) is the number of aborted requests and refused connections in ac-interval i. If Ab(i) > 0,
+    the weight becomes 1. If Ab has been 0 for a whole ac_cycle since the weight was last adjusted,
+    the weight falls by 0.1, but not below 0.1. The ac_cycle is inter_request_s × session_length,
+    measured as in section 12, or `ac_cycle_s` if this is not 0.
     """
 
     def __init__(
@@ -88,29 +89,28 @@ class HybridAdmission(CountingAdmission):
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
-    idea="SBAC that becomes responsive when customers leave or are refused, and otherwise "
-    "returns to stable step by step.",
+    idea="This form of SBAC becomes responsive when customers leave or are refused; otherwise "
+    "it returns to stable step by step.",
     rule=(
-        "as sbac, but with a weight that changes and starts at ac_weight. Ab(i) = aborted requests "
-        "+ refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "
-        "becomes 1. After an ac_cycle_s with Ab = 0 since the last adjustment, the weight falls "
-        "by 0.1, but not below 0.1. f(i+1) = (1 − weight) f(i) + weight U_i; reject new sessions "
-        "with "
-        "retry_after_s while f(i+1) > ac_threshold"
+        "as sbac, but the weight starts at ac_weight and changes. Ab(i) = aborted requests + "
+        "refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "
+        "becomes 1. When Ab has been 0 for ac_cycle_s since the last adjustment, the weight "
+        "falls by 0.1, but not below 0.1. f(i+1) = (1 − weight) f(i) + weight U_i; reject new "
+        "sessions with retry_after_s while f(i+1) > ac_threshold"
     ),
     source="SBAC, section 11; section 12 for ac_cycle in practice",
-    deviations="The paper does not say where the weight starts; here it starts at 1, the "
-    "cautious end. Without ac_cycle_s, the cycle is inter-request time × session length, "
-    "measured as in sbac-predictive; the weight does not fall before both are known. A closed "
-    "connection counts as an aborted request even if the customer tries again. ac-intervals and "
-    "clients without cookies as in sbac.",
+    deviations="The paper does not give the initial weight; here it is 1, the cautious end. "
+    "Without ac_cycle_s, the cycle is inter-request time × session length, measured as in "
+    "sbac-predictive; the weight does not fall before both are known. A closed connection "
+    "counts as an aborted request even if the customer tries again. ac-intervals and clients "
+    "without cookies are handled as in sbac.",
     parameters=(
         ac_weight("k at the start", RESPONSIVE_WEIGHT, "the careful end", low=STABLE_WEIGHT),
         Parameter(
             "ac_cycle_s",
             0.0,
             "s",
-            "time for which Ab must stay 0 before the weight falls; 0: measured",
+            "time for which Ab must stay 0 before the weight falls; 0: the policy measures it",
             "SBAC, section 12",
             0.0,
             86_400.0,

@@ -1,5 +1,5 @@
-"""SBAC with a quota of new sessions instead of an on-off decision: sbac-predictive. It measures
-capacity and load, and calculates the quota of each ac-interval.
+"""SBAC with a quota of new sessions instead of an on-off decision: sbac-predictive. The policy
+measures capacity and load, and calculates the quota of each ac-interval.
 """
 
 from collections import deque
@@ -15,32 +15,34 @@ from gateway.policies.sbac_counting import CountingAdmission
 from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
-"""The number whose reciprocal is the share by which each measured ac-interval reduces the weight of
-earlier intervals.
+"""The number n of ac-intervals in the measured capacity: each new interval multiplies the weight of
+earlier intervals by 1 − 1/n.
 """
 
 LEFTOVER_LIVES = log(2)
 """The time for which unused quota lasts, in mean session lives (ac_cycle).
 
 For geometric lengths this is the time after which half of the sessions admitted together have
-ended. It is also the longest time for which arrivals after a lull can never put more sessions in
-progress than the server holds. If (1 + a) y arrive until the leftovers of w lives are used or lost,
-the sessions in progress reach (1 + a) (1 − e^(−w / max(a, 1))) of what the server holds. That is at
-most 1 for w = ln 2.
+ended. It is also the longest time with which arrivals after a lull never lead to more sessions in
+progress than the server can serve. If sessions arrive at the rate (1 + a) y until the leftovers of
+w lives are used or lost, the share (1 + a) (1 − e^(−w / max(a, 1))) of this number is in progress.
+For w = ln 2, the share is at most 1.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""The maximum number of intervals to remember from before the quotas begin; the newest are kept."""
+"""The maximum number of intervals before the first quota that are remembered; the newest intervals
+are kept.
+"""
 
 ROUNDING = 1e-9
 
 
 class CapacityMeter:
-    """The meter of S_r, the number of requests that a server processes per second of busy time.
+    """A meter of S_r, the number of requests that a server processes per second of busy time.
 
-    It divides the sum of requests processed by the sum of interval × utilisation, over all
-    ac-intervals with a utilisation of at least `measuring_utilisation`. So an interval with one
-    huge request is weighted only by its duration.
+    It uses all ac-intervals whose utilisation is at least `measuring_utilisation`, and divides the
+    sum of their requests by the sum of their busy time (length × utilisation). So an interval with
+    one huge request has no more weight than its busy time.
     """
 
     def __init__(self, measuring_utilisation: float) -> None:
@@ -50,11 +52,13 @@ class CapacityMeter:
 
     @property
     def capacity_rps(self) -> float | None:
-        """S_r; None until an interval with processed requests has been busy enough."""
+        """S_r in requests per second; None until an interval with processed requests has been busy
+        enough.
+        """
         return self._processed / self._busy_s if self._processed > 0 else None
 
     def measure(self, over: AcInterval, processed: float) -> None:
-        """Add an ac-interval that processed `processed` requests, rejections included."""
+        """Add an ac-interval in which `processed` requests were processed, rejections included."""
         if over.measured_utilisation_ratio >= self.measuring_utilisation:
             keep = 1 - 1 / MEASURED_INTERVALS
             self._processed = keep * self._processed + processed
@@ -63,17 +67,18 @@ class CapacityMeter:
 
 
 class PredictiveAdmission(CountingAdmission):
-    """A policy that admits in each ac-interval as many new sessions as the server can complete.
+    """A policy that admits only as many new sessions in each ac-interval as the server can
+    complete.
 
-    quota = y × ac_interval_s, with y by eq. 7 for the load of the interval before. Two corrections
-    are added:
+    quota = y × ac_interval_s, where y is calculated by eq. 7 from the load of the previous
+    interval. Two numbers are added:
 
-    - the correction for the interval before: its quota by y with its real load, minus its real
-      quota;
-    - the leftovers of the last intervals.
+    - a correction for the previous interval: the quota that y gives with its real load, minus the
+      quota that it had;
+    - the unused quota of the last intervals.
 
-    Until the capacity and the session length are known, the policy is ac-responsive; if the session
-    life must be measured, until that is known, too.
+    Until the capacity and the session length are known, the policy behaves like sbac-responsive. If
+    the mean life of a session must be measured, the policy also waits for this value.
     """
 
     def __init__(
@@ -117,19 +122,21 @@ class PredictiveAdmission(CountingAdmission):
 
     @property
     def capacity_rps(self) -> float | None:
-        """S_r, given or measured."""
+        """S_r in requests per second, given as a parameter or measured; None while unknown."""
         return self._given_capacity_rps or self._meter.capacity_rps
 
     @property
     def session_length(self) -> float | None:
-        """L: requests per session, measured, and combined with the given estimate if there is
-        one.
+        """L, the mean number of requests per session: measured, and combined with the given
+        estimate if there is one.
         """
         return self.census.session_length(self._given_length)
 
     @property
     def leftover_s(self) -> float | None:
-        """The time that unused quota lasts: given, or LEFTOVER_LIVES mean session lives."""
+        """The time, in paper seconds, for which unused quota lasts: given as a parameter, or
+        LEFTOVER_LIVES mean session lives.
+        """
         between_s, length = self.census.inter_request_s, self.session_length
         if self._given_leftover_s:
             return self._given_leftover_s
@@ -190,8 +197,8 @@ class PredictiveAdmission(CountingAdmission):
         return int((self.leftover_s or 0.0) / self.ac_interval_s + ROUNDING)
 
     def _start_quotas(self, y: float) -> None:
-        """Start as if the quota had always been y and there had been no sessions before the first
-        interval.
+        """Begin the quotas as if y had always been in force and no session had begun before the
+        first interval.
         """
         for admitted in chain(repeat(0, self._leftover_intervals), self._beginnings):
             self._begin(y, 0.0)
@@ -223,33 +230,34 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
 SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     title="SBAC predictive",
-    idea="SBAC that calculates how many sessions the server can finish, and admits that number "
-    "in each ac-interval, so that a burst is never admitted as a whole.",
+    idea="This form of SBAC calculates how many sessions the server can finish, and admits at "
+    "most this number in each ac-interval, so that a burst is never admitted as a whole.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
-    "(interval × S_r / L). Quota of an interval = y × ac_interval_s + "
-    "(y(measured Load) − y(expected Load)) of the interval before, fractions carried, "
-    "+ unused quota of the intervals of the last leftover_s. Reject "
-    "each new session beyond the quota with retry_after_s. capacity_rps = processed requests and "
-    "rejections (r each) / busy time, in ac-intervals of at least measuring_utilisation. Before "
-    "capacity and L are known: as sbac-responsive, with ac_threshold",
+    "(interval × S_r / L). Quota of an interval = y × ac_interval_s + the correction "
+    "(y(measured Load) − y(expected Load)) × ac_interval_s of the previous interval + the "
+    "unused quota of the last leftover_s; fractions are carried over. Reject each new session "
+    "beyond the quota with retry_after_s. If capacity_rps is measured: (processed requests + r "
+    "× rejections) / busy time, over the ac-intervals with a utilisation of at least "
+    "measuring_utilisation. Until capacity and L are known, the policy decides like "
+    "sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
-        "SesLength = C_r/C_s is measured at the moment at which a session ends. C_s counts only "
-        "sessions "
-        "that have ended by themselves: silent for 5 mean inter-request times, and no longer "
-        "ended if their customer comes back. The plain ratio counts sessions in progress and "
-        "aborted sessions as if they were complete. It is too low while there are many of them, "
-        "and would admit more sessions the more are aborted. In the long run, both ratios agree. "
-        "The measured length needs 30 ended sessions; a given session_length counts as much as "
-        "30. Load ≤ 1: y = S_r "
-        "/ L, because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / "
-        "L, because a rejection saves nothing. Eq. 7 counts a rejection as one request; "
+        "SesLength = C_r/C_s is measured whenever a session ends. C_s counts only sessions "
+        "that have ended by themselves: they have sent no request for 5 mean inter-request "
+        "times. If the customer comes back after all, the session no longer counts as ended. "
+        "The plain ratio counts sessions in progress and aborted sessions as if they were "
+        "complete. It is too low while there are many such sessions; with this ratio, the "
+        "policy would admit more sessions, the more sessions are aborted. In the long run, "
+        "both ratios agree. The measured length is used only after 30 sessions have ended; a "
+        "given session_length has as much weight as 30 sessions. Load ≤ 1: y = S_r / L, "
+        "because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / L, "
+        "because a rejection saves nothing. Eq. 7 counts a rejection as one request; "
         "rejection_cost is 0 where a gateway answers for the server. The paper does not say "
         "how long unused quota lasts. Here it lasts for ln 2 × inter-request time × L: an idle "
         "server then fills up fast, but never has more sessions in progress than it can serve. "
         "The paper does not say how quotas begin; here they start as if they had been in force "
-        "since the server was empty. ac-intervals and clients without cookies as in "
+        "since the server was empty. ac-intervals and clients without cookies are handled as in "
         "sbac."
     ),
     parameters=(
@@ -257,7 +265,7 @@ SBAC_PREDICTIVE = Sheet(
             "capacity_rps",
             0.0,
             "requests/s",
-            "number of requests that the server can process per second; 0: measured",
+            "number of requests that the server can process per second; 0: the policy measures it",
             "SBAC, section 12",
             0.0,
             1_000_000.0,
@@ -285,7 +293,8 @@ SBAC_PREDICTIVE = Sheet(
             "session_length",
             0.0,
             "requests",
-            "initial estimate of L, which counts as much as 30 sessions; 0: only measured",
+            "initial estimate of L, which has as much weight as 30 measured sessions; 0: no "
+            "estimate",
             "SBAC, section 12",
             0.0,
             1_000_000.0,
@@ -294,7 +303,8 @@ SBAC_PREDICTIVE = Sheet(
             "rejection_cost",
             1.0,
             "requests",
-            "r, the cost of a rejection for the server, as a multiple of a mean request",
+            "r, the cost of a rejection for the server, as a multiple of the cost of a mean "
+            "request",
             "SBAC, section 8",
             0.0,
             1000.0,
@@ -303,8 +313,8 @@ SBAC_PREDICTIVE = Sheet(
             "leftover_s",
             0.0,
             "s",
-            "time for which unused quota can be used later; below ac_interval_s: not at all; 0: "
-            "measured, ln 2 × the mean life of a session",
+            "time for which unused quota can be used later; 0: ln 2 × the measured mean life "
+            "of a session; other values below ac_interval_s: unused quota is lost at once",
             "SBAC, section 12 (“the last few ac-intervals”)",
             0.0,
             86_400.0,

@@ -3,15 +3,15 @@
 The census has the counters of SBAC, section 12 (C_r, C_s, inter-request time), and decides when a
 session has ended.
 
-The running ratio C_r/C_s of the paper is biased low while most sessions are still in progress. With
-a mean length of 50 requests and a think time of 5 s, it is still at half the true value after 500
-s. Aborted sessions bias it low, too. An overloaded server would then seem to have room for more
+The paper's running ratio C_r/C_s is too low while most sessions are still in progress. With a mean
+length of 50 requests and a think time of 5 s, the ratio is only half the true value after 500 s.
+Aborted sessions make it too low as well. An overloaded server would then seem to have room for more
 sessions, and more of them would be aborted.
 
-So a session counts in the denominator only once it has ended by itself, and C_r is read at that
-moment. The length is the number of requests processed until the last session ended, divided by the
-number of sessions ended by then. For geometric lengths, this estimate is unbiased, even if sessions
-are cut short. In the long run, without aborted sessions, it equals C_r/C_s.
+So in this module, a session counts in the denominator only once it has ended by itself, and C_r is
+read at that moment. The length is the number of requests processed until the last session ended,
+divided by the number of sessions ended by then. For geometric lengths, this estimate is unbiased,
+even if sessions are cut short. In the long run, without aborted sessions, it equals C_r/C_s.
 """
 
 from collections import OrderedDict
@@ -24,12 +24,11 @@ from gateway.policies.interface import Outcome
 SILENCE_GAPS = 5
 
 ENOUGH_SESSIONS = 30
-"""The number of ended sessions that a measurement of their mean length needs (18 % standard
-error).
+"""The number of ended sessions that are needed to measure their mean length (standard error 18 %).
 """
 
 REMEMBERED = 100_000
-"""The maximum number of sessions, and of requests, that are remembered; the oldest are forgotten
+"""The maximum number of remembered sessions, and of remembered requests; the oldest are forgotten
 first.
 """
 
@@ -37,7 +36,9 @@ _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
 
 class _Asked:
-    """A request of a session: its time, C_r at that time, and whether it ended in an abort."""
+    """A record of a session's request: its arrival time, C_r at this time, and whether it was
+    aborted.
+    """
 
     __slots__ = ("at_s", "is_aborted", "processed")
 
@@ -48,11 +49,11 @@ class _Asked:
 
 
 class SessionCensus:
-    """Counts of the admitted sessions by the way they end.
+    """Counts of the admitted sessions, their requests and how they end.
 
-    Memory is limited by `remembered`, whatever names customers invent; a forgotten session counts
-    as ended. A driver of an admission policy names every session from its first request on; a
-    request without a name does not belong to a session and is not counted.
+    `remembered` limits the memory, however many session names clients invent; a forgotten session
+    counts as ended. A driver of an admission policy names every session from its first request on;
+    a request without a name does not belong to a session and is not counted.
     """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
@@ -74,15 +75,15 @@ class SessionCensus:
 
     @property
     def inter_request_s(self) -> float | None:
-        """The mean time between two requests of a session (response and think time) in paper
-        seconds; None at first.
+        """The mean time between two requests of a session (response time and think time) in paper
+        seconds; None before the first such time.
         """
         return self._gaps_s / self._gaps if self._gaps else None
 
     def session_length(self, estimate: float = 0.0) -> float | None:
         """Return the mean number of requests per session; None while fewer than ENOUGH_SESSIONS
-        have ended. With an `estimate` (above 0), which counts as much as ENOUGH_SESSIONS sessions,
-        the result is never None.
+        have ended. If there is an `estimate` (above 0), it has as much weight as ENOUGH_SESSIONS
+        sessions, and the result is never None.
         """
         measured = self._processed_until_end / self.ended if self.ended > 0 else None
         if estimate > 0:
@@ -119,14 +120,15 @@ class SessionCensus:
     def request_aborted(self, id: int) -> None:
         """Record that a customer closed the connection, or that a full queue refused the request.
 
-        If the session sends no further request, it was cut short.
+        If the session sends no further request, it counts as cut short.
         """
         asked = self._in_system.get(id)
         if asked is not None:
             asked.is_aborted = True
 
     def request_dropped(self, id: int) -> None:
-        """Record that a full queue refused a request, or that a request was withdrawn.
+        """Record that a request left a queue without service: the queue was full, or the request
+        was withdrawn.
 
         The request counts as aborted and has left the system.
         """
@@ -134,7 +136,7 @@ class SessionCensus:
         self._in_system.pop(id, None)
 
     def count_ended(self, time_s: float) -> None:
-        """Update the counts; the caller does this once per ac-interval."""
+        """Count the sessions that have ended by `time_s`; call this once per ac-interval."""
         between_s = self.inter_request_s
         if between_s is not None:
             horizon_s = time_s - SILENCE_GAPS * between_s

@@ -11,9 +11,9 @@ ParameterValue = int | float | dict[Page, float]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a policy, which has the type of its `default`. A mapping has one value for
-    each page type; a page type that is left out keeps its default. `low` and `high` are inclusive
-    bounds.
+    """A parameter of a policy; its values have the type of `default`. If this is a mapping, there
+    is one value for each page type, and an omitted page type keeps its default. `low` and `high`
+    are the smallest and the largest allowed value.
     """
 
     name: str
@@ -33,7 +33,9 @@ class Parameter:
         return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
 
     def read(self, given: object) -> ParameterValue:
-        """Return the checked value of `given`; raises PolicyError, which names the field."""
+        """Check `given` and return it as a value of the parameter; raise PolicyError, which names
+        the field, if it is invalid.
+        """
         field = f"parameters.{self.name}"
         if isinstance(self.default, Mapping):
             if not isinstance(given, Mapping) or any(key not in set(Page) for key in given):
@@ -64,14 +66,15 @@ class Sheet:
     deviations: str
     parameters: tuple[Parameter, ...] = ()
     needs_sessions: bool = False
-    """Whether the policy uses the session that a customer shows, so that sessions must be genuine.
+    """Whether the policy uses the session in a customer's cookie, so that the gateway must verify
+    sessions.
     """
     title: str = ""
-    """The policy's name as a paper spells it; without a title, people see `name`."""
+    """The policy's name as its source spells it; if this is empty, pages show `name`."""
 
     def read(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
-        """Return the values of all parameters, in which `given` overrides the defaults; raises
-        PolicyError.
+        """Return the values of all parameters: those in `given`, and the defaults of all others.
+        Raises PolicyError for an unknown parameter or an invalid value.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:

@@ -20,8 +20,8 @@ def _capacity(default: int, source: str) -> Parameter:
 
 
 class SingleQueue(IgnoringPolicy):
-    """One queue for at most `capacity` requests; a full queue drops the arrival. The discipline is
-    fixed or, with `switch`, LIFO only under overload.
+    """A single queue for at most `capacity` requests; a full queue drops the arrival. The
+    discipline is fixed, or `switch` chooses it: LIFO under overload, otherwise FIFO.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class SingleQueue(IgnoringPolicy):
 
     @property
     def discipline(self) -> Discipline:
-        """The discipline in force."""
+        """The queue's present discipline."""
         return self._switch.discipline if self._switch else self._fixed
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
@@ -102,8 +102,8 @@ ALWAYS_FIFO = Sheet(
 ALWAYS_LIFO = Sheet(
     name="always-lifo",
     title="Always-LIFO",
-    idea="The newest request comes first, because its customer is still there, while customers "
-    "who waited long have left.",
+    idea="The newest request comes first, because its customer is still there; customers who "
+    "have waited long have left.",
     rule="serve the newest; drop an arrival when capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (Always-LIFO)",
     deviations="none",
@@ -112,9 +112,9 @@ ALWAYS_LIFO = Sheet(
 LIFO_AT_OVERLOAD = Sheet(
     name="lifo-at-overload",
     title="LIFO-at-overload",
-    idea="First come, first served while there is room; the newest request first when the CPU is "
-    "full.",
-    rule="LIFO once utilisation > cpu_upper_threshold, FIFO again once < cpu_lower_threshold; "
+    idea="While the CPU is not full, the oldest request comes first; when it is full, the newest.",
+    rule="serve LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
+    "below cpu_lower_threshold; "
     "drop an arrival when capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (LIFO-at-overload) and Algorithm 1, SET_DISCIPLINE",
     deviations="none",

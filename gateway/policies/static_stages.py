@@ -1,5 +1,5 @@
-"""Static stages, a step from 8Q-LIFO-Pri to DOOR: eight queues, of which the later page always
-comes first.
+"""Static stages, a step from 8Q-LIFO-Pri to DOOR: eight queues in a fixed order, the latest page
+first.
 """
 
 from collections.abc import Mapping
@@ -57,10 +57,11 @@ class StaticStages(EightQueues):
 STATIC_STAGES = Sheet(
     name="static-stages",
     title="Static stages",
-    idea="8Q-LIFO-Pri without its formula: the later page always comes first.",
-    rule="serve the latest page that waits: transaction queues FIFO, browsing queues LIFO once "
-    "utilisation > cpu_upper_threshold and FIFO again once < cpu_lower_threshold, but only below "
-    "the concurrency limit hands; drop an arrival whose queue is full",
+    idea="This is 8Q-LIFO-Pri without its formula: the latest page always comes first.",
+    rule="dispatch only below the concurrency limit hands, from the queue of the latest page "
+    "that has requests. Transaction queues are FIFO; browsing queues are LIFO once the "
+    "utilisation is above cpu_upper_threshold, and FIFO again once it is below "
+    "cpu_lower_threshold. Drop an arrival whose queue is full",
     source="this project: a step of DOOR's ablation; queues and switch as in LIFO-Pri, scheme 3",
     deviations="none",
     parameters=(

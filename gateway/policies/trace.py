@@ -1,7 +1,8 @@
-"""A policy's decision trace: how its events and verdicts are recorded, written to a file, and
-replayed.
+"""A policy's decision trace: functions that record its events and verdicts, write them to a file
+and replay them.
 
-This is the only module of the package that uses files (JSON lines), and only on request.
+No other module of the package uses files. This one reads and writes them (as JSON lines) only on
+request.
 """
 
 import json
@@ -29,7 +30,9 @@ class TraceError(ValueError):
 
 
 class Event(NamedTuple):
-    """One call of a policy: the method `name`, its arguments, and the verdicts it gave."""
+    """One call of a policy: the name of its method, the arguments, and the verdicts that the policy
+    gave.
+    """
 
     name: str
     time_s: float
@@ -38,8 +41,8 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values; unlike named tuples, two of them are equal only if their
-    kinds are equal.
+    """Return verdicts as plain values. Named tuples of different kinds can be equal; these values
+    are equal only if their kinds are equal, too.
     """
     return tuple((_kind(verdict), *verdict) for verdict in verdicts)
 
@@ -96,8 +99,8 @@ class Recorded:
 
 
 def replay(events: Iterable[Event], policy: Policy) -> list[tuple[Said, ...]]:
-    """Pass the events to `policy`; return its verdicts for each event, to compare them with the
-    record.
+    """Pass the events to `policy`, and return its verdicts for each event, so that they can be
+    compared with the recorded verdicts.
     """
     return [said(getattr(policy, event.name)(event.time_s, *event.told) or ()) for event in events]
 

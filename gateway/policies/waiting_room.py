@@ -1,4 +1,4 @@
-"""A waiting room, which holds a limited number of sessions; one session enters when another has
+"""A waiting room: a limited number of sessions is inside, and the next session enters when one has
 gone.
 """
 
@@ -14,11 +14,12 @@ _UNBOUNDED = 1 << 62
 
 
 class WaitingRoom(IgnoringPolicy):
-    """A policy that serves the requests of sessions inside in order of arrival; other sessions wait
-    until there is room.
+    """A policy that serves the sessions inside, their requests in order of arrival; other sessions
+    wait until there is room.
 
-    A session has gone if it sends no request for `idle_s` after its last answer; its place is then
-    free. A request without a session counts as a separate session that ends with its answer.
+    A session counts as gone once it has sent no request for `idle_s` after its last answer; its
+    place is then free. A request without a session counts as a separate session that ends with its
+    answer.
     """
 
     def __init__(self, *, inside: int, idle_s: float) -> None:
@@ -126,13 +127,14 @@ def _name(request: Request) -> str:
 WAITING_ROOM = Sheet(
     name="waiting-room",
     title="Waiting room",
-    idea="A shop with a doorkeeper: when the shop is full, a customer may enter only when "
-    "another leaves.",
-    rule="serve the requests of sessions inside in order of arrival; while fewer than inside "
-    "sessions are inside, let further sessions enter in order of arrival; a session has gone "
-    "idle_s after its last answer",
+    idea="The shop has a doorkeeper: when it is full, a customer may enter only when another "
+    "customer leaves.",
+    rule="serve the requests of the sessions inside in order of arrival; while fewer sessions "
+    "than the parameter inside are inside, let further sessions enter in order of arrival; a "
+    "session counts as gone idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
-    deviations="There, the session duration is 5 minutes and at least 200 users are inside; "
+    deviations="In Cloudflare's product, the session duration is 5 minutes and the limit is at "
+    "least 200 users; "
     "customers here have no think time between pages, so both values would be far too large. A "
     "waiting customer keeps a connection open instead of reloading a page.",
     parameters=(
@@ -141,7 +143,7 @@ WAITING_ROOM = Sheet(
             30,
             "sessions",
             "maximum number of sessions inside",
-            "this project: a session a worker",
+            "this project: one session per worker",
             1,
             1_000_000,
         ),

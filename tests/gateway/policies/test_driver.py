@@ -104,7 +104,7 @@ def driven(**answers):
 @pytest.mark.parametrize(
     ("event", "verdicts", "words"),
     [
-        ("load_sample", [Dispatch(2)], "only workers_free may"),
+        ("load_sample", [Dispatch(2)], "only workers_free may dispatch"),
         ("workers_free", [Dispatch(2), Dispatch(3)], "offered 1 and answered 2"),
         ("workers_free", [Dispatch(77)], "no request 77 waits"),
         ("workers_free", [Dispatch(1)], "1 is in service already"),

@@ -113,7 +113,7 @@ def timer_due(self, time_s):
     ("change", "check", "words"),
     [
         ({"workers_free": "1 / 0"}, "rules", "line 30, in workers_free: 1 / 0: ZeroDivision"),
-        ({"arrival": "return (Dispatch(request.id),)"}, "rules", "only workers_free may"),
+        ({"arrival": "return (Dispatch(request.id),)"}, "rules", "only workers_free may dispatch"),
         (
             {"workers_free": "return [Dispatch(r.id) for r in list(self.line)[:free]]"},
             "rules",
