@@ -49,7 +49,7 @@ def serve() -> None:
 
 @main.command()
 def work() -> None:
-    """Run the launches that wait in the queue."""
+    """Run the launches in the queue."""
     # A background process may ignore SIGINT and would miss a stop during its start.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     _check_limits()

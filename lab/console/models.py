@@ -1,8 +1,8 @@
-"""The tables of the console's database: launches in their order, notes, work on lessons, and
+"""The tables of the console's database: launches and their order, notes, work on lessons, and
 tokens.
 
-Results themselves are folders (`lab.results.result`). If this database is lost, only the queue, the
-notes, the work on lessons and the tokens are lost.
+Results are not in the database: each result is a folder (`lab.results.result`). If this database is
+lost, only the queue, the notes, the work on lessons and the tokens are lost.
 """
 
 import secrets
@@ -28,7 +28,7 @@ ENDED = (State.DONE, State.CANCELLED, State.INTERRUPTED, State.FAILED)
 
 
 def new_id() -> str:
-    """Return an id that is short enough to read aloud and is not a consecutive number."""
+    """Return a random id that is short enough to read aloud."""
     return secrets.token_hex(5)
 
 
@@ -70,7 +70,7 @@ class Launch(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether the launch is live and therefore needs the machine for itself."""
+        """Whether the launch is live; only one live launch can run on a machine at a time."""
         return self.engine == "live"
 
     @property
@@ -79,8 +79,7 @@ class Launch(models.Model):
 
     @property
     def took_s(self) -> float | None:
-        """The real seconds from the start to the end of the launch; None if it has not begun or not
-        ended."""
+        """The duration of the launch in real seconds; None if the launch has not ended."""
         if self.began_at is None or self.ended_at is None:
             return None
         return (self.ended_at - self.began_at).total_seconds()
@@ -126,7 +125,7 @@ class Answer(models.Model):
 
 
 class StepLaunch(models.Model):
-    """The newest launch of a person for one step of a lesson."""
+    """A person's newest launch for one step of a lesson."""
 
     by = models.CharField(max_length=150, blank=True)
     lesson = models.PositiveSmallIntegerField()
@@ -143,8 +142,8 @@ class StepLaunch(models.Model):
 
 
 class HandIn(models.Model):
-    """A lesson that a person has handed in: a file for the teacher, which later work does not
-    change."""
+    """A lesson that a person has handed in, as a file for the teacher; later work does not change
+    the file."""
 
     by = models.CharField(max_length=150, blank=True)
     lesson = models.PositiveSmallIntegerField()

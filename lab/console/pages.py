@@ -8,12 +8,13 @@ CONSOLE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The folder in `lab.console` with the URLs, views, templates and static files of one page."""
+    """The folder in `lab.console` that contains one page: its URLs, views, templates and static
+    files."""
 
     folder: str
     address: str
     title: str = ""
-    """The name in the navigation; empty for a page that the navigation does not show."""
+    """The page's name in the navigation; empty if the navigation does not show the page."""
     marks: str = ""
     """The address of the page that the navigation highlights instead of this page."""
     also: tuple[str, ...] = ()
@@ -21,7 +22,8 @@ class Page:
     apart: tuple[str, ...] = ()
     """Addresses below this page's address for which the navigation highlights no page."""
     is_teachers: bool = False
-    """Whether the navigation shows the page only to teachers, and only if people have accounts."""
+    """Whether the navigation shows the page to teachers only; without accounts, the navigation
+    hides it."""
 
     @property
     def urls(self) -> str:
@@ -62,8 +64,8 @@ def navigation(*, has_people: bool) -> list[tuple[str, str]]:
 
 
 def page_of(path: str) -> str:
-    """Return the address of the page that the navigation highlights for `path`; empty if it
-    highlights none."""
+    """Return the address of the page that the navigation highlights at `path`; empty if it
+    highlights no page."""
     for page in PAGES:
         if path.startswith(page.apart):
             return ""

@@ -57,11 +57,11 @@ def call(
     refusals: tuple[int, ...] = (),
     **more: Any,
 ) -> Callable[[_Operation], _Operation]:
-    """Return a decorator that turns a function into an API call; all calls on a path share a
-    permission.
+    """Return a decorator that turns a function into an API call. All calls at the same path have
+    the same permission.
 
-    `refusals` are the additional error statuses of the call. Every call may return 401, and a POST
-    may also return 400, 403 and 429.
+    `refusals` are the error statuses that only some calls return. Every call may return 401, and a
+    POST may also return 400, 403 and 429.
     """
     assert _permissions.setdefault(path, permission) is permission, path
     usual = (401,) if method == "GET" else (400, 401, 403, 429)
@@ -72,8 +72,8 @@ def call(
 def listing(
     path: str, permission: Permission, summary: str, *, answers: Any
 ) -> Callable[[_Operation], _Operation]:
-    """Return the decorator `call` for a call that lists entries; a query in the address selects
-    some of them."""
+    """Return the decorator `call` for a call that lists entries; a query in the address selects the
+    entries."""
     return call("GET", path, permission, summary, answers=answers, refusals=(400,))
 
 
@@ -87,7 +87,8 @@ def patterns() -> Iterator[URLPattern]:
 
 
 def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Return a view whose refusals are always JSON, even if another part of the console refuses."""
+    """Return a view that refuses calls with JSON only, even if another part of the console refuses
+    the call."""
 
     def answering(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
         answer = view(request, **arguments)
@@ -114,7 +115,8 @@ def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 
 def explained(fault: Exception, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
-    """Return the refusal with the text of a fault: `field: what is wrong; allowed: values`."""
+    """Return a refusal for a fault, whose text has the form `field: what is wrong; allowed:
+    values`."""
     lines = [line.removeprefix("spec: ") for line in str(fault).splitlines() if line] or [""]
     field = re.match(r"(-{0,2}[\w.\-]+): ", lines[0])
     _, _, allowed = lines[0].partition("allowed: ")

@@ -1,4 +1,4 @@
-"""Calls about experiments and launches."""
+"""The API calls about experiments and launches."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def experiments(request: HttpRequest) -> dict[str, Any]:
 @listing(
     "launches",
     students,
-    "The launches that run, that wait and that have ended",
+    "The running launches, the waiting launches and the latest ended launches",
     answers=schemas.Launches,
 )
 def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[
     "POST",
     "launches",
     students,
-    f"Launch an experiment; a body of the type {TOML} is a spec",
+    f"Launch an experiment; a body with the media type {TOML} is a spec",
     status=201,
     answers=schemas.Launch,
     refusals=(409, 413),
@@ -84,7 +84,8 @@ def launch(request: HttpRequest, wanted: schemas.NewLaunch) -> Status[dict[str, 
     "POST",
     "scoreboard/policies",
     students,
-    "Submit a policy to the scoreboard; this creates a launch that checks and simulates the policy",
+    "Submit a policy to the scoreboard; the call creates a launch that checks and simulates the "
+    "policy",
     status=201,
     answers=schemas.Launch,
     refusals=(409, 413),
@@ -102,7 +103,7 @@ def one(request: HttpRequest, pk: str) -> dict[str, Any]:
     "POST",
     "launches/{pk}/cancel",
     launch_owners,
-    "Cancel a launch that waits or runs",
+    "Cancel a waiting or running launch",
     answers=schemas.Launch,
     refusals=(404,),
 )
@@ -117,12 +118,14 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
     given = [name for name in ("name", "spec", "toml") if getattr(wanted, name) is not None]
     if len(given) != 1:
         raise CallError(
-            "body: has none or several of name, spec and toml",
+            "body: must have exactly one of the fields name, spec and toml",
             "body",
             "exactly one of name, spec and toml",
         )
     if wanted.options is not None and wanted.name is None:
-        raise CallError("options: need a name", "options", "with the field name only")
+        raise CallError(
+            "options: need the field name", "options", "only in a body with the field name"
+        )
     if wanted.toml is not None:
         return launch_of_spec(sent_spec(request, "spec", wanted.toml.encode()), allowance)
     if wanted.spec is not None:
@@ -137,12 +140,15 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
     if wanted.options is None:
         return cards.launch_of(card, allowance)
     if card.spec is None:
-        raise CallError("options: a reproduction has none", "options", "none for this name")
+        raise CallError(
+            "options: a reproduction cannot have options", "options", "no options with this name"
+        )
     return launch_of_spec(_changed(request, card.spec, wanted.options), allowance)
 
 
 def _changed(request: HttpRequest, base: Spec, options: schemas.Options) -> Spec:
-    """Return the spec changed by these options. The launch form checks them; raises CallError."""
+    """Return the spec with these changes, which the launch form checks. Raises CallError if a
+    change is invalid."""
     given = options.model_dump(exclude_unset=True)
     if "duration_s" in given:
         given.setdefault("sessions", None)

@@ -9,11 +9,11 @@ from lab.console.api import launch_calls, people_calls, result_calls, schemas
 from lab.console.api.api import api
 
 CALLS: Final = (launch_calls, result_calls, people_calls)
-"""The modules that must be imported so that their calls are in the API."""
+"""The modules to import so that the API has their calls."""
 _API: Final = Api(
     "Doorbuster lab console",
     "Launches, results, notes, the scoreboard and accounts.",
-    token="a token of the page /tokens/; a console without accounts needs none",
+    token="a token from the page /tokens/; a console without accounts needs no token",
     refusals={},
 )
 _DESCRIPTION: Final = Call(
@@ -22,8 +22,8 @@ _DESCRIPTION: Final = Call(
 _REASONS: Final = {
     "400": "a field is wrong",
     "401": "the token is missing or invalid",
-    "403": "the person does not have permission, or has reached a limit",
-    "404": "there is no such entry",
+    "403": "the person lacks a permission or has reached a limit",
+    "404": "the entry does not exist",
     "409": "the queue is full, or the person is not allowed to launch this now",
     "411": "the request does not state the size of its body",
     "413": "the body is too large",
@@ -31,7 +31,7 @@ _REASONS: Final = {
     "422": "the result cannot be packed",
     "429": (
         "a rate limit is reached, or other downloads are being packed; Retry-After gives the "
-        "seconds to wait"
+        "waiting time in seconds"
     ),
     "503": "the console cannot read or write its disk",
 }

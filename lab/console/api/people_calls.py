@@ -1,4 +1,4 @@
-"""Calls about the caller and about accounts."""
+"""The API calls about the caller and about accounts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from lab.console.site.settings import LAB
 Call = Callable[..., dict[str, Any]]
 
 
-@call("GET", "me", readers, "The person to whom the call's token belongs", answers=schemas.Me)
+@call("GET", "me", readers, "The owner of the call's token", answers=schemas.Me)
 def me(request: HttpRequest) -> dict[str, Any]:
     role = "teacher" if permissions.is_teacher(request) else "student"
     return {"name": permissions.name_of(request), "role": role}
@@ -53,7 +53,7 @@ def make(request: HttpRequest, wanted: schemas.NewStudents) -> Status[dict[str, 
 
 
 def _change(change: str, summary: str) -> Callable[[Call], Call]:
-    """Return the decorator `call` for a change of an account."""
+    """Return the decorator `call` for a call that changes an account."""
     path = f"accounts/{{name}}/{change}"
     return call("POST", path, teachers, summary, answers=schemas.Account, refusals=(404,))
 

@@ -1,4 +1,4 @@
-"""Calls about results, their bundles and notes, and the scoreboard."""
+"""The API calls about results, their bundles and notes, and about the scoreboard."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ ZIP = "application/zip"
 _FILE = {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-@listing("results", students, "The results, the newest first", answers=schemas.Results)
+@listing("results", students, "The results, with the newest result first", answers=schemas.Results)
 def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[str, Any]:
     everything = [*result_list.entries(), *result_list.references()]
     found = result_list.matching(everything, query.words, query.engine)
@@ -40,7 +40,7 @@ def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[st
     "POST",
     "results",
     students,
-    f"Import a bundle: the body is its file, of the type {ZIP}",
+    f"Import a bundle: the body is the bundle's file, with the media type {ZIP}",
     status=201,
     answers=schemas.Imported,
     refusals=(411, 413, 415),
@@ -95,7 +95,7 @@ def summary(request: HttpRequest, name: str) -> dict[str, Any]:
     "GET",
     "results/{name}/bundle.zip",
     policy_readers,
-    "A result as a bundle, for another machine",
+    "A result as a bundle, which another machine can import",
     refusals=(403, 404, 422, 429, 503),
     openapi_extra={"responses": {200: {"description": "the file", **_FILE}}},
 )

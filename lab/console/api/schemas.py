@@ -21,7 +21,7 @@ assert set(StateName.__args__) == set(State.values)  # type: ignore[attr-defined
 
 
 class Me(Reply):
-    """The person to whom the token of a call belongs."""
+    """The owner of the call's token."""
 
     name: str = Field(description="empty if the console has no accounts")
     role: Literal["student", "teacher"]
@@ -53,18 +53,19 @@ class NewStudents(Body):
 
 
 class NewAccount(Reply):
-    """A new account and its password, which is shown only here."""
+    """A new account and its password; only this answer contains the password."""
 
     name: str
     password: str
 
 
 class MadeStudents(Reply):
-    """The new accounts, and the requested names that already had accounts."""
+    """The new accounts, and the requested names that already belong to accounts."""
 
     made: list[NewAccount]
     existing: list[str] = Field(
-        description="requested names that already have an account; these accounts are not changed"
+        description="requested names that already belong to accounts; the call does not change "
+        "these accounts"
     )
 
 
@@ -91,7 +92,7 @@ class Experiments(Reply):
 
 
 class Options(Body):
-    """Changes to an experiment; the fields are those of the console's launch form."""
+    """Changes to an experiment; the console's launch form has the same fields."""
 
     title: str | Optional = Field(None, max_length=200, description="text of 1 to 200 characters")
     engine: str | Optional = Field(None, description="live or simulated")
@@ -106,7 +107,7 @@ class Options(Body):
     duration_s: float | Optional = Field(
         None,
         description=(
-            "the time during which sessions arrive, in paper seconds; it replaces the number of "
+            "the period in which sessions arrive, in paper seconds; it replaces the number of "
             "sessions"
         ),
     )
@@ -133,9 +134,13 @@ class NewLaunch(Body):
 
 
 class LaunchesQuery(Query):
-    """A query that selects launches of the queue."""
+    """A query that selects launches from the queue."""
 
-    by: str = Field("", max_length=MOST_NAME_LENGTH, description="only the launches of this person")
+    by: str = Field(
+        "",
+        max_length=MOST_NAME_LENGTH,
+        description="the name of a person whose launches are selected",
+    )
 
 
 class Launch(Reply):
@@ -145,20 +150,24 @@ class Launch(Reply):
     title: str
     engine: Literal["live", "simulated"]
     state: StateName
-    by: str = Field(description="the person who launched it; empty without accounts")
+    by: str = Field(
+        description="the person who launched the experiment; empty if the console has no accounts"
+    )
     asked_at: datetime
     began_at: datetime | None
     ended_at: datetime | None
     expected_s: float = Field(description="predicted duration")
     left_s: float | None = Field(
-        description="approximate remaining time of a running launch; null if the launch takes "
-        "longer than predicted"
+        description="approximate remaining time of a running launch; null if the launch has "
+        "already taken longer than predicted"
     )
-    position: int | None = Field(description="place of a waiting launch in the queue")
+    position: int | None = Field(description="position of a waiting launch in the queue")
     starts_in_s: float | None = Field(description="approximate time until a waiting launch begins")
     done_ratio: float = Field(description="the completed share of the launch, from 0 to 1")
     progress: str = Field(description="the current step of the launch, in words")
-    result: str = Field(description="the name of its result; empty before there is one")
+    result: str = Field(
+        description="the name of the launch's result; empty until the result exists"
+    )
     reason: str = Field(
         description="the reason why the launch failed or was interrupted; otherwise empty"
     )
@@ -176,7 +185,7 @@ class Launches(Reply):
 
 
 class ResultsQuery(Query):
-    """A query that selects results of the list."""
+    """A query that selects results from the list."""
 
     words: str = Field(
         "",
@@ -184,7 +193,7 @@ class ResultsQuery(Query):
         description="words to search for in the title, the name and the policies",
     )
     engine: Literal["", "live", "simulated"] = Field("", description="only this engine")
-    page: int = Field(1, ge=1, le=1_000_000, description="the number of the page in the list")
+    page: int = Field(1, ge=1, le=1_000_000, description="the number of a page of the list")
 
 
 class Result(Reply):
@@ -196,7 +205,9 @@ class Result(Reply):
     engine: str
     origin: Literal["here", "imported", "reference"]
     by: str = Field(description="the person who launched or imported it; empty if unknown")
-    took_s: float | None = Field(description="real seconds of its last launch; null if unknown")
+    took_s: float | None = Field(
+        description="duration of the result's last launch in real seconds; null if unknown"
+    )
     began_at: datetime | None
     made: int = Field(description="complete runs")
     planned: int = Field(description="planned runs")
@@ -223,11 +234,13 @@ class Table(Reply):
 class Summary(Result):
     """The summary of one result."""
 
-    policies: list[str] = Field(description="keys of the compared policies")
+    policies: list[str] = Field(description="the keys of the compared policies")
     verdict: list[str] = Field(description="the conclusion, with one sentence for each load")
     warnings: list[str]
     checks: list[str]
-    tables: list[Table] = Field(description="the headline table of a comparison comes first")
+    tables: list[Table] = Field(
+        description="the tables; in a comparison, the first is the headline table"
+    )
     claims: list[dict[str, str]] = Field(description="the claims of a reproduction")
     spec: str = Field(description="the spec as TOML; empty for a reproduction")
     machine: dict[str, Any]
@@ -261,7 +274,7 @@ class Note(Reply):
 
 
 class Notes(Reply):
-    """The notes on a result, from the oldest to the newest."""
+    """The notes on a result, from the oldest note to the newest note."""
 
     notes: list[Note]
 
@@ -277,7 +290,8 @@ class Efficiency(Reply):
 
 
 class NewPolicy(Body):
-    """A policy for the scoreboard. The owner of the call's token becomes the author of its row."""
+    """A policy for the scoreboard. The owner of the call's token becomes the author of the policy's
+    row."""
 
     name: str = Field(pattern=PATTERN, description=NAMES)
     text: str = Field(
@@ -291,7 +305,7 @@ class Row(Reply):
     """A row of the scoreboard."""
 
     place: int | None = Field(
-        description="null if far fewer customers bought than the estimate predicts"
+        description="the position; null if far fewer customers bought than the estimate predicts"
     )
     policy: str
     title: str
@@ -303,7 +317,7 @@ class Row(Reply):
     confirms: float
     expected: float = Field(description="the number of confirms that the estimate predicts")
     fallen_back: str | None = Field(
-        description="why FIFO replaced the policy during a run; null if it did not"
+        description="why FIFO replaced the policy during a run; null if FIFO never replaced it"
     )
     result: str
     played_at: str
@@ -315,6 +329,6 @@ class Scoreboard(Reply):
     rows: list[Row]
     is_reference: bool = Field(
         description=(
-            "true if this lab has no rows yet, so the rows are those of the reference result"
+            "true if the rows come from the reference result, because this lab has no rows yet"
         )
     )

@@ -21,7 +21,7 @@ logger = logging.getLogger("lab.people")
 @students
 @require_http_methods(["GET", "POST"])
 def own_tokens(request: HttpRequest) -> HttpResponse:
-    """Show this person's tokens; create a token, and show it only in the answer to that request."""
+    """Show this person's tokens; or create a token and show it once, in the answer."""
     context: dict[str, object] = {"has_accounts": LAB.lab_accounts}
     if LAB.lab_accounts:
         assert isinstance(request.user, User)
@@ -56,11 +56,11 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @everybody
 @require_GET
 def description(request: HttpRequest) -> HttpResponse:
-    """Answer with the OpenAPI document."""
+    """Return the OpenAPI document."""
     return JsonResponse(openapi.document())
 
 
 @everybody
 def unknown(request: HttpRequest, call: str) -> HttpResponse:
-    """Answer a call to an address that the API does not have."""
-    return refusal(404, "There is no such call; /api/openapi.json describes all calls.")
+    """Return the error for a call to an address that the API does not have."""
+    return refusal(404, "The API has no such call; /api/openapi.json describes all calls.")

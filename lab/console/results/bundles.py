@@ -229,7 +229,8 @@ def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
     except TooManyRowsError as fault:
         raise _OverError("rows", fault.rows) from None
     except ExperimentError as fault:
-        raise SpecError(f"bundle: {str(fault).replace(f'{folder.parent}/', '')}") from None
+        message = str(fault).removeprefix("bundle: ").replace(f"{folder.parent}/", "")
+        raise SpecError(f"bundle: {message}") from None
 
 
 def _check_texts(folder: Path) -> None:

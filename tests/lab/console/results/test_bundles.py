@@ -235,6 +235,7 @@ def test_what_is_no_bundle_is_refused_and_leaves_nothing(console, kind):
     )
     answer = console.upload("bundle", "/results/import", "a.zip", content)
     assert said in answer.text, answer.text
+    assert "bundle: bundle" not in answer.text
     after = sorted(path.name for path in console.results.glob("*")) + sorted(
         path.name for path in console.results.glob(".*")
     )
