@@ -1,1 +1,1 @@
-"""The bookshop: catalogue, cart, checkout, the eight page types, page work, the controller."""
+"""The bookshop: catalogue, cart, checkout, the eight page types, page work and the controller."""

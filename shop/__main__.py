@@ -29,7 +29,7 @@ def serve() -> None:
 
 @main.command("migrate-and-seed")
 def migrate_and_seed() -> None:
-    """Bring the database, the shelves and the static files up to date, if they are not."""
+    """Bring the database, the shelves and the static files up to date, where necessary."""
     from shop.stock import preparation
 
     preparation.prepare(click.echo)
@@ -37,15 +37,19 @@ def migrate_and_seed() -> None:
 
 @main.command()
 @click.option(
-    "--url", help="A running shop; by default, the command starts one and stops it at the end."
+    "--url",
+    help="The address of a running shop; by default, the command starts a shop and stops "
+    "it at the end.",
 )
-@click.option("--controller-url", help="The controller of that shop.")
-@click.option("--rounds", default=100, show_default=True, help="Walks through the eight pages.")
+@click.option("--controller-url", help="The address of that shop's controller.")
+@click.option(
+    "--rounds", default=100, show_default=True, help="The number of walks through the eight pages."
+)
 @click.option(
     "--time-scale", default=10.0, show_default=True, help="Paper seconds per real second."
 )
 def calibrate(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> None:
-    """Compare the execution times of an idle shop with Table 2; fail beyond 5 % deviation."""
+    """Compare an idle shop's execution times with Table 2; fail if one deviates by over 5 %."""
     from shop.page_costs import calibration
 
     sys.exit(calibration.run(url, controller_url, rounds, time_scale))
@@ -54,7 +58,7 @@ def calibrate(url: str | None, controller_url: str | None, rounds: int, time_sca
 @main.command()
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Repetitions.")
 def costs(rounds: int) -> None:
-    """Print PostgreSQL's cost of the browsing pages with the present catalogue."""
+    """Print the PostgreSQL CPU time that each browsing page costs with the present catalogue."""
     from shop.page_costs import browsing_costs as page_costs
 
     page_costs.run(rounds)

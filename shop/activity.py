@@ -1,11 +1,10 @@
-"""The shop's counters since it started, kept without locks.
+"""The shop's counters, which count from its start and need no locks.
 
 They count busy workers, served pages with their CPU and execution time, committed orders, and
 requests lost because a back end could not be reached.
 
-Every thread has separate counters, and the reader adds them up. With a shared counter, thirty
-threads of one interpreter would have to queue for a lock; without the lock, `x += 1` would lose
-counts.
+Every thread has separate counters, and the reader adds them up. If all shared one counter, the
+thirty threads would have to queue for a lock; without a lock, `x += 1` would lose counts.
 """
 
 import threading
@@ -15,10 +14,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class PageCount:
-    """The counters of one page type: the pages served, and the real seconds that they took.
+    """The counters of one page type: the pages served, and the real seconds spent on them.
 
-    `own_…` is the page's cost without page work. `drawn_s` is the total of the times that page
-    work drew.
+    `own_…` is the page's cost without page work. `drawn_s` is the total of the times that page work
+    drew.
     """
 
     served: int = 0
@@ -78,7 +77,7 @@ def requests() -> int:
 
 
 def orders() -> int:
-    """Return the orders committed since the shop started."""
+    """Return the number of orders committed since the shop started."""
     return sum(thread.orders for thread in list(_threads))
 
 
@@ -99,7 +98,7 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
 
 
 def lost_to() -> dict[str, int]:
-    """Return the number of unanswered requests, for each back end that could not be reached."""
+    """Return, for each back end, the number of requests left unanswered because of its outages."""
     totals: dict[str, int] = {}
     for thread in list(_threads):
         for back_end, count in list(thread.lost_to.items()):

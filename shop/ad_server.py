@@ -1,8 +1,8 @@
-"""One request to the ad server, which must be answered before a deadline.
+"""The client of the ad server, which waits for an answer only until a deadline.
 
-Each thread has a kept-alive connection. The module uses sockets and llhttp instead of
-`http.client`, whose time limit applies to each read separately. With such a limit, an answer that
-arrives byte by byte could delay a page for ever.
+Each thread keeps one connection open. The module uses sockets and llhttp instead of `http.client`,
+because the time limit of `http.client` applies to each read separately. With such a limit, an
+answer that arrives byte by byte could delay a page for ever.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ ANSWER_BYTES = 64 * 1024
 
 
 class Failed(Exception):  # noqa: N818
-    """The error when the ad server gives no valid answer."""
+    """The error raised if the ad server gives no valid answer."""
 
 
 class Refused(Exception):  # noqa: N818
-    """The error when the ad server runs, but refuses the request."""
+    """The error raised if the ad server runs, but refuses the request."""
 
 
 class _Answer:
-    """The parts of one response that httptools reports."""
+    """The parts of one response, as httptools reports them."""
 
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
@@ -55,7 +55,9 @@ class _Whereabouts:
         self._is_name = self._address is None
 
     def address(self) -> str:
-        """Return the address that was found last. Raises Failed until an address is found."""
+        """Return the address from the latest successful look-up. Raises Failed until an address is
+        found.
+        """
         if self._address is None:
             self.look_up()
             raise Failed(f"no address of {self._host} is known yet")
@@ -80,7 +82,7 @@ class _Whereabouts:
 
 
 class AdServer:
-    """A client of one ad server; its deadlines are in real seconds at any time scale."""
+    """A client of one ad server; its deadlines are in real seconds, whatever the time scale is."""
 
     def __init__(self, port: int, deadline_s: float = DEADLINE_S, host: str = "127.0.0.1") -> None:
         self.port = port
@@ -90,7 +92,7 @@ class AdServer:
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
-        """Return the body of an answer with status 200.
+        """Send the request and return the body of an answer with status 200.
 
         Raises Failed or Refused, at the latest shortly after the deadline.
         """
@@ -153,7 +155,7 @@ class AdServer:
 
 
 class _Closed(ConnectionError):  # noqa: N818
-    """The error when the ad server closes the connection before it has answered."""
+    """The error raised if the ad server closes the connection before it has answered."""
 
 
 def _left(deadline_s: float) -> float:

@@ -34,7 +34,7 @@ _CLICK = re.compile(r"/ads/click/[0-9]{1,18}(\?page=[0-9]{1,18})?")
 
 
 class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the controller reads it
-    """The error for a value that the setting `ads` cannot have; it names the allowed values."""
+    """The error for a value that the setting `ads` does not allow; it names the allowed values."""
 
     def __init__(self, allowed: str) -> None:
         super().__init__(f"ads: must be {allowed}")
@@ -43,7 +43,7 @@ class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the control
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """A banner as a page shows it, with paths on the shop's site and sizes in pixels."""
+    """A banner as a page shows it, with paths on the shop's site and a size in pixels."""
 
     image: str
     click: str
@@ -53,7 +53,9 @@ class Banner:
 
 
 def read(body: bytes) -> Banner | None:
-    """Return the banner in this answer; None if the ad server placed no banner. Raises Failed."""
+    """Return the banner in this answer, or None if the ad server placed no banner. Raises
+    Failed.
+    """
     try:
         placed = json.loads(body)["banners"]
         if placed == []:
@@ -85,9 +87,8 @@ class Patience:
         self._asks_again_s = 0.0
 
     def may_ask(self) -> bool:
-        """Return whether this page may request a banner.
-
-        After failures, only one page per pause may.
+        """Return whether this page may request a banner; after failures, only one page per pause
+        may do so.
         """
         if self._failures < FAILURES_IN_A_ROW:
             return True
@@ -99,16 +100,17 @@ class Patience:
             return True
 
     def answered(self) -> bool:
-        """Record an answer. Return True if the shop had stopped calling the ad server."""
+        """Record a valid answer. Return True if the shop had stopped calling the ad server before
+        it.
+        """
         with self._lock:
             given_up = self._failures >= FAILURES_IN_A_ROW
             self._failures = 0
             return given_up
 
     def failed(self) -> bool:
-        """Record a missing, late or invalid answer.
-
-        Return True if the shop stops calling the ad server now.
+        """Record a missing, late or invalid answer. Return True if this makes the shop stop calling
+        the ad server.
         """
         with self._lock:
             self._failures += 1
@@ -117,7 +119,7 @@ class Patience:
 
 
 class Banners:
-    """The banners of this shop, which are off without an ad server, or if the controller switches
+    """The banners of this shop. They are off without an ad server, or if the controller switches
     them off.
     """
 
@@ -135,7 +137,7 @@ class Banners:
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
     ) -> Banner | None:
-        """Return a banner of that size about some of these concepts, or None.
+        """Return a banner of that size for some of these concepts, or None.
 
         Never raises an error.
 
@@ -173,7 +175,7 @@ def _some(concepts: Iterable[str]) -> list[str]:
 
 
 class Slot:
-    """The slot of one page.
+    """The slot for a banner on one page.
 
     The ad server gets a request only when the page's template reads the slot.
 
@@ -201,7 +203,7 @@ class Slot:
 
     @property
     def size(self) -> str:
-        """The ad server's name of the slot's size."""
+        """The name that the ad server uses for the slot's size."""
         return SIZES[self.device]
 
     @property

@@ -45,7 +45,7 @@ def copies(session: SessionBase) -> int:
 
 
 def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
-    """Replace the cart by this one, without the books that have no copies."""
+    """Replace the cart with this one, leaving out books without copies."""
     session[_KEY] = {str(book): number for book, number in wanted.items() if number > 0}
 
 
@@ -58,7 +58,7 @@ def take_out(session: SessionBase, bought: Quantities) -> None:
 
 
 def lines(wanted: Quantities) -> list[CartLine]:
-    """Return the lines of the cart for books that still exist, in the order in which they were
+    """Return the cart's lines for books that still exist, in the order in which the books were
     added.
     """
     found = Book.objects.listed().in_bulk(list(wanted))

@@ -1,4 +1,5 @@
-"""Placing an order: only once per idempotency key, as a whole or not at all, and only from stock.
+"""The placing of an order: only once per idempotency key, complete or not at all, and only from
+stock.
 
 One transaction turns a cart into an order and takes the copies from the stock.
 """
@@ -42,11 +43,15 @@ class NoLongerSold(Exception):  # noqa: N818
 
 
 class AnotherTotal(Exception):  # noqa: N818
-    """The error for an order that was not placed because its total differs from the total shown."""
+    """The error for an order that was not placed because its total differs from the total on the
+    page.
+    """
 
 
 class NothingToOrder(Exception):  # noqa: N818
-    """The error for an order that was not placed because the shop sells none of its books."""
+    """The error for an order that was not placed because the shop no longer sells any of its
+    books.
+    """
 
 
 def find_order(customer: Customer, key: uuid.UUID) -> Order | None:
@@ -61,7 +66,7 @@ def place_order(
     address: Mapping[str, str],
     total_cents: int | None = None,
 ) -> Order:
-    """Return the order for this key; place it now unless that has been done.
+    """Return the order for this key; place it first if that has not been done yet.
 
     `total_cents` is the total that the customer has seen, if any.
 
@@ -72,7 +77,7 @@ def place_order(
 
     If the customer has left before the commit point, no order is placed. After the commit point,
     the request can no longer be stopped. Raises OutOfStock, NoLongerSold, AnotherTotal or
-    NothingToOrder, and then has changed no data.
+    NothingToOrder, in which case no data has changed.
     """
     with transaction.atomic(durable=True):
         _lock(key)
@@ -100,7 +105,7 @@ def _lock(key: uuid.UUID) -> None:
 
 
 def _books_to_sell(wanted: Quantities) -> list[Book]:
-    """Lock and return every wanted book; each has enough copies in stock."""
+    """Lock and return every wanted book, after checking that enough copies are in stock."""
     books = list(
         Book.objects.select_for_update()
         .only("title", "stock", "price_cents")

@@ -49,20 +49,24 @@ def _schema(text: str) -> str:
 
 
 class Environment(SettingsModel):
-    """The settings that the shop reads; its other settings are Django's, in `shop.settings`."""
+    """The settings that the shop reads from its environment; `shop.settings` has Django's
+    settings.
+    """
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",
-        description="schema of the shop's tables, and the prefix of its keys and cookies: several "
-        "complete shops share a database and a Redis",
+        description="schema of the shop's tables, and prefix of its keys and cookies, so that "
+        "several complete shops can share a database and a Redis",
     )
     state_dir: StateDir
     inner_host: InnerHost
     shop_host: ShopHost
-    shop_port: Annotated[FreePort, like(ShopPort, 8082, "port of the shop; 0 for any free one")]
+    shop_port: Annotated[
+        FreePort, like(ShopPort, 8082, "port of the shop; 0 stands for any free port")
+    ]
     shop_controller_port: Annotated[
         FreePort,
-        like(ShopControllerPort, 8083, "port of the controller; 0 for any free one"),
+        like(ShopControllerPort, 8083, "port of the controller; 0 stands for any free port"),
     ]
     shop_workers: ShopWorkers
     shop_cpus: ShopCpus

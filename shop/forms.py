@@ -95,7 +95,9 @@ class AddressForm(forms.Form):
 
 
 class PaymentForm(forms.Form):
-    """The form for the payment (Tr-3). It is only a model: nothing is charged or kept."""
+    """The form for the payment (Tr-3). The payment is only simulated: nothing is charged or
+    kept.
+    """
 
     idempotency_key = forms.UUIDField(
         widget=forms.HiddenInput,
@@ -160,13 +162,13 @@ class CopiesForm(forms.Form):
 
 
 class BuyForm(forms.Form):
-    """The form of the button *Buy* (Br-4), which takes a book to the checkout."""
+    """The form with the button *Buy* (Br-4), which takes a book to the checkout."""
 
     book = forms.IntegerField(min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
 
 class SearchForm(forms.Form):
-    """The form for the words of a search."""
+    """The form for the words to search for."""
 
     q = forms.CharField(
         label="Search",

@@ -21,7 +21,7 @@ _STATUSES_WITH_WORK = frozenset((200, 409, 422))
 
 
 class PageWorkMiddleware:
-    """The outermost middleware, which measures a page's cost and then spends the rest of its drawn
+    """The outer middleware, which measures the cost of a page and then spends the rest of its drawn
     time.
     """
 

@@ -1,6 +1,7 @@
 """The shop's tables: books on shelves, customers, orders.
 
-The database itself enforces two rules: stock is never negative, and a key has at most one order.
+The database itself enforces two rules: stock is never negative, and an idempotency key has at most
+one order.
 """
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -50,7 +51,7 @@ class Author(models.Model):
 
 
 class BookQuerySet(models.QuerySet["Book"]):
-    """The queries that read only the columns of books that a page shows."""
+    """The queries for books, which can be limited to the columns that a page shows."""
 
     def listed(self) -> "BookQuerySet":
         """Return books with only the columns that a listing shows."""
@@ -134,7 +135,7 @@ class CustomerManager(BaseUserManager["Customer"]):
 
 
 class Customer(AbstractBaseUser):
-    """A person with an account. `is_seeded` marks the accounts that the shop is seeded with."""
+    """A person with an account. `is_seeded` marks the seeded accounts."""
 
     username = models.CharField(max_length=40, unique=True)
     email = models.EmailField()
@@ -188,7 +189,7 @@ class Order(models.Model):
 
 
 class OrderLine(models.Model):
-    """The copies of one book in an order, at the price of that moment."""
+    """The copies of one book in an order, with the book's price at that moment."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")
     book = models.ForeignKey(Book, on_delete=models.PROTECT, related_name="+")
@@ -212,7 +213,7 @@ class OrderLine(models.Model):
 
 
 class SeedState(models.Model):
-    """The fingerprint of the catalogue in stock and its number of books, in one row."""
+    """The fingerprint of the seeded catalogue and its number of books, kept in one row."""
 
     fingerprint = models.CharField(max_length=64)
     books = models.PositiveIntegerField(default=0)

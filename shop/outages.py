@@ -1,7 +1,8 @@
-"""Outages of back ends: PostgreSQL or Redis cannot be reached, or has closed the connection.
+"""Outages of back ends, in which PostgreSQL or Redis cannot be reached or has closed the
+connection.
 
-This module distinguishes outages from faults in the shop. It counts the requests that an outage
-leaves without an answer, and logs each outage in one line.
+This module distinguishes outages from faults in the shop. The module counts the requests that an
+outage leaves unanswered, and logs each outage in one line.
 """
 
 import logging
@@ -23,7 +24,9 @@ _REDIS_TAKES_NOTHING = ("MISCONF", "READONLY", "You can't write against a read o
 
 
 def away(fault: BaseException | None) -> str | None:
-    """Return the back end that cannot be reached, if the fault is an outage; otherwise None."""
+    """Return the name of the back end that cannot be reached, or None if the fault is not an
+    outage.
+    """
     if isinstance(fault, redis.ConnectionError | redis.TimeoutError | redis.OutOfMemoryError):
         return REDIS
     if isinstance(fault, redis.ResponseError) and str(fault).startswith(_REDIS_TAKES_NOTHING):
@@ -45,13 +48,15 @@ def count(back_end: str) -> None:
 
 
 def counts() -> dict[str, int]:
-    """Return the number of requests without an answer since the shop started, for each back end."""
+    """Return, for each back end, the number of requests that its outages left unanswered since the
+    start.
+    """
     lost = activity.lost_to()
     return {back_end: lost.get(back_end, 0) for back_end in BACK_ENDS}
 
 
 class InOneLine(logging.Filter):
-    """A filter that removes tracebacks from the log of an outage, which may affect hundreds of
+    """A log filter that removes the tracebacks of an outage, because it can affect hundreds of
     requests.
     """
 

@@ -1,9 +1,9 @@
-"""A purchase that may become an order: its books, its key, its customer and address.
+"""A purchase, which may become an order: its books, idempotency key, customer and address.
 
-The session keeps the purchase, and the checkout's pages carry it with a signature. Every form of
-the checkout has a separate purchase, so a browser may have several open at once. A customer whose
-session is lost only has to sign in again. The session also keeps the purchase that was used last,
-for a page that is requested without a form.
+The session keeps the purchase, and the checkout's pages carry it with a signature. Each form of the
+checkout carries its own purchase, so a browser may have several purchases open at once. If a
+session is lost, its customer only has to sign in again. The session also keeps the latest purchase,
+for pages that are requested without a form.
 """
 
 import uuid
@@ -17,7 +17,7 @@ from shop.cart import Quantities
 
 _SALT = "shop.checkout.purchase"
 MAX_AGE_S = 24 * 3600
-"""Seconds for which a form of the checkout remains valid."""
+"""The seconds for which a form of the checkout remains valid."""
 
 
 class Unreadable(Exception):  # noqa: N818 -- a fact about a form, not a fault
@@ -31,23 +31,22 @@ class Purchase:
     wanted: Quantities
     key: uuid.UUID
     customer: int | None = None
-    """The customer who received the page with this form; None before the sign-in."""
+    """The id of the customer who received the page with this form, or None before the sign-in."""
     address: Mapping[str, str] | None = None
-    """The delivery address that `customer` has entered."""
+    """The delivery address that the customer `customer` has entered."""
     total_cents: int | None = None
     """The total that the page with this form showed."""
 
     def for_customer(self, customer: int) -> Self:
-        """Return the same purchase for this customer; an address of another customer is removed."""
+        """Return the same purchase for this customer, without an address that another customer
+        entered.
+        """
         if self.customer == customer:
             return self
         return replace(self, customer=customer, address=None)
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
-        """Return this purchase.
-
-        Add the address that the session has kept if the purchase has none.
-        """
+        """Return this purchase, with the session's address if the purchase has no address."""
         if self.address or kept is None:
             return self
         is_same = (kept.key, kept.customer) == (self.key, self.customer)
@@ -79,8 +78,8 @@ def begun(wanted: Quantities) -> Purchase:
 
 
 def from_kept(state: Mapping[str, Any]) -> Purchase | None:
-    """Return the session's purchase, even if an older version of the shop stored it; None if there
-    is none.
+    """Return the session's purchase, even if an older version of the shop stored it, or None
+    without a purchase.
     """
     if not state.get("wanted"):
         return None

@@ -1,7 +1,8 @@
 """The check that Redis still has the data that was written to it.
 
-The shop looks for a mark in Redis whenever a thread connects again. Every thread must connect again
-after Redis has died. If Redis restarts quickly enough, no request fails, but the data is lost.
+The shop looks for a mark in Redis whenever a thread opens a new connection. Every thread must
+connect again after Redis has died. If Redis restarts quickly enough, no request fails, but the data
+is lost.
 """
 
 import secrets
@@ -22,7 +23,9 @@ class Memory:
         self.losses = 0
 
     def look(self, connection: redis.Connection) -> None:
-        """Look for the mark on a connection that has just been made; raises errors of Redis."""
+        """Look for the mark through a connection that has just been opened. Raises errors of
+        Redis.
+        """
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")
         connection.read_response()
@@ -35,4 +38,4 @@ class Memory:
 
 
 memory = Memory()
-"""The record of how often the shop's Redis has lost its data."""
+"""The record of how many times the shop's Redis has lost its data."""

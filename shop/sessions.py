@@ -2,10 +2,10 @@
 
 PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. A session without such
 data is only in Redis, because most sessions never hold any. Redis may be unavailable or lose all
-data at any time; the shop then reads from PostgreSQL. Redis must also not return outdated data, for
-example a sign-in that has ended. Each entry therefore carries an epoch. The shop starts a new epoch
-whenever it cannot send a change to Redis, and ignores entries of earlier epochs. Only the shop's
-single process writes to Redis.
+data at any time; the shop then reads from PostgreSQL. The shop must not use outdated data from
+Redis, for example a sign-in that has ended. Each entry therefore carries an epoch. The shop starts
+a new epoch whenever it cannot send a change to Redis, and ignores entries of earlier epochs. Only
+the shop's single process writes to Redis.
 """
 
 import logging
@@ -26,8 +26,8 @@ from shop import outages
 _logger = logging.getLogger(__name__)
 
 _ASK_AGAIN_S = 1.0
-"""The real seconds for which the shop does not call Redis after a fault, so that not every page
-waits.
+"""The real seconds for which the shop does not call Redis after a fault, because each call could
+delay a page.
 """
 _VISIT = frozenset({"visit"})
 
@@ -54,7 +54,9 @@ class SessionCache:
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
-        """Return the entry, of any epoch; None if Redis is unavailable or has no entry."""
+        """Return the entry of a session, of any epoch, or None if Redis is unavailable or has no
+        entry.
+        """
         found = self._ask("get", _name(key))
         return _Entry(*found) if found else None
 
@@ -102,19 +104,19 @@ session_cache = SessionCache()
 
 
 def absences() -> int:
-    """Return how often Redis did not answer since the shop started."""
+    """Return the number of times that Redis did not answer since the shop started."""
     return session_cache.absences
 
 
 class SessionStore(db.SessionStore):
-    """One session, in PostgreSQL and in Redis. Each change of it is a single statement."""
+    """One session, in PostgreSQL and in Redis. Each change of the row is a single SQL statement."""
 
     _is_in_database = False
     _replaced: str | None = None
-    """The key of the old row, which is deleted when the new row is first written."""
+    """The key of the old row, which is deleted when the new row is written for the first time."""
 
     def load(self) -> dict[str, Any]:
-        """Return the session's data; if there is no session, return no data and forget the key."""
+        """Return the session's data; without a session, return empty data and forget the key."""
         key = self.session_key
         assert key is not None  # otherwise Django does not call it
         entry = session_cache.get(key)
@@ -132,7 +134,7 @@ class SessionStore(db.SessionStore):
         self.modified = True
 
     def cycle_key(self) -> None:
-        """Continue under a new key.
+        """Continue the session under a new key.
 
         Writing the new row also deletes the old row, so no data is lost if the page of a sign-in
         fails.
@@ -147,7 +149,7 @@ class SessionStore(db.SessionStore):
     def save(self, must_create: bool = False) -> None:
         """Write the session.
 
-        Raises UpdateError if another request has ended it since it was read.
+        Raises UpdateError if another request has ended the session since it was read.
         """
         data: dict[str, Any] = self._get_session(  # type: ignore[attr-defined] # Django's
             no_load=must_create
@@ -206,7 +208,7 @@ def _name(key: str) -> str:
 
 
 def _matters(data: dict[str, Any]) -> bool:
-    """Return whether a customer would miss the data."""
+    """Return whether the customer would miss this data if it were lost."""
     return not data.keys() <= _VISIT
 
 

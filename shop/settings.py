@@ -1,6 +1,7 @@
-"""Django settings of the bookshop, with the settings of `shop.environment` (docs/settings.md).
+"""Django settings of the bookshop, which include the settings of `shop.environment`
+(docs/settings.md).
 
-The defaults are for a plain `django-admin`; the runtime passes every variable.
+The defaults are for a plain `django-admin`; in an appliance, every variable is set.
 """
 
 import os

@@ -40,10 +40,11 @@ def _configuration() -> "Configuration":
 
 @main.command()
 def serve() -> None:
-    """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. Never returns.
+    """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. The command never
+    returns.
 
-    Until PostgreSQL is available, the command waits and listens on no port. The shop then serves
-    pages without banners immediately, instead of waiting for an answer.
+    Until PostgreSQL is available, the command waits and listens on no port. Meanwhile, the shop
+    serves pages without banners at once, instead of waiting for an answer.
     """
     from shop.server import serving
 
@@ -70,7 +71,7 @@ def _await_database() -> None:
 
 @main.command("migrate-and-seed")
 def migrate_and_seed() -> None:
-    """Bring tables and inventory up to date, if they are not."""
+    """Bring the tables and the inventory up to date, where necessary."""
     from shop.ads import preparing
 
     preparing.prepare(_configuration().banners, click.echo)
@@ -78,7 +79,7 @@ def migrate_and_seed() -> None:
 
 @main.command()
 def token() -> None:
-    """Print the token that calls of the contract API carry."""
+    """Print the token that calls of the contract API must carry."""
     from shop.ads.management import permission
 
     click.echo(permission.token())
@@ -105,11 +106,11 @@ def operator(name: str, password: str) -> None:
 
 
 @main.command()
-@click.option("--size", default="468x60", show_default=True, help="Size of the slot.")
+@click.option("--size", default="468x60", show_default=True, help="The size of the slot.")
 @click.option("--concepts", default="crime", show_default=True, help="Commas between them.")
 @click.option(
     "--draws", "number", type=click.IntRange(1, 100_000), default=600, show_default=True,
-    help="Number of draws; each counts as an impression.",
+    help="The number of draws; each counts as an impression.",
 )  # fmt: skip
 @click.option(
     "--groups", type=click.IntRange(2, 10), default=6, show_default=True,
@@ -117,10 +118,11 @@ def operator(name: str, password: str) -> None:
 )  # fmt: skip
 @click.option(
     "--against", type=click.Choice(["weights", "equal"]), default="weights", show_default=True,
-    help="Expect draws in proportion to the weights, or equally many for every banner.",
+    help="The draws to expect: in proportion to the weights, or equally many for every banner.",
 )  # fmt: skip
 def draws(size: str, concepts: str, number: int, groups: int, against: str) -> None:
-    """Draw banners from the running ad server and compare the counts with the weights.
+    """Request many draws from the running ad server and compare their counts with the banners'
+    weights.
 
     Prints a chi-squared test of goodness of fit. The candidates are grouped by weight, the heaviest
     first, so that the expected number of draws of each group is large enough for the test.

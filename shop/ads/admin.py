@@ -32,7 +32,7 @@ admin.site.enable_nav_sidebar = False  # lists need its room
 
 @admin.register(Concept)
 class ConceptAdmin(admin.ModelAdmin):
-    """Keywords."""
+    """The admin pages of keywords."""
 
     search_fields = ("word",)
 
@@ -42,13 +42,13 @@ class ConceptAdmin(admin.ModelAdmin):
 
 @admin.register(Advertiser, Publisher)
 class NamedAdmin(admin.ModelAdmin):
-    """Advertisers or publishers; the form shows only the name."""
+    """The admin pages of advertisers and of publishers; their form shows only the name."""
 
     search_fields = ("name",)
 
 
 class SlotInline(admin.TabularInline):
-    """The slots of a page."""
+    """The slots in the form of a page."""
 
     model = Slot
     autocomplete_fields = ("concepts",)
@@ -57,7 +57,7 @@ class SlotInline(admin.TabularInline):
 
 @admin.register(Page)
 class PageAdmin(admin.ModelAdmin):
-    """Publishers' pages, their forecast and their slots."""
+    """The admin pages of publishers' pages, with their forecasts and slots."""
 
     list_display = ("name", "publisher", "views_per_day", "shown", "clicks", "click_rate")
     list_filter = ("publisher",)
@@ -93,9 +93,8 @@ class BannerForm(forms.ModelForm):
 
 @admin.register(Banner)
 class BannerAdmin(admin.ModelAdmin):
-    """Banners.
-
-    Size and concepts cannot change once there is a contract, whose capacity check used them.
+    """The admin pages of banners. Size and concepts cannot change once there is a contract, whose
+    capacity check used them.
     """
 
     form = BannerForm
@@ -119,7 +118,9 @@ class BannerAdmin(admin.ModelAdmin):
 
 @admin.register(Contract)
 class ContractAdmin(admin.ModelAdmin):
-    """Contracts with their reports; a new contract is accepted only if there is capacity for it."""
+    """The admin pages of contracts and their reports; a new contract is accepted only if there is
+    capacity.
+    """
 
     list_display = ("id", "advertiser", "headline", "impressions", "ends", "delivered", "pace",
                     "clicks", "click_rate")  # fmt: skip
@@ -174,7 +175,7 @@ class ContractAdmin(admin.ModelAdmin):
 
 
 class _Counted(admin.ModelAdmin):
-    """Counts that only the servers write; people can read them."""
+    """The admin pages of counts, which people can read and only the servers write."""
 
     show_full_result_count = False
 
@@ -190,20 +191,20 @@ class _Counted(admin.ModelAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(_Counted):
-    """The delivery counts of banners."""
+    """The admin pages of banners' delivery counts."""
 
     list_display = ("banner_id", "delivered", "clicks")
 
 
 @admin.register(Server)
 class ServerAdmin(_Counted):
-    """The server processes that report deliveries."""
+    """The admin pages of the server processes that report deliveries."""
 
     list_display = ("id", "started", "reported", "sequence")
 
 
 def _placement(page: Page) -> Placement:
-    """Return the counts reported for the page; there may be no counts yet."""
+    """Return the counts reported for the page, or None if there are none yet."""
     return page.placement if hasattr(page, "placement") else Placement(page=page)
 
 

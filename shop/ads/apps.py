@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class AdsConfig(AppConfig):
-    """Contracts, slots, banners."""
+    """The application with the models of contracts, slots and banners."""
 
     name = "shop.ads"
     label = "ads"

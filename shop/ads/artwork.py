@@ -62,7 +62,7 @@ def _wide(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return an emblem, two lines of words, and a button if there is room."""
+    """Return a wide banner: an emblem, two lines of words, and a button if there is room."""
     ink, accent, accent_ink = colours
     margin = height * 0.2
     button = 0.0 if width < 5 * height else height * 1.75
@@ -89,7 +89,9 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return an emblem, words below it (above it in a column), and a button at the foot."""
+    """Return a high banner: an emblem, words below it (above it in a column), and a button at the
+    foot.
+    """
     ink, accent, accent_ink = colours
     narrow = min(width, height)
     is_column = height > 2 * width
@@ -196,7 +198,7 @@ def _width(text: str) -> float:
 
 
 def _broken(text: str, room: float, size: float) -> list[str]:
-    """Return the words in lines of at most `room`, unless a single word is longer."""
+    """Split the words into lines of at most `room`; a word that is wider gets a line to itself."""
     lines: list[str] = []
     for word in text.split():
         if lines and _width(f"{lines[-1]} {word}") * size <= room:

@@ -6,9 +6,9 @@
   impressions of each are spread evenly over its remaining time. The part within the new contract's
   time counts. A contract that renews itself continues at its rate.
 
-Each other contract counts in full, although its banner may also fit other slots. The check may
-therefore refuse a contract that could be fulfilled. It may also accept a contract that cannot be
-fulfilled:
+Every other contract counts with all its impressions, although its banner may also fit other slots.
+The check may therefore refuse a contract that could be fulfilled. It may also accept a contract
+that cannot be fulfilled:
 
 - The check uses another contract's average over its time, but part of that time may be full. Take
   one slot of 10 views a day: days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25. Each
@@ -28,7 +28,7 @@ _DAY_S = timedelta(days=1).total_seconds()
 
 
 class Contract(Protocol):
-    """The fields of a contract that the check uses; `shop.ads.models` has the table."""
+    """The fields of a contract that the check uses; the table is in `shop.ads.models`."""
 
     pk: Any
     banner: Any
@@ -40,7 +40,9 @@ class Contract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The impressions that a contract wants, that are forecast, and that other contracts hold."""
+    """The impressions that a contract wants, the forecast ones, and those that other contracts
+    hold.
+    """
 
     wanted: int
     forecast: int
@@ -65,9 +67,10 @@ class NoCapacity(ValidationError):  # noqa: N818
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(
             {
-                "impressions": f"{capacity.wanted:,} impressions are wanted and {capacity.left:,} "
-                f"are left: the slots for this banner are expected to show {capacity.forecast:,} "
-                f"in that time, of which other contracts hold {capacity.held:,}."
+                "impressions": f"{capacity.wanted:,} impressions are wanted, but only "
+                f"{capacity.left:,} are free: the slots for this banner are "
+                f"expected to show {capacity.forecast:,} in that time, and other "
+                f"contracts hold {capacity.held:,} of these."
             }
         )
         self.capacity = capacity
@@ -81,7 +84,7 @@ def check(contract: Contract) -> None:
 
 
 def of(contract: Contract) -> Capacity:
-    """Return the impressions that are wanted, forecast, and held by other contracts."""
+    """Return the numbers of impressions that are wanted, forecast, and held by other contracts."""
     now = timezone.now()
     delivered = 0
     if contract.pk is not None:

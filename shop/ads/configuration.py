@@ -15,7 +15,7 @@ __all__ = ["Configuration", "SettingsError", "read"]
 
 
 def _levels(value: Any) -> Any:
-    """Read `0=1,1=4`: level 0 has one thread, level 1 has four."""
+    """Read a text such as `0=1,1=4`: level 0 has one thread, level 1 has four."""
     if not isinstance(value, str):
         return value
     try:
@@ -30,7 +30,10 @@ def _levels(value: Any) -> Any:
 Levels = Annotated[
     dict[int, int],
     BeforeValidator(_levels),
-    Form("pairs level=threads, separated by commas; levels count from 0, each with 1 to 8 threads"),
+    Form(
+        "pairs level=threads, separated by commas; levels are numbered from 0 and have 1 to 8 "
+        "threads each"
+    ),
 ]
 
 
@@ -48,8 +51,8 @@ class Configuration(SettingsModel):
     )
     priority_levels: Levels = Field(
         {0: 1, 1: 4},
-        description="number of threads that search for a request, by its priority level; any "
-        "number of levels",
+        description="for each priority level, the number of threads that search for a request; "
+        "any number of levels",
         json_schema_extra={"shown": "`0=1,1=4`"},
     )
     flush_s: Annotated[float, Field(ge=0.05, le=60.0)] = Field(
@@ -57,12 +60,12 @@ class Configuration(SettingsModel):
     )
     block: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         100,
-        description="most impressions of one banner that a process may leave unreported, which "
-        "bounds over-delivery",
+        description="maximum number of unreported impressions of one banner in a process, which "
+        "limits over-delivery",
     )
     banners: AdsBanners
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Configuration:
-    """Return the configuration that these variables set. Raises SettingsError."""
+    """Return the configuration that these environment variables describe. Raises SettingsError."""
     return reader.read(Configuration, environ)

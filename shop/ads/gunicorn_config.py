@@ -1,4 +1,4 @@
-"""Gunicorn's configuration of the ad server: several processes with several threads each.
+"""Gunicorn's configuration for the ad server: several processes with several threads each.
 
 Each worker process loads the inventory before it takes requests.
 """
@@ -77,7 +77,7 @@ MASTER_DIED = signal.SIGUSR2
 Until `post_worker_init` has run, it ends the worker at once.
 """
 LAST_REPORT_WITHIN_S = 5
-"""Real seconds that a worker has for its last report after its master has been killed."""
+"""The real seconds that a worker has for its last report if its master is killed."""
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
@@ -129,12 +129,14 @@ def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
 
 
 def child_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Keep the worker's counts and remove its gauges; called in the master process."""
+    """Keep the counts of a worker that has ended and remove its gauges; called in the master
+    process.
+    """
     from prometheus_client import multiprocess
 
     multiprocess.mark_process_dead(worker.pid)
 
 
 def on_exit(arbiter: Arbiter) -> None:
-    """Remove the folder of counts; called in the master process when it ends."""
+    """Remove the folder with the counts; called in the master process when it ends."""
     shutil.rmtree(_COUNTS, ignore_errors=True)

@@ -21,8 +21,9 @@ Column = npt.NDArray[Any]
 class Banner:
     """The properties of a contracted banner. Times are seconds since the epoch.
 
-    Banners in `not_beside_banners`, and banners of `not_beside_advertisers`, must not be on the
-    same page. Two banners exclude each other as soon as one of them names the other.
+    The banners in `not_beside_banners` and the banners of the advertisers in
+    `not_beside_advertisers` must not be on the same page. Two banners exclude each other as soon as
+    one of them names the other.
     """
 
     id: int
@@ -39,7 +40,7 @@ class Banner:
 
 @dataclass(frozen=True, eq=False)
 class Inventory:
-    """All rows at one moment. A change creates a new inventory.
+    """The contracted banners at one moment, one per row. A change creates a new inventory.
 
     Columns have the shape (rows,), except for `concepts` with the shape (MOST_CONCEPTS, rows),
     which is padded with NO_CONCEPT. `rate_per_s` is the number of impressions per second at which a
@@ -74,7 +75,9 @@ class Inventory:
         )
 
     def changed(self, banners: Sequence[Banner]) -> "Inventory":
-        """Return an inventory with these banners replaced, or added in rows at the end."""
+        """Return a copy in which these banners replace their old versions or get new rows at the
+        end.
+        """
         row_of = dict(self.row_of)
         for banner in banners:
             row_of.setdefault(banner.id, len(row_of))
@@ -114,7 +117,9 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Return an inventory of these banners, in order. Raises ValueError if a banner is invalid."""
+    """Return an inventory of these banners, in the given order. Raises ValueError if a banner is
+    invalid.
+    """
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
     for row, banner in enumerate(banners):

@@ -1,6 +1,6 @@
 """The ad server's tables: advertisers, banners, places for them and deliveries.
 
-`revision` increases with every change that running servers must learn of. A transaction that takes
+`revision` increases with every change that running servers must take over. A transaction that takes
 a number locks the row of `State` until it ends, so the numbers become visible in order.
 """
 
@@ -27,7 +27,7 @@ _SIZES = [(name, name) for name in SIZES]
 
 
 class State(models.Model):
-    """The table with the revision; the first migration creates its only row."""
+    """The table that holds the revision in its only row, which the first migration creates."""
 
     revision = models.BigIntegerField(default=0)
 
@@ -144,7 +144,7 @@ class Slot(models.Model):
 
 
 class Banner(models.Model):
-    """A picture with a text, which is placed while its contract runs."""
+    """A picture with a text, which pages show while its contract runs."""
 
     advertiser = models.ForeignKey(Advertiser, on_delete=models.PROTECT, related_name="banners")
     size = models.CharField(max_length=10, choices=_SIZES)
@@ -174,7 +174,9 @@ class Banner(models.Model):
 
 
 class Contract(models.Model):
-    """An order for a number of impressions of a banner, from `starts` until just before `ends`."""
+    """An advertiser's order for a number of impressions of a banner, from `starts` until just
+    before `ends`.
+    """
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, related_name="contract")
     impressions = models.PositiveIntegerField(
@@ -207,7 +209,9 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Verify the capacity for a new contract. Raises ValidationError with the numbers."""
+        """Verify the capacity for a new contract. Raises ValidationError with the wanted and the
+        free impressions.
+        """
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # the fields themselves are wrong
         if self.ends <= self.starts:
@@ -224,10 +228,9 @@ class Contract(models.Model):
             )
 
     def end(self) -> None:
-        """Stop placing the contract's banner. A contract that has ended does not change.
-
-        A contract that has not begun is moved into the past. If only its end were moved, the
-        contract would still hold all its impressions, and deliver them within a moment.
+        """Stop placing the contract's banner. A contract that has ended does not change; a contract
+        that has not begun is moved into the past. If only the end were moved, the contract would
+        still hold all its impressions, and deliver them all at once.
         """
         now = timezone.now()
         if self.ends > now:
@@ -284,7 +287,7 @@ class Server(models.Model):
 
 
 class Seed(models.Model):
-    """The fingerprint of the seeded inventory, in one row."""
+    """The fingerprint of the seeded inventory, kept in one row."""
 
     fingerprint = models.CharField(max_length=64)
 

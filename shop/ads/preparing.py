@@ -1,4 +1,4 @@
-"""The preparation of the ad server, which brings schema and inventory up to date."""
+"""The preparation of the ad server, which brings its schema and inventory up to date."""
 
 from collections.abc import Callable
 

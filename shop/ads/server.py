@@ -43,8 +43,8 @@ class AdServer:
         return placed
 
     def candidates(self, request: Request) -> list[dict[str, Any]]:
-        """Return the candidates for a page with their weights, the heaviest first, without a
-        draw.
+        """Return the candidates for a page with their weights, the heaviest first; nothing is
+        drawn.
         """
         rows, weights = selector.wheel(request, time.time(), self.ledger, self.fan_out)
         inventory = self.ledger.view.inventory
@@ -81,7 +81,7 @@ class AdServer:
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """The error when this process has no ad server."""
+    """The error raised if this process has no ad server."""
 
 
 _running: AdServer | None = None

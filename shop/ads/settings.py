@@ -1,7 +1,7 @@
-"""Django settings of the ad server: a second project with the shop's database.
+"""Django settings of the ad server, which is a separate project that uses the shop's database.
 
-Its tables, administrators and migrations are in a separate schema, `ads`. The shop's customers are
-not administrators there, and either project migrates without the other.
+Its tables, administrators and migrations are in a separate schema, `ads`. Therefore, the shop's
+customers cannot be its administrators, and each project migrates independently.
 """
 
 from shop import settings as shop

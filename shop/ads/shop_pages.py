@@ -1,7 +1,7 @@
-"""The shop's eight pages as pages of a publisher, so that their banners are counted for each page.
+"""The shop's eight pages, entered as a publisher's pages so that banners are counted for each page.
 
 Their slots have no concepts, because each request names the concepts of the page's books. Capacity
-checks therefore ignore these slots, and their impressions come on top of the other publishers'
+checks therefore ignore these slots, whose impressions come in addition to the other publishers'
 forecasts.
 """
 

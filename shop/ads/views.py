@@ -1,4 +1,4 @@
-"""The calls that show banners: choose them for a page, draw them, count clicks.
+"""The calls that show banners: they choose a page's banners, draw them and count clicks.
 
 `select` does as little as possible, because its time is measured.
 """
@@ -42,7 +42,7 @@ def answering(view: _View) -> _View:
 
 
 def internal(view: _View) -> _View:
-    """Restrict a view to the lab's processes and to callers with the token."""
+    """Allow only the lab's processes and callers with the token to use a view."""
 
     @wraps(view)
     def checked(request: HttpRequest, **path: Any) -> HttpResponse:
@@ -57,7 +57,9 @@ def internal(view: _View) -> _View:
 @answering
 @internal
 def candidates(request: HttpRequest) -> HttpResponse:
-    """Answer with the banners that a slot could show now and their weights; draw and count none."""
+    """Answer with the banners that a slot could show now, and their weights; none is drawn or
+    counted.
+    """
     ads = server.running()
     query = single(request.GET, schemas.CandidatesQuery)
     found = ads.candidates(Request(1, NUMBER_OF[query.size], _concepts(query, ads)))
@@ -214,10 +216,10 @@ def figures(request: HttpRequest) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a call to an unknown path with 404."""
+    """Answer with 404 to a call to an unknown path."""
     return refusal(404, f"no such call: {request.path}; /ads/openapi.json lists the calls")
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer a call that failed because of a fault in the ad server with 500."""
+    """Answer with 500 to a call that failed because of a fault in the ad server."""
     return refusal(500, "failed; the ad server's log has the reason")

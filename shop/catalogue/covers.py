@@ -58,7 +58,7 @@ def _broken(title: str, width: int) -> list[str]:
 
 
 def _sun(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """A sun over hills."""
+    """Draw a sun over hills."""
     x, r = rng.randint(60, 180), rng.randint(38, 62)
     hills = "".join(
         f'<path d="M0 {y} Q{rng.randint(30, 110)} {y - rng.randint(25, 60)} {rng.randint(120, 160)}'
@@ -69,7 +69,7 @@ def _sun(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _rings(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Rings, like a record or a tree."""
+    """Draw rings, like those of a record or a tree."""
     x, y = rng.randint(70, 210), rng.randint(215, 260)
     return "".join(
         f'<circle cx="{x}" cy="{y}" r="{r}" fill="none" stroke="{first if r % 3 else second}" '
@@ -79,7 +79,7 @@ def _rings(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _tiles(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Quarter circles on a grid."""
+    """Draw quarter circles on a grid."""
     parts = []
     for row in range(4):
         for column in range(5):
@@ -95,7 +95,7 @@ def _tiles(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _stripes(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Slanted stripes."""
+    """Draw slanted stripes."""
     shift = rng.randint(0, 40)
     return "".join(
         f'<path d="M{x} 330L{x + 110} 170h{w}L{x + w} 330Z" fill="{c}" opacity=".9"/>'
@@ -110,7 +110,7 @@ def _stripes(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _leaves(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """A twig."""
+    """Draw a twig."""
     leaves = "".join(
         f'<path d="M0 0C14-22 44-24 58 0C44 22 14 20 0 0Z" fill="{first if i % 2 else second}" '
         f'transform="translate(120 {318 - i * 24}) rotate({side * rng.randint(20, 50) + base})"/>'
@@ -120,7 +120,7 @@ def _leaves(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _windows(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """A building at night, with lights in some windows."""
+    """Draw a building at night, with lights in some windows."""
     lit = "".join(
         f'<rect x="{64 + column * 32}" y="{190 + row * 32}" width="18" height="20" rx="2" '
         f'fill="{first if rng.random() < 0.4 else ink}" '

@@ -1,4 +1,6 @@
-"""Spelling suggestions: the most similar word of a book for each word that no book has."""
+"""Spelling suggestions, which replace a word that no book has with the most similar word of a
+book.
+"""
 
 import re
 from difflib import get_close_matches
@@ -7,7 +9,7 @@ from functools import cache
 from shop.catalogue.shelves import CLOSINGS, FIRST_NAMES, LAST_NAMES, PLACES, SHELVES
 
 MOST_WORDS = 6
-"""The maximum number of words in a search that gets a suggestion, which limits the cost."""
+"""The maximum length, in words, of a search that gets a suggestion; it limits the cost."""
 _LENGTHS = range(4, 21)
 _LIKENESS = 0.75
 _SLOT = re.compile(r"{\w+}")
@@ -17,7 +19,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 def corrected(query: str) -> str | None:
     """Return the query with each unknown word replaced by the most similar known word.
 
-    Return None if no word changes. Quotation marks and signs of the query are removed.
+    Return None if no word changes. Quotation marks and minus signs are removed from the query.
     """
     words = _WORD.findall(query.lower())
     if not 0 < len(words) <= MOST_WORDS:

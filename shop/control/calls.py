@@ -1,4 +1,6 @@
-"""The calls of the shop's controller, their forms, and the OpenAPI document of both."""
+"""The calls of the shop's controller, the forms of their bodies and answers, and their OpenAPI
+document.
+"""
 
 from functools import cache
 from typing import Annotated, Any, Final, Literal
@@ -18,7 +20,7 @@ _Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class WantedSettings(Body):
-    """The settings that a call changes; settings that are not named keep their values."""
+    """The settings that a call changes; a setting that the body does not name keeps its value."""
 
     profile: Profile | SkipJsonSchema[None] = Field(
         None, description="the [page work](shop.md#page-work)"
@@ -38,23 +40,27 @@ class WantedSettings(Body):
 
 
 class WantedCatalogue(Body):
-    """The size that the catalogue is to have."""
+    """The number of books that the catalogue is to have."""
 
-    books: Books = Field(description="the first books of the [catalogue](shop.md#the-catalogue)")
+    books: Books = Field(
+        description="number of books, counted from the first book of the "
+        "[catalogue](shop.md#the-catalogue)"
+    )
 
 
 class WantedSlowness(Body):
-    """The time for which the database is slow from now on, as a fault for lessons."""
+    """The time for which the database is to be slow from now on, as a fault for lessons."""
 
     for_s: float = Field(
         ge=0,
         le=MOST_S,
-        description="paper seconds, at most 300 real seconds; 0 ends the fault at once",
+        description="paper seconds that amount to at most 300 real seconds; 0 ends the fault at "
+        "once",
     )
 
 
 class Health(Reply):
-    """The answer of a shop that serves."""
+    """The answer of a shop that is ready to serve."""
 
     status: Literal["ok"]
 
@@ -70,7 +76,7 @@ class Settings(Reply):
 
 
 class LostTo(Reply):
-    """Requests answered with 503 because a back end was unavailable."""
+    """The numbers of requests answered with 503 because a back end was unavailable."""
 
     postgres: int
     redis: int
@@ -79,21 +85,23 @@ class LostTo(Reply):
 class Slowness(Reply):
     """The fault of a slow database, in which each query of a page waits one paper second longer."""
 
-    left_s: float = Field(description="paper seconds until the fault ends; 0 without a fault")
+    left_s: float = Field(description="paper seconds until the fault ends; 0 if there is no fault")
     times: int = Field(
-        description="number of times that the fault was started since the shop started"
+        description="number of times that this fault was started since the start of the shop"
     )
 
 
 class Page(Reply):
-    """The pages of one type that were completed since the shop started."""
+    """The counts of one page type: pages completed since the shop started, and their cost."""
 
     served: int
     cpu_s: float
     execution_s: float
-    drawn_s: float = Field(description="seconds of execution time that page work drew")
-    own_cpu_s: float = Field(description="CPU seconds of the page without page work")
-    own_wait_s: float = Field(description="seconds the page itself waited for PostgreSQL and Redis")
+    drawn_s: float = Field(description="seconds of execution time drawn by page work")
+    own_cpu_s: float = Field(description="CPU seconds that the pages used without page work")
+    own_wait_s: float = Field(
+        description="seconds that the pages waited for PostgreSQL and Redis, without page work"
+    )
     queries: int
 
 
@@ -119,23 +127,23 @@ class Sentry(Reply):
 
 
 class Status(Reply):
-    """The load of the shop, and its counts since it started."""
+    """The load of the shop, and the shop's counts since it started."""
 
-    time_s: float = Field(description="monotonic clock")
-    cpu_s: float = Field(description="CPU of the shop's process")
-    cpus: float = Field(description="CPUs that the shop can use")
+    time_s: float = Field(description="the shop's monotonic clock, in seconds")
+    cpu_s: float = Field(description="CPU seconds used by the shop's process")
+    cpus: float = Field(description="number of CPUs that the shop can use")
     workers: int
     busy_workers: int
-    requests: int = Field(description="of any kind")
-    orders: int = Field(description="committed")
+    requests: int = Field(description="requests of any kind that reached the shop")
+    orders: int = Field(description="committed orders")
     lost_to: LostTo
     redis_away: int = Field(
         description="number of times that Redis did not answer or had lost its data; the shop then "
         "reads sessions from PostgreSQL"
     )
     slow_database: Slowness
-    books: int = Field(description="in the catalogue")
-    pages: dict[str, Page] = Field(description="the pages of each page type")
+    books: int = Field(description="number of books in the catalogue")
+    pages: dict[str, Page] = Field(description="the counts of each page type")
     sentry: Sentry
     settings: Settings
 
@@ -147,9 +155,7 @@ class Catalogue(Reply):
 
 
 class Reset(Reply):
-    """The answer after the orders of seeded accounts were removed and their books put back in
-    stock.
-    """
+    """The number of orders that were removed; their books are back in stock."""
 
     orders_removed: int
 
@@ -162,18 +168,26 @@ class Orders(Reply):
     revenue: float = Field(description="in the shop's currency")
 
 
-HEALTH: Final = Call("GET", "/health", "Whether the shop serves", Health, is_open=True)
-STATUS: Final = Call("GET", "/status", "The shop's load", Status)
+HEALTH: Final = Call(
+    "GET", "/health", "Show whether the shop is ready to serve", Health, is_open=True
+)
+STATUS: Final = Call("GET", "/status", "Show the shop's load and counts", Status)
 CHANGE_SETTINGS: Final = Call(
-    "PUT", "/settings", "Change page work, sentry, banners", Settings, WantedSettings
+    "PUT",
+    "/settings",
+    "Change the settings of page work, sentry and banners",
+    Settings,
+    WantedSettings,
 )
 SLOW_DATABASE: Final = Call(
-    "PUT", "/slow-database", "Make the database slow for a time", Slowness, WantedSlowness
+    "PUT", "/slow-database", "Make the database slow for a given time", Slowness, WantedSlowness
 )
 RESIZE_CATALOGUE: Final = Call(
     "PUT", "/catalogue", "Grow or shrink the catalogue", Catalogue, WantedCatalogue
 )
-RESET: Final = Call("POST", "/reset", "Return to the shop as it was seeded", Reset)
+RESET: Final = Call(
+    "POST", "/reset", "Remove the orders of seeded accounts and restock their books", Reset
+)
 ORDERS: Final = Call("GET", "/orders", "Count the orders", Orders)
 METRICS: Final = Call("GET", "/metrics", "Metrics for Prometheus", "text/plain", is_open=True)
 OPENAPI: Final = Call("GET", "/openapi.json", "This description", "application/json")
@@ -195,6 +209,9 @@ CALLS: Final = (
 def document() -> dict[str, Any]:
     """Return the OpenAPI document of the controller."""
     return http_api.document(
-        Api("Doorbuster shop: controller", "The load of the shop, and the settings of a run."),
+        Api(
+            "Doorbuster shop: controller",
+            "The calls that show the shop's load and change its settings for a run.",
+        ),
         CALLS,
     )

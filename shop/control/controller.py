@@ -1,9 +1,9 @@
 """The shop's controller, which reports the shop's load and accepts the settings of a run.
 
-It serves the calls of docs/controller-api.md on a separate port. It runs in threads next to the
-workers, and must answer while all workers compete for the interpreter. Each connection has a thread
-that sleeps in `recv` and sends each answer in one piece, so that an answer waits for the
-interpreter only once.
+It serves the calls of docs/controller-api.md on a separate port. It runs in separate threads of the
+shop's process, and must answer even while all workers compete for the interpreter. Each connection
+has a thread that sleeps in `recv` and sends each answer in one piece, so that an answer waits for
+the interpreter only once.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from shop.stock import returns, shelf_filling
 CONNECTIONS = 32
 IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
-"""Real seconds that a connection may last before its first accepted call."""
+"""The real seconds that a connection may take until its first accepted call."""
 _BODY_BYTES = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 class PortTaken(OSError):  # noqa: N818
-    """The error when another process listens on the controller's port."""
+    """The error raised if another process listens on the controller's port."""
 
 
 def _json(value: object, status: int = 200) -> Answer:
@@ -189,7 +189,7 @@ _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
 
 
 _OPEN = tuple(call.path for call in calls.CALLS if call.is_open)
-"""The calls that need no token: health checks and Prometheus use them."""
+"""The calls that need no token, because health checks and Prometheus use them."""
 
 
 def _has_token(given: str) -> bool:
@@ -202,9 +202,9 @@ def _has_token(given: str) -> bool:
 
 
 def _names() -> frozenset[str]:
-    """Return the host names that a caller may use.
+    """Return the host names that a caller may send in the header Host.
 
-    A web page that attacks by DNS rebinding uses another host name.
+    A web page that attacks by DNS rebinding sends another host name.
     """
     from django.conf import settings
 
@@ -212,7 +212,7 @@ def _names() -> frozenset[str]:
 
 
 def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
-    """Return the answer to one request; never raises."""
+    """Return the answer to one request; never raise an error."""
     if hosts.host_of(headers.get("host", "")) not in _names():
         return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
     if "origin" in headers:
@@ -242,7 +242,7 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
 
 
 class _Places:
-    """The connections that are open, at most CONNECTIONS.
+    """The open connections, at most CONNECTIONS at a time.
 
     If all places are taken, a new connection replaces the oldest connection without an accepted
     call, so that idle connections cannot keep callers out.
@@ -253,9 +253,9 @@ class _Places:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Return whether this connection gets a place.
+        """Return whether this connection gets one of the places.
 
-        It gets none if every other connection has a call in progress.
+        It does not get a place if every other connection has a call in progress.
         """
         with self._lock:
             if len(self._open) >= CONNECTIONS:
@@ -268,13 +268,13 @@ class _Places:
             return True
 
     def leave(self, connection: "_Connection") -> None:
-        """Free the connection's place."""
+        """Free the place of this connection."""
         with self._lock:
             self._open.pop(connection, None)
 
 
 class _Connection:
-    """One client that keeps its connection; httptools also reports to it."""
+    """One client and its kept-alive connection; httptools calls its methods as it parses."""
 
     def __init__(self, client: socket.socket) -> None:
         self._client = client
@@ -385,7 +385,7 @@ class _Connection:
 def start(port: int, host: str = "127.0.0.1") -> int:
     """Listen on `port` (0 for any) of `host` and serve from side threads; return the port.
 
-    Raises PortTaken with the fix when the port is not free.
+    Raises PortTaken, whose text explains the fix, if the port is not free.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""The controller's counts as Prometheus metrics, and the totals of all orders in the database.
+"""The shop's counts as Prometheus metrics, and the totals of all orders in the database.
 
 Names have the form `doorbuster_shop_<what>_<unit>`.
 """
@@ -22,8 +22,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def orders_in_database() -> dict[str, int | float]:
-    """Return the number of orders, the copies sold and the revenue (in the shop's currency) of all
-    accounts.
+    """Return the orders of all accounts: their number, the copies sold and the revenue in the
+    shop's currency.
     """
     sold = OrderLine.objects.aggregate(copies=Sum("quantity"))["copies"] or 0
     cents = Order.objects.aggregate(cents=Sum("total_cents"))["cents"] or 0
@@ -39,7 +39,9 @@ class _Shop(Collector):
     def collect(self) -> Iterator[Metric]:
         """Read every count again for each scrape."""
         yield CounterMetricFamily(
-            "doorbuster_shop_cpu_seconds", "CPU used by the shop's process.", time.process_time()
+            "doorbuster_shop_cpu_seconds",
+            "CPU seconds used by the shop's process.",
+            time.process_time(),
         )
         yield GaugeMetricFamily("doorbuster_shop_workers", "Worker threads.", settings.SHOP_WORKERS)
         yield GaugeMetricFamily(
@@ -72,7 +74,7 @@ class _Shop(Collector):
 def _settings() -> Metric:
     family = GaugeMetricFamily(
         "doorbuster_shop_settings_info",
-        "1, with the present settings of page work, sentry and banners as labels.",
+        "Always 1; the labels are the present settings of page work, sentry and banners.",
         labels=["profile", "sentry", "ads"],
     )
     ads = "on" if banners.banners.wanted else "off"
@@ -91,7 +93,7 @@ _OF_PAGES = (
     ),
     ("page_queries", "queries", "Database queries that pages sent."),
 )
-"""Counters by page: (name, field of `activity.PageCount`, meaning)."""
+"""The counters that exist for every page: (name, field of `activity.PageCount`, meaning)."""
 
 
 def _per_page() -> Iterator[Metric]:
@@ -140,8 +142,8 @@ def _wasted_work() -> Iterator[Metric]:
     for resource in ("cpu", "database"):
         family = CounterMetricFamily(
             f"{name}_{resource}_seconds",
-            "Time spent after the customer had left (wasted, or kept if the request had to be "
-            "finished), or before that on a request that was never answered (unanswered).",
+            "Time spent on requests whose customer left: after that (wasted, or kept if the "
+            "request had to be finished), or before, if it was never answered (unanswered).",
             labels=["work"],
         )
         for work in ("wasted", "kept", "unanswered"):

@@ -10,12 +10,13 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "controller-api.md"
 _ABOVE: Final = """# The shop's controller
 
 `python -m shop.control.reference` writes this page from the forms by which the controller checks
-calls. `/openapi.json` has the same description for programs, in the form of
-[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Settings](settings.md#addresses) explains who may
-call; [metrics](metrics.md) lists what `/metrics` answers.
+calls. `/openapi.json` has the same description for programs, in
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0) form. [Settings](settings.md#addresses) explains
+which hosts may call; [metrics](metrics.md) lists the metrics that `/metrics` returns.
 
-A number after an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about the
-caller: [the inner token](settings.md#the-inner-token), [addresses](settings.md#addresses).
+In the table, a number after an answer is the status of a possible [refusal](#refusal). Statuses 401
+and 403 depend on the caller: on [the inner token](settings.md#the-inner-token) and on
+[addresses](settings.md#addresses).
 
 """
 

@@ -1,1 +1,1 @@
-"""The cost of pages and its measurement; the pages take as long as the papers' pages."""
+"""Page work, which makes pages take as long as the papers' pages, and the measurement of costs."""

@@ -1,7 +1,8 @@
-"""The time that each thread has waited for PostgreSQL and Redis.
+"""The measurement of the time that each thread has waited for PostgreSQL and Redis.
 
-The wait is the elapsed time minus the thread's CPU time. Among thirty threads, it includes the wait
-for the interpreter right after an answer, but none of a page's other waits for the interpreter.
+The wait is the elapsed time minus the thread's CPU time. With thirty threads, it includes a
+thread's wait for the interpreter right after an answer, but not the page's other waits for the
+interpreter.
 """
 
 import threading
@@ -22,13 +23,13 @@ _local = _Local()
 
 
 def waited_s() -> float:
-    """Return the seconds that this thread has waited since it started."""
+    """Return the seconds that this thread has waited for back ends since it started."""
     return _local.waited_s
 
 
 def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-    """Return the result of `ask`, and count the time that the call waits, even if it raises an
-    error.
+    """Call `ask`, count the time that the call waits, even if it raises an error, and return its
+    result.
     """
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     try:
@@ -51,6 +52,6 @@ class RedisPool(redis.ConnectionPool):
 
 
 def _connected(connection: redis.Connection) -> None:
-    """Set up a new connection in place of redis-py, and check whether Redis has lost its data."""
+    """Set up a new connection, as redis-py would do, and check whether Redis has lost its data."""
     connection.on_connect()
     memory.look(connection)

@@ -1,4 +1,4 @@
-"""PostgreSQL's cost of the four browsing pages with the present catalogue.
+"""The PostgreSQL CPU time that each of the four browsing pages costs with the present catalogue.
 
 This process builds the pages one after the other. The result is the CPU time of the PostgreSQL
 process that serves this connection.
@@ -29,7 +29,7 @@ _CPU_CLOCK = 2  # CPUCLOCK_SCHED of Linux' clock ids for other processes
 
 
 def run(rounds: int) -> None:
-    """Print the table.
+    """Measure the costs and print the table.
 
     Raises ClickException if the database is unavailable or on another machine.
     """

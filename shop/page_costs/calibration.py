@@ -2,9 +2,9 @@
 
 The execution time is the difference between two answers of the controller, with exactly one request
 between them. Draws are uniform within ± 50 %, so by chance alone, the standard error of a mean of n
-draws is 29 % / √n. The verdict therefore uses the mean of (measured - drawn), where `measured` is
-the time that a request took and `drawn` the time that page work drew for it: chance does not affect
-it. The table also shows the plain mean.
+draws is 29 % / √n. The verdict therefore uses the mean of (measured - drawn), which chance does not
+affect. In it, `measured` is the time that a request took, and `drawn` is the time that page work
+drew for it. The table also shows the plain mean of the measured times.
 """
 
 import http.client
@@ -72,7 +72,7 @@ class PageResult(NamedTuple):
 
 
 def summarised(page: str, published_s: float, scale: float, seen: list[Request]) -> PageResult:
-    """Return the table's line for one page type, from at least two of its requests."""
+    """Return the table's line for one page type, calculated from at least two requests."""
     wanted_s = published_s / scale
     executions = [request.execution_s for request in seen]
     return PageResult(
@@ -95,7 +95,9 @@ def controller_at(url: str) -> JsonClient:
 
 
 def run(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> int:
-    """Calibrate a running shop, or start a shop for this purpose; return the exit status."""
+    """Calibrate a running shop, or a shop that is started for this purpose; return the exit
+    status.
+    """
     if rounds < 2:
         raise click.BadParameter(
             "must be at least 2, so that there is a standard error", param_hint="--rounds"
@@ -250,8 +252,8 @@ def _print(results: list[PageResult], rounds: int, scale: float, outside_s: floa
     console.width = max(console.width, 110)
     console.print(table)
     console.print(
-        "deviation: measured minus drawn, as a share of wanted (the mean of the draws varies by "
-        f"chance). Allowed: ± {TOLERANCE_RATIO:.0%}."
+        "deviation: measured minus drawn time, as a share of the wanted time (the mean of the "
+        f"draws varies by chance). Allowed: ± {TOLERANCE_RATIO:.0%}."
     )
     console.print(
         f"CPU outside the application: {outside_s * 1000:.2f} ms a request; "

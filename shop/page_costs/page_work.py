@@ -1,17 +1,18 @@
-"""Page work, which makes a page of the shop cost the same as the papers' pages.
+"""Page work, which makes a page of the shop cost as much as a page of the papers.
 
 A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
-(LIFO-Pri, Table 2) divided by the time scale. BUSY_RATIO of it is CPU. The thread that serves the
-page really uses this CPU time, measured with its CPU clock. Under contention, a page therefore
-takes longer, but costs the same. The rest is spent waiting for the database (`pg_sleep` on the
-page's connection, which the database can cancel). Busy and waiting periods are interleaved, as in
-section 3.2.2 of the paper. This is profile `paper`. Under profile `cpu`, every page is the
-CPU-intensive page of the paper's section 3.1 (Table 1, Figs. 3 to 5). It takes CPU_INTENSIVE_S of
-CPU on average, drawn and spent in the same way. Such a page waits only for its queries. The paper
-prints neither the mean nor the distribution. Its drop rate implies a load of ρ = 1.15. At that
-load, this mean with nearly constant times gives the paper's Table 1, and exponential times do not.
+(LIFO-Pri, Table 2) divided by the time scale. The share BUSY_RATIO of this time is CPU time. The
+thread that serves the page really uses it, measured with the thread's CPU clock. Under contention,
+a page therefore takes longer, but costs the same. The rest is spent waiting for the database
+(`pg_sleep` on the page's connection, which the database can cancel). Busy and waiting periods are
+interleaved, as in section 3.2.2 of the paper. This is profile `paper`. Under profile `cpu`, every
+page is the CPU-intensive page of the paper's section 3.1 (Table 1, Figs. 3 to 5). It takes
+CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way. Such a page waits only for its
+queries. The paper gives neither the mean nor the distribution of this time. The paper's drop rate
+implies a load of ρ = 1.15. At that load, nearly constant times with this mean reproduce the paper's
+Table 1; exponential times do not.
 
-The page's own cost counts towards the draw:
+The page's own cost counts as part of the drawn time:
 
 - its own CPU, and CPU_OUTSIDE_S for Gunicorn's CPU on a request outside the application;
 - its own waiting for PostgreSQL and Redis: wall time less CPU. That is back-end time only while the
@@ -23,7 +24,7 @@ A page may cost more than its draw. It may also cost less, because the database 
 milliseconds. The next request of the same type is charged or credited with the difference, so that
 the means are right.
 
-If the sentry is set to cancel, a page whose customer has left ends within the next slice of page
+If the sentry is in mode `cancel`, a page whose customer has left ends within the next slice of page
 work. It does not count as served, and its difference, too, goes to the next page of the same type.
 """
 
@@ -82,7 +83,9 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """The budget of requests, which draws their costs and carries differences over. Thread-safe."""
+    """The budget of page costs, which draws the cost of each request and carries differences over.
+    Thread-safe.
+    """
 
     def __init__(self, settings: PageWorkSettings) -> None:
         self._profile = settings.profile
@@ -92,7 +95,7 @@ class Budget:
         self._overdrawn = {page.name: NOTHING for page in PAGE_TYPES}
 
     def draw(self, page: PageType) -> Share:
-        """Return a new draw for the next request of this type."""
+        """Draw and return the cost of the next request of this type."""
         with self._lock:
             factor = self._rng.uniform(1 - SPREAD, 1 + SPREAD)
         factor /= self._time_scale
@@ -102,7 +105,9 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return the excess cost of earlier requests of this type; the caller must save it."""
+        """Return the excess cost of earlier requests of this type, by which the caller must reduce
+        its own.
+        """
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = NOTHING
@@ -139,14 +144,14 @@ class Stopwatch:
 
     @property
     def waited_s(self) -> float:
-        """The seconds waited since the stopwatch was created: for Redis, and within `wall_s` for
-        PostgreSQL.
+        """The seconds waited since the stopwatch was created: for Redis, and for PostgreSQL if
+        within `wall_s`.
         """
         return back_end.waited_s() - self._waited_before_s
 
     @contextmanager
     def counting_queries(self) -> Iterator[None]:
-        """Count the queries made within the block, and the waiting for them."""
+        """Count the queries sent within the block, and the time spent waiting for them."""
         with connection.execute_wrapper(self._query):
             yield
 
@@ -156,14 +161,14 @@ class Stopwatch:
 
 
 class IdleWaits:
-    """The time for which a page waits for the back end when its request is alone in the shop."""
+    """The times for which pages wait for the back end when no other request is in the shop."""
 
     def __init__(self) -> None:
         self._mean_s: dict[str, float] = {}
 
     def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
-        """Return the part of `waited_s` spent waiting for the back end; use it as a sample if no
-        other request was in the shop.
+        """Return the part of `waited_s` that was spent waiting for the back end; if no other
+        request was in the shop, learn from this time.
         """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)
@@ -176,19 +181,19 @@ class IdleWaits:
 
 
 class PageWork:
-    """The work of all pages, with its present settings."""
+    """The page work of all pages, with its present settings."""
 
     def __init__(self) -> None:
         self.idle_waits = IdleWaits()
         self.configure(PageWorkSettings())
 
     def configure(self, settings: PageWorkSettings) -> None:
-        """Use these settings from the next request on, and start the draws again from the seed."""
+        """Use these settings from the next request on, and restart the draws from the seed."""
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:
-        """Measure again how long a page waits in an idle shop, because pages are now made in
-        another way.
+        """Learn again how long a page waits in an idle shop, because pages are now made in another
+        way.
         """
         self.idle_waits = IdleWaits()
 

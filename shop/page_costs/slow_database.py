@@ -15,14 +15,14 @@ from django.db import connection
 from shop.page_costs import page_work
 
 LONGER_S: Final = 1.0
-"""Paper seconds of additional waiting for each query."""
+"""The paper seconds that each query waits in addition."""
 MOST_REAL_S: Final = 300.0
 """The longest duration of the fault in real seconds, at any time scale."""
 
 
 class SlowDatabase:
-    """The state of the fault: whether the database is slow now, and how often it was made slow
-    since the shop started.
+    """The state of the fault: whether the database is slow now, and the number of times that the
+    fault was started.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,14 +31,14 @@ class SlowDatabase:
         self.times = 0
 
     def begin(self, for_s: float) -> None:
-        """Make the database slow from now on for these paper seconds; 0 ends it."""
+        """Make the database slow for these paper seconds, beginning now; 0 ends the fault."""
         real_s = min(for_s / page_work.work.settings.time_scale, MOST_REAL_S)
         self._until_s = self._clock() + real_s
         self.times += for_s > 0
 
     @property
     def left_s(self) -> float:
-        """Paper seconds until the fault ends; 0 without a fault."""
+        """The paper seconds until the fault ends, or 0 if there is no fault."""
         left_s = max(0.0, self._until_s - self._clock())
         return left_s * page_work.work.settings.time_scale
 

@@ -33,11 +33,13 @@ _TIMEOUT_S = 60
 
 
 class WalkFailed(Exception):  # noqa: N818
-    """The error when a page is not as expected; its message names the page and the fault."""
+    """The error for a page that is not as expected; its message names the page and the fault."""
 
 
 class Visit(NamedTuple):
-    """One visited page: its type, its answer, and the customer's wait for it in real seconds."""
+    """One visited page: its type, its answer, and the time that the customer waited for it, in real
+    seconds.
+    """
 
     page: str
     status: int
@@ -77,9 +79,9 @@ def form(html: str, action: str) -> Form:
 
 
 class Walker:
-    """A customer with separate cookies and one kept-alive connection.
+    """A simulated customer with separate cookies and one kept-alive connection.
 
-    `tls` has the certificate authorities that are trusted for an https URL; None means the system's
+    `tls` has the certificate authorities to trust for an https URL; None stands for the system's
     authorities.
     """
 
@@ -127,7 +129,8 @@ class Walker:
         return response.status, html, response_s
 
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
-        """Visit the pages Br-1 to Tr-4: look at a shelf, search, and buy `book`.
+        """Visit the pages Br-1 to Tr-4 in order: look at a shelf, search for a book, and buy
+        `book`.
 
         Raises WalkFailed or OSError.
         """

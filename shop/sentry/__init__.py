@@ -1,14 +1,15 @@
-"""The Connection Sentry: when the customer leaves, the work stops.
+"""The Connection Sentry, which stops the work on a request when its customer leaves.
 
-A Django middleware for Gunicorn's `gthread` and `sync` workers, one line in MIDDLEWARE (first):
+It is a Django middleware for Gunicorn's `gthread` and `sync` workers; it takes one line, the first
+in MIDDLEWARE:
 
     MIDDLEWARE = ["shop.sentry.SentryMiddleware", ...]
 
 It is the user-level counterpart of `socket_watch` (Connection Sentry, section 3): one epoll thread
 per process watches the sockets of the requests in progress. When a client leaves, the thread
 cancels the request's running query. The page ends at its next query or call of `check()`, and the
-connection is closed. docs/sentry.md has the settings and limits, and explains what is safe to
-cancel.
+client's connection is closed. docs/sentry.md has the settings and limits, and explains what is safe
+to cancel.
 
 The package uses relative imports only, so that the folder can be copied into another project.
 """

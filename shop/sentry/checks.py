@@ -13,7 +13,8 @@ _NAME = "SentryMiddleware"
 def check(**_: Any) -> list[CheckMessage]:
     """Return the faults in the project's configuration.
 
-    E001: invalid setting; W001: no middleware; W002: middleware not first; W003: unsuitable server.
+    E001: a setting is invalid; W001: the middleware is missing; W002: it is not the first; W003:
+    the server is unsuitable.
     """
     found: list[CheckMessage] = []
     for setting in configuration.SETTINGS:
@@ -31,8 +32,8 @@ def check(**_: Any) -> list[CheckMessage]:
     elif places[0]:
         found.append(
             Warning(
-                f"{names[0]} is not the first in MIDDLEWARE: work of those before it is not "
-                "watched, and they are passed by when a client leaves.",
+                f"{names[0]} is not the first in MIDDLEWARE: the sentry does not watch the work "
+                "of the middleware before it, and skips that middleware when a client leaves.",
                 id="sentry.W002",
             )
         )

@@ -15,7 +15,9 @@ OFF, WATCH, CANCEL = MODES
 
 
 class Setting(NamedTuple):
-    """One setting; `allowed` describes its values in a refusal, and `fits` checks them."""
+    """One setting; `allowed` describes its allowed values in error messages, and `fits` checks a
+    value.
+    """
 
     name: str
     default: Any
@@ -61,24 +63,24 @@ SETTINGS = (
     Setting(
         "SENTRY_METHODS",
         ("GET", "HEAD", "OPTIONS"),
-        "methods whose requests may be cancelled; `@cancellable` and `@protected` make exceptions "
-        "for a view",
+        "HTTP methods whose requests may be cancelled; `@cancellable` and `@protected` make "
+        "exceptions for single views",
         "a list of HTTP methods in capital letters",
         _are_methods,
     ),
     Setting(
         "SENTRY_CANCEL_TIMEOUT_S",
         1.0,
-        "time within which the database must confirm that a query is cancelled; after it, the "
-        "connection is closed",
+        "time within which the database must confirm that a query is cancelled; if it does not, "
+        "the connection is closed",
         "a number from 0.01 to 60",
         _seconds(0.01, 60.0),
     ),
     Setting(
         "SENTRY_DATABASE_CHECK_S",
         0,
-        "`client_connection_check_interval` of the PostgreSQL sessions: a query whose Django "
-        "process has died ends after this time; 0 keeps the server's setting",
+        "`client_connection_check_interval` of the PostgreSQL sessions: a query ends within this "
+        "time after its Django process has died; 0 keeps the server's setting",
         "a number from 0 to 3600",
         _seconds(0.0, 3600.0),
     ),
@@ -87,7 +89,7 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 class Configuration(NamedTuple):
-    """The settings of a project, all of them valid."""
+    """The valid settings of a project."""
 
     methods: frozenset[str]
     cancel_timeout_s: float
@@ -116,7 +118,7 @@ _mode: str | None = None  # set at run time; until then the project's setting
 
 
 def mode() -> str:
-    """Return the mode `off`, `watch` or `cancel` for the next requests."""
+    """Return the mode of the next requests: `off`, `watch` or `cancel`."""
     return value_of(_BY_NAME["SENTRY_MODE"]) if _mode is None else _mode
 
 

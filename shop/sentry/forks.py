@@ -1,10 +1,12 @@
-"""The reset of the sentry's state in a forked child, which has no threads of its parent."""
+"""The reset of the sentry's state in a forked child process, which lacks its parent's threads."""
 
 import os
 from collections.abc import Callable
 
 
 def in_child(forget: Callable[[], object]) -> None:
-    """Call `forget` in every child that is forked from now on, if the platform can fork."""
+    """Arrange that every child process forked from now on calls `forget`, if the platform can
+    fork.
+    """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=forget)

@@ -1,6 +1,6 @@
-"""The wasted-work meter: the time spent for clients that had left, and the effect of cancelling.
+"""The wasted-work meter: time spent on requests of clients that had left, and cancelling's effect.
 
-Only requests whose client has left are counted here, so the lock does not delay other requests.
+Only requests whose client has left are counted, so the meter's lock does not delay other requests.
 Times are real seconds: the CPU time of the request's thread, and the time spent waiting for query
 results.
 """
@@ -52,13 +52,13 @@ def client_left() -> None:
 
 
 def cancel_attempted() -> None:
-    """Count a running query that is about to be cancelled."""
+    """Count a running query that the sentry is about to cancel."""
     with _lock:
         _counts.cancels_attempted += 1
 
 
 def cancel_over(outcome: Outcome) -> None:
-    """Count the outcome of a cancel.
+    """Count the outcome of an attempt to cancel a query.
 
     `effective`: the cancel ended the query; `too_late`: the query ended by itself; `failed`: the
     database did not confirm the cancel in time.
@@ -75,7 +75,7 @@ def request_over(
     before: tuple[float, float],
     after: tuple[float, float],
 ) -> None:
-    """Count the end of a request whose client had left; each pair holds CPU seconds and database
+    """Count the end of a request whose client had left; each pair holds its CPU and its database
     seconds.
     """
     with _lock:

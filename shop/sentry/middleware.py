@@ -1,4 +1,6 @@
-"""The middleware, which watches a request from before its view until its response is complete."""
+"""The middleware, which watches a request from before its view's call until its response is
+complete.
+"""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ watcher = SocketWatcher(on_cancel=queries.side_threads.cancel)
 
 
 def watching() -> int:
-    """Return the number of requests in progress in this process whose sockets are watched."""
+    """Return the number of this process's requests in progress whose sockets are watched."""
     return len(watcher)
 
 
@@ -86,14 +88,16 @@ def _begin(request: HttpRequest) -> Watch | None:
 
 
 def _finish(watch: Watch) -> None:
-    """End the watch of a finished request; on return, none of its cancels is still running."""
+    """End the watch of a finished request; when this returns, no cancel of it is still running."""
     set_current(None)
     watcher.remove(watch)
     watch.finish()
 
 
 def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
-    """Return whether the application generates the stream; the server sends files, unwatched."""
+    """Return whether the application generates the stream; files are sent by the server and not
+    watched.
+    """
     return (
         isinstance(response, StreamingHttpResponse)
         and not response.is_async
@@ -102,12 +106,14 @@ def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpRe
 
 
 def _hang_up() -> NoReturn:
-    """End the response so that Gunicorn closes the connection without a line in the log."""
+    """End the response in a way that makes Gunicorn close the connection without a line in the
+    log.
+    """
     raise BrokenPipeError(errno.EPIPE, "the client has left")
 
 
 def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
-    """Watch the request while the content is generated; closing the stream no longer raises
+    """Watch the request while its content is generated; closing the stream no longer raises
     ClientGone.
     """
     close = response.close
@@ -123,7 +129,7 @@ def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
 
 
 def _while_there(content: Iterator[bytes], watch: Watch) -> Iterator[bytes]:
-    """Yield the parts of a streamed response until its client leaves."""
+    """Yield the parts of a streamed response until the client leaves."""
     try:
         for part in content:
             watch.check()

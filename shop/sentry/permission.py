@@ -1,4 +1,6 @@
-"""The decorators for views that may be cancelled with any method, or never."""
+"""The decorators for views that may be cancelled with any HTTP method, and for views that never
+may.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -18,12 +20,12 @@ def cancellable(view: View) -> View:
 
 
 def protected(view: View) -> View:
-    """Never cancel this view, even if it only reads data."""
+    """Forbid that this view is cancelled, even if it only reads data."""
     setattr(view, _ATTRIBUTE, False)
     return view
 
 
 def said_of(view: Callable[..., Any]) -> bool | None:
-    """Return the mark that a decorator has set on this view; None without a mark."""
+    """Return the mark that a decorator has set on this view, or None without a mark."""
     marked: bool | None = getattr(view, _ATTRIBUTE, None)
     return marked

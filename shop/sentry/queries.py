@@ -56,7 +56,7 @@ def wrap(connection: BaseDatabaseWrapper) -> None:
 
 
 def _check_clients(connection: Any, check_s: float) -> None:
-    """Let PostgreSQL check periodically, during a query, whether this process is still alive."""
+    """Make PostgreSQL check periodically, during a query, whether this process is still alive."""
     if connection.connection.info.server_version < _OLDEST_WITH_CHECK:
         return
     try:
@@ -94,8 +94,8 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
 def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
     """Return whether the page ends here, because its query was cancelled or its connection closed.
 
-    A query that ended normally does not interrupt the page, which must know the query's effect, for
-    example a lock, to undo it. The next query or check interrupts the page.
+    A query that ended normally does not interrupt the page, because the page must know the query's
+    effect, for example a lock, to undo it. The next query or check interrupts the page.
     """
     ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
@@ -105,7 +105,7 @@ def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
 
 
 def _discard(connection: Any) -> None:
-    """Close the database session for good.
+    """Close the database session permanently.
 
     With a connection pool, Django's `close` would only return the session to the pool.
     """
@@ -114,7 +114,9 @@ def _discard(connection: Any) -> None:
 
 
 class _SideThreads:
-    """The threads in which cancels wait for the database; they start when the first is needed."""
+    """The pool of threads in which cancels wait for the database; it starts with the first
+    cancel.
+    """
 
     def __init__(self) -> None:
         self._forget()

@@ -14,7 +14,7 @@ from . import sockets
 
 _logger = logging.getLogger(__name__)
 
-MEND = "serve with Gunicorn's gthread or sync worker; until then clients that leave go unnoticed"
+MEND = "serve with Gunicorn's gthread or sync worker; until then, leaving clients go unnoticed"
 # Modules that a process has loaded only if it is that server (or is made of its greenlets).
 _OTHERS = {
     "gevent.monkey": "gevent",
@@ -34,7 +34,9 @@ _said: set[str] = set()
 
 
 def socket_of(environ: Mapping[str, Any]) -> Any:
-    """Return the connection of this request; None, with a warning, if it cannot be watched."""
+    """Return the connection of this request; log a warning and return None if it cannot be
+    watched.
+    """
     socket = environ.get("gunicorn.socket")
     if type(socket).__module__ in ("socket", "ssl") and sockets.AVAILABLE:
         if not str(environ.get("SERVER_PROTOCOL")).startswith("HTTP/2"):
@@ -55,7 +57,9 @@ def _say_once(why: str) -> None:
 
 
 def refusal() -> str | None:
-    """Return why requests of this process cannot be watched; None if no reason is known."""
+    """Return the reason why this process's requests cannot be watched, or None if no reason is
+    known.
+    """
     if len(sys.argv) > 1 and sys.argv[1] == "runserver":
         return "Django's development server does not give its sockets to the application"
     for module, server in _OTHERS.items():
@@ -65,12 +69,12 @@ def refusal() -> str | None:
     if worker is not None and worker not in _WORKERS:
         return f"GUNICORN_CMD_ARGS asks for the worker class {worker}"
     if not sockets.AVAILABLE:  # last: greenlets take it away too
-        return f"{sys.platform} has no epoll (Linux has)"
+        return f"{sys.platform} has no epoll (only Linux has it)"
     return None
 
 
 def _worker_class(arguments: str) -> str | None:
-    """Return the worker class in a Gunicorn command line."""
+    """Return the worker class that a Gunicorn command line names."""
     words = arguments.replace("=", " ").split()
     for option, value in pairwise(words):
         if option in ("-k", "--worker-class"):

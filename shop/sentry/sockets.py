@@ -1,9 +1,9 @@
 """The epoll thread, which watches sockets and notices when a client leaves.
 
 There is one epoll and one thread per process. A file descriptor is registered only during a
-request. The kernel's event has only the descriptor's number. By the time the event is read, this
-number may belong to the next connection. After an event, the thread therefore checks the socket,
-under the lock of the request that now has the number.
+request. The kernel's event contains only the descriptor's number. By the time the event is read,
+this number may belong to the next connection. After an event, the thread therefore checks the
+socket while it holds the lock of the request that now has this number.
 """
 
 import errno
@@ -32,13 +32,13 @@ class Watched(Protocol):
     finished: bool
 
     def client_left(self) -> Any:
-        """Record that the client has left, while `lock` is held; return the query that must be
-        cancelled.
-        """
+        """Record that the client has left; return the query to cancel. The caller holds `lock`."""
 
 
 def has_hung_up(fd: int) -> bool:
-    """Return at once whether the client has closed, half-closed or reset this connection."""
+    """Return without waiting whether the client has closed, half-closed or reset this
+    connection.
+    """
     poll = select.poll()
     poll.register(fd, _HUNG_UP)
     return bool(poll.poll(0))
@@ -47,8 +47,8 @@ def has_hung_up(fd: int) -> bool:
 class SocketWatcher:
     """The watch over the requests in progress, which notifies them when their clients leave.
 
-    `on_cancel(watched, cancel)` is called in the epoll thread, without the lock, with the result of
-    `client_left` unless that is None; it must not block.
+    The epoll thread calls `on_cancel(watched, cancel)` with the result of `client_left`, unless
+    that is None. The thread does not hold the lock then, and the call must not block.
     """
 
     def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
@@ -57,7 +57,7 @@ class SocketWatcher:
         forks.in_child(self._forget)
 
     def _forget(self) -> None:
-        """Create the watch without a thread, which the first request starts.
+        """Create the watch without its thread, which the first request starts.
 
         A forked child has no thread and must not use its parent's epoll.
         """
@@ -72,7 +72,7 @@ class SocketWatcher:
         return len(self.watched)
 
     def add(self, watched: Watched) -> None:
-        """Watch this request's socket until `remove`.
+        """Watch this request's socket until `remove` is called.
 
         Raises OSError or ValueError if the socket cannot be watched.
         """
@@ -102,7 +102,7 @@ class SocketWatcher:
         self.watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
-        """Start at the first request, so in the process that serves and not in its parent."""
+        """Start at the first request, and thus in the process that serves, not in its parent."""
         with self._starting:
             if self.epoll is None:
                 self.epoll = self._started()
@@ -128,7 +128,7 @@ class SocketWatcher:
                 try:
                     self.event(epoll, fd)
                 except Exception:
-                    _logger.exception("a disconnect could not be handled")
+                    _logger.exception("a client that left could not be handled")
 
     def event(self, epoll: Any, fd: int) -> None:
         """Notify the request with this descriptor if its client has really left."""

@@ -1,13 +1,13 @@
-"""One request in progress whose client is watched: a small state machine under a lock.
+"""A request in progress whose client is watched: a small state machine, protected by a lock.
 
-It decides when a request may be interrupted. A cancel never lasts longer than the query that it is
-meant for.
+It decides when a request may be interrupted. A cancel never lasts beyond the query for which it is
+meant.
 
 Three kinds of threads use it: the request's thread, the sentry's thread, which reports that the
 client has left, and a side thread that cancels the running query. All of them take `lock`. A thread
 holds it for a few instructions only, except *while a cancel is under way*. The request's thread
 needs the lock to leave a query. Therefore no later statement, not even the rollback, can begin
-before the cancel is over. A cancel that the database did not confirm costs the connection.
+before the cancel is over. If the database does not confirm a cancel, the connection is closed.
 """
 
 import logging
@@ -54,8 +54,8 @@ class Cancel:
 class Watch:
     """A request in progress.
 
-    The request's own thread, whose CPU time is metered, creates it. `cancels` is whether the mode
-    is `cancel`. A request is not stopped before its view is known.
+    The request's own thread, whose CPU time is measured, creates the object. `cancels` is True if
+    the mode is `cancel`. A request is not stopped before its view is known.
     """
 
     __slots__ = (
@@ -121,8 +121,8 @@ class Watch:
         return self._cancel
 
     def look(self) -> None:
-        """Check the socket directly, because the epoll thread may notice a closed connection much
-        later.
+        """Check the socket directly, because the epoll thread may notice a closed connection only
+        much later.
         """
         with self.lock:
             self._look()
@@ -187,7 +187,7 @@ class Watch:
     def end_query(self, was_cancelled: bool) -> Cancel | None:
         """Record that the query is over.
 
-        `was_cancelled` is whether it failed with the error of a cancelled query.
+        `was_cancelled` is True if it failed with the error of a cancelled query.
 
         Wait for the cancel of the query, if there is one, and return it; otherwise return None.
         """
@@ -206,9 +206,9 @@ class Watch:
         return cancel
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel that query; repeat this until the query has ended.
+        """Cancel that query, and try again until the query has ended.
 
-        The database has `timeout_s` to confirm each attempt. Runs in a side thread, and holds
+        The database has `timeout_s` to confirm each attempt. It runs in a side thread, and holds
         `lock` while the database works on an attempt.
         """
         pause_s = _FIRST_PAUSE_S
@@ -271,7 +271,7 @@ forks.in_child(_forget)
 
 
 def current() -> Watch | None:
-    """Return the watched request on which this thread works; None without such a request."""
+    """Return the watched request on which this thread works, or None without such a request."""
     return _local.watch
 
 
@@ -281,7 +281,8 @@ def set_current(watch: Watch | None) -> None:
 
 
 def check() -> None:
-    """Raise ClientGone if the client of this thread's request has left and it may be stopped.
+    """Raise ClientGone if the client of this thread's request has left and the request may be
+    stopped.
 
     Call it once per slice of work without queries; it costs about 0.1 µs. It has no effect outside
     a request, or in a request that is not watched.
@@ -292,10 +293,11 @@ def check() -> None:
 
 
 def commit_point() -> None:
-    """Mark the last moment at which this request may be stopped, as a transaction's last step.
+    """Mark the last moment at which this request may be stopped; call it as a transaction's last
+    step.
 
-    Raises ClientGone if the client has left by now (it looks at the socket itself), which rolls the
-    transaction back. If it does not raise, the request will be finished.
+    Raises ClientGone, which rolls the transaction back, if the client has left by now; for this, it
+    checks the socket itself. If it does not raise the error, the request will be finished.
     """
     watch = _local.watch
     if watch is not None:

@@ -1,4 +1,4 @@
-"""Gunicorn's configuration: one process with many threads and kept-alive connections.
+"""Gunicorn's configuration: one process with many threads, which keeps connections open.
 
 The controller starts in the worker process, next to its threads.
 """

@@ -1,4 +1,6 @@
-"""The start of Gunicorn on the shop's CPUs, and the end of its workers when their master dies."""
+"""The start of Gunicorn on the shop's CPUs, and the end of its workers when the master process
+dies.
+"""
 
 import os
 import signal
@@ -24,8 +26,8 @@ def end_with_master(worker: Worker, sign: signal.Signals) -> None:
 
 
 def check_inner_host() -> None:
-    """Raise click's error if no process can listen on the inner host; Gunicorn would retry for a
-    long time.
+    """Raise click's error if no process can listen on the inner host, where Gunicorn would retry
+    for long.
     """
     host = settings.INNER_HOST
     try:
@@ -35,7 +37,7 @@ def check_inner_host() -> None:
     except OSError as error:
         raise click.ClickException(
             f"DOORBUSTER_INNER_HOST={host} is not an address of this machine ({error.strerror}); "
-            "allowed is 127.0.0.1, 0.0.0.0 for all addresses, or one of them."
+            "write 127.0.0.1, 0.0.0.0 for all addresses, or one of this machine's addresses."
         ) from error
 
 
@@ -49,7 +51,7 @@ def check_inner_token() -> None:
 
 
 def serve() -> None:
-    """Replace this process with Gunicorn; never return."""
+    """Replace this process with Gunicorn. The function never returns."""
     check_inner_token()
     try:
         os.sched_setaffinity(0, settings.SHOP_CPUS)

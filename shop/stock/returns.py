@@ -1,6 +1,6 @@
-"""The return of the seeded accounts' purchases, as if these had never happened.
+"""The removal of the seeded accounts' orders, as if these had never been placed.
 
-Orders of people who signed up stay.
+The orders of people who signed up are kept.
 """
 
 from django.db import connection, transaction

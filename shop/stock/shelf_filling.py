@@ -1,4 +1,4 @@
-"""The size of the catalogue: adding books to an open shop, and removing them."""
+"""Changes of the catalogue's size, which add or remove books while the shop is open."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +20,8 @@ _size: int | None = None
 
 
 def size() -> int:
-    """Return the number of books in the catalogue, which is read from the database once; 0 before
-    the seeding. Bought books beyond this number still exist, but do not count.
+    """Return the number of books in the catalogue (0 before the seeding); only the first call reads
+    the database. Books that were bought and are beyond this number still exist, but do not count.
     """
     global _size
     if _size is None:
@@ -30,15 +30,15 @@ def size() -> int:
 
 
 def known_size() -> int | None:
-    """Return `size` without a query; None before the first query."""
+    """Return the number of books without a query, or None before the first query."""
     return _size
 
 
 def resize(count: int, progress: Progress) -> bool:
     """Reduce or extend the catalogue to its first `count` books; return whether anything changed.
 
-    Accounts and people's orders stay. A book beyond `count` stays if a person who signed up has
-    bought it; orders of such books by seeded accounts are deleted. The shop continues to serve
+    Accounts and people's orders are kept. A book beyond `count` is kept if a person who signed up
+    has bought it; seeded accounts' orders of such books are deleted. The shop continues to serve
     pages. A second call waits for the first.
     """
     global _size
@@ -69,7 +69,7 @@ def _put(after: int, last: int, progress: Progress) -> None:
 
 
 def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
-    """Yield batches; each is prepared while the database is busy with the batch before it."""
+    """Yield batches of books, each prepared while the database is busy with the previous batch."""
     with ThreadPoolExecutor(1, thread_name_prefix="printer") as printer:
         coming = printer.submit(lambda: list(islice(new, _BATCH)))
         while batch := coming.result():

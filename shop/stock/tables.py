@@ -1,4 +1,4 @@
-"""The tables of the shop and of the ad server, each in a schema of PostgreSQL.
+"""The tables of the shop and of the ad server, in one schema of PostgreSQL for each.
 
 The module creates a schema and its tables, and refuses tables that this version cannot use.
 """
@@ -17,7 +17,7 @@ class OldTablesError(click.ClickException):
 
 
 def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
-    """Apply the migrations that the schema lacks; create the schema if there is none.
+    """Apply the migrations that the schema lacks; create the schema first if it is missing.
 
     Raises OldTablesError.
     """
@@ -48,7 +48,7 @@ def _check_columns(schema: str) -> None:
         for field in model._meta.local_concrete_fields:
             if (table, field.column) not in there:
                 raise OldTablesError(
-                    f"an earlier version of Doorbuster made the tables of the schema {schema}: "
-                    f"{table} has no column {field.column}; fix: make reset, which empties the "
+                    f"an earlier version of Doorbuster created the tables of the schema {schema}: "
+                    f"{table} has no column {field.column}; fix: `make reset`, which empties the "
                     "database and keeps the results"
                 )

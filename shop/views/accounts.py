@@ -1,4 +1,4 @@
-"""People's accounts: sign up, sign in, sign out, orders."""
+"""The pages of customers' accounts: sign-up, sign-in, sign-out and orders."""
 
 from django.contrib.auth import authenticate, login, logout
 from django.contrib.auth.decorators import login_required
@@ -18,7 +18,7 @@ _RECENT = 20
 
 
 def customer_of(request: HttpRequest) -> Customer:
-    """Return the customer who is signed in; a view calls it only when there is one."""
+    """Return the customer who is signed in. Views call it only if a customer is signed in."""
     assert isinstance(request.user, Customer)
     return request.user
 
@@ -68,7 +68,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session."""
+    """End the customer's session."""
     logout(request)
     return redirect("home")
 

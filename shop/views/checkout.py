@@ -1,22 +1,23 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
-Each step receives the form of the page before it and shows the next page. `GET` shows the same page
+Each step receives the form of the previous page and shows the next page. `GET` shows the same page
 again, or leads to the first step that is missing. The buttons that people press send the form to
-the same address with `?then=show`. The answer then redirects to `GET` of that page, which a browser
-may reload and go back to. A form that is sent to its plain address gets the page itself.
+the same address with `?then=show` added. The answer then redirects to that page, requested with
+`GET`, so a browser can reload it and go back to it. If a form is sent to its plain address, the
+answer is the page itself.
 
 Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
 customer who got the page, and the address. The key stays the same from *Buy* to Tr-4. A form orders
-the books of its page, whatever the customer did in other tabs of the browser. Every step may
-therefore be sent again.
+the books of its page, regardless of what the customer did in other browser tabs. The form of every
+step may therefore be sent again.
 
-A customer whose session is lost signs in and continues with the same purchase. An order whose
-confirmation the customer did not see is found by its key, and not placed a second time. If stock,
+A customer whose session is lost signs in and continues with the same purchase. If the customer did
+not see the confirmation of an order, the order is found by its key and not placed again. If stock,
 prices or books have changed in the meantime, a page explains the change and the next step.
 
-Every step may therefore also be cancelled when its customer leaves; Tr-4 only until its order is
-committed (`place_order`). Sessions stay complete, because middleware or `login` writes each session
-in one piece.
+For the same reason, every step may be cancelled when its customer leaves, but Tr-4 only until its
+order is committed (`place_order`). Sessions stay complete, because middleware or `login` writes
+each session in one piece.
 """
 
 import re
@@ -66,7 +67,7 @@ SIGNED_OUT = (
     "and an order that was already placed is not placed again."
 )
 OTHER_ACCOUNT = (
-    "You are signed in with another account than when this form was made. "
+    "You are signed in with a different account than when this form was made. "
     "Nothing was ordered. Go on with this account, or sign out first."
 )
 ALREADY_PLACED = "This order was already placed, as you see it here. Nothing was ordered again."
@@ -75,14 +76,14 @@ OLD_FORM = (
     "Look at your orders; if this one is not there, begin again with Buy."
 )
 OTHER_ORDER = (
-    "This form belongs to another order than the one in your checkout. That order was not placed. "
-    "Begin again with Buy, or go on with the order in your checkout."
+    "This form belongs to another order than the one in your checkout. The order of this form was "
+    "not placed. Begin again with Buy, or go on with the order in your checkout."
 )
 
 
 class _SeeOther(HttpResponseRedirect):
-    """The answer that redirects the sender of a form to the page, which the browser then fetches
-    with `GET`.
+    """The answer that redirects the sender of a form to a page, which the browser then fetches with
+    `GET`.
     """
 
     status_code = 303
@@ -108,7 +109,7 @@ def _reads_purchase(view: _View) -> _View:
 @always_fresh
 @require_safe
 def resume(request: HttpRequest) -> HttpResponse:
-    """Redirect to the step that the purchase has reached, or to the cart without a purchase."""
+    """Redirect to the step that the purchase has reached or, without a purchase, to the cart."""
     return redirect("checkout-payment")
 
 
@@ -242,12 +243,12 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
         _keep_in_cart(request, purchase, smaller.gone)
         why = (
             f"No longer sold: {smaller}. Nothing was ordered. "
-            f"The cart has what remains, go on from there: {', '.join(smaller.left)}."
+            f"The cart still has these books: {', '.join(smaller.left)}. Go on from there."
         )
     except AnotherTotal:
         why = (
             "The price has changed since you saw it. Nothing was ordered. "
-            "The new total is next to this form; place the order again if you agree."
+            "This page shows the new total; place the order again if you agree."
         )
     except NothingToOrder:
         why = "None of these books is sold any longer. Nothing was ordered. Choose another book."
@@ -283,7 +284,7 @@ def _begun(request: HttpRequest) -> Purchase | HttpResponse:
 
 
 def _purchase(request: HttpRequest) -> Purchase | None:
-    """Return the purchase that the form or the URL carries, otherwise the one that was used last.
+    """Return the purchase that the form or the URL carries, otherwise the latest purchase.
 
     Raises Unreadable.
     """
@@ -362,7 +363,9 @@ def _placed_or_refused(
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    """Show the customer's order that the address names, or otherwise the session's last order."""
+    """Show the customer's order that the URL names, or the session's latest order if it names
+    none.
+    """
     if _ORDER in request.GET:
         asked = request.GET[_ORDER]
         order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None
@@ -449,7 +452,7 @@ def _confirm_page(request: HttpRequest, order: Order, notice: str = "") -> HttpR
 
 
 def _slot(request: HttpRequest, books: Iterable[int]) -> Slot:
-    """Return the slot for a banner about the shelves of these books."""
+    """Return the slot for a banner that is chosen by the shelves of these books."""
     return Slot(
         request,
         lambda: (

@@ -1,4 +1,4 @@
-"""Covers, drawn on request."""
+"""The covers of books, drawn on request."""
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseNotModified

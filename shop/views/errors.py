@@ -1,4 +1,4 @@
-"""Error pages in the shop's style.
+"""The error pages, in the shop's style.
 
 They use neither session nor database, because these may have caused the error.
 """
@@ -13,9 +13,12 @@ from django.template.loader import render_to_string
 from shop import outages, purchases
 
 AWAY_S = 2
-"""Seconds until the browser should try again; a process that died restarts within seconds."""
+"""The seconds after which the browser should try again; a process that died restarts within
+seconds.
+"""
 _ONCE = (
-    "If you were placing an order, send the form again: it is placed once, however often it comes."
+    "If you were placing an order, send the form again: the order is placed only once, however "
+    "often you send it."
 )
 
 
@@ -36,8 +39,8 @@ def _come_back(title: str, message: str) -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer with 400, or with 503 if the session ended while its page was being made.
 
-    In the second case, another request ended the session, or Redis lost it. Django treats this as a
-    bad request, although the same request is valid without that session.
+    A session ends in this way if another request ends it, or if Redis loses it. Django treats this
+    as a bad request, although the same request is valid without a session.
     """
     if isinstance(exception, SessionInterrupted):
         return _come_back("Where were we?", "The shop lost your session for a moment.")
@@ -69,7 +72,8 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
         403,
         "This form has expired",
         "You signed in or out in another tab, or your browser keeps no cookies. This form has "
-        "ordered nothing. Go on with its order here: what was already placed is not placed again.",
+        "ordered nothing. Go on with its order here: an order that was already placed is not "
+        "placed again.",
         purchase=purchase,
         csrf_token=get_token(request),
     )
@@ -85,7 +89,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer with 500, or with 503 if PostgreSQL or Redis is unavailable.
 
-    Django calls it while it handles the exception of a view or a middleware. Neither page claims
+    Django calls it while it handles the exception of a view or a middleware. Neither page states
     that no order was placed, because the lost answer may have been the answer to a commit. The
     form's token is kept valid for another try, even if a login that failed late has changed it.
     """
@@ -94,4 +98,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if away is None:
         return _page(500, "Our mistake", f"Something broke on our side. {_ONCE}")
     outages.count(away)
-    return _come_back("Closed for a moment", "The shop will be back in seconds.")
+    return _come_back("Closed for a moment", "The shop will be back in a few seconds.")

@@ -1,4 +1,6 @@
-"""The frame of every page: the shelves in the menu, the size of the cart, the customer."""
+"""The frame of every page: the menu of shelves, the number of copies in the cart, and the
+customer.
+"""
 
 from functools import cache
 from typing import Any
@@ -14,7 +16,9 @@ from shop.models import Category
 
 @cache
 def category_links() -> SafeString:
-    """Return the shelves as list items, made only once, because every page has the same."""
+    """Return the menu of shelves as list items, made only once, because every page has the same
+    menu.
+    """
     shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
     if not shelves:
         category_links.cache_clear()
@@ -22,8 +26,8 @@ def category_links() -> SafeString:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's lazy values, which use the session or the database only when a template
-    reads them.
+    """Return the frame's lazy values, which read the session or the database only when a template
+    uses them.
     """
     return {
         "category_links": SimpleLazyObject(category_links),

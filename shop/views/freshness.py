@@ -10,10 +10,10 @@ from django.utils.cache import add_never_cache_headers, patch_cache_control, pat
 def always_fresh(
     view: Callable[..., HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Make the pages of this view too private and too short-lived for any cache.
+    """Forbid every cache to keep the pages of this view.
 
-    The answer to a refused form is the exception. No `GET` shows it again, so a browser must keep
-    it to be able to go back to it.
+    The answer to a refused form is the exception. No `GET` request shows this answer again, so a
+    browser must keep it to be able to go back to it.
     """
 
     @wraps(view)

@@ -1,10 +1,11 @@
 """The writer thread: it reports deliveries to the database, and reads those of other processes.
 
-There is one transaction per flush interval. The thread also renews contracts from time to time.
+The thread reports once per flush interval, in one transaction. The thread also renews contracts
+from time to time.
 
-A report is never added twice. Its number is written in the same transaction as its counts. If the
-answer to a commit is lost, the number shows whether the commit took place. The thread then skips
-the report, or sends it again.
+A report is never added twice. Each report has a number, which is written in the same transaction as
+the counts. If the answer to a commit is lost, the number shows whether the commit took place. The
+thread then skips the report, or sends it again.
 """
 
 import logging
@@ -25,7 +26,7 @@ _logger = logging.getLogger(__name__)
 
 
 FORGOTTEN_AFTER = timedelta(days=1)
-"""The time without reports after which the row of a process is removed from `ads_server`."""
+"""A process's row is removed from `ads_server` after this time without reports."""
 
 
 def forget_silent(now: datetime) -> int:
@@ -41,7 +42,7 @@ def forget_silent(now: datetime) -> int:
 
 
 class Writer:
-    """The writer of one process's reports; only one thread at a time may call `exchange`."""
+    """The writer of a process's reports; only one thread at a time may call `exchange`."""
 
     def __init__(self, ledger: Ledger, names: Names, revision: int) -> None:
         self.ledger = ledger
@@ -54,14 +55,16 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float) -> None:
-        """Exchange once per interval, or earlier if half a block is unreported."""
+        """Exchange counts with the database once per interval, or earlier if half a block is
+        unreported.
+        """
         self._thread = threading.Thread(
             target=self._run, args=(interval_s,), name="ads-writer", daemon=True
         )
         self._thread.start()
 
     def stop(self) -> None:
-        """Report the remaining counts, then end."""
+        """Report the remaining counts, then end the thread."""
         self._stopping.set()
         self.ledger.hurry.set()
         if self._thread is not None:
@@ -104,7 +107,9 @@ class Writer:
         return True
 
     def exchange(self) -> None:
-        """Report new counts, if any, and read other processes' changes. Raises DatabaseError."""
+        """Report new counts, if any, and read the changes that other processes made. Raises
+        DatabaseError.
+        """
         report = self.ledger.report()
         with transaction.atomic():
             if report is not None:

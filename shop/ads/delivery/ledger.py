@@ -1,10 +1,10 @@
-"""The deliveries known to this process, and those that it must still report.
+"""The deliveries known to this process, and the deliveries that it must still report.
 
-`delivered` is the total that all processes had reported at this process's last report, plus its own
-deliveries since. No banner gets more than `block` impressions that this process has not yet
-reported. So P processes deliver at most P × block − 1 impressions of a banner beyond its contract.
-The report that completes the contract has at most `block` impressions, of which at least one
-belongs to the contract. Each of the other P − 1 processes learns of the completion at its next
+`delivered` is the total that all processes had reported at this process's last report, plus this
+process's own deliveries since then. This process never has more than `block` unreported impressions
+of a banner. Therefore, P processes deliver at most P × block − 1 impressions of a banner beyond its
+contract. The report that completes the contract has at most `block` impressions, of which at least
+one belongs to the contract. Each of the other P − 1 processes learns of the completion at its next
 report.
 
 If a process dies, it loses at most `block` unreported impressions of a banner; these are delivered
@@ -35,8 +35,8 @@ class Count(NamedTuple):
 class Report:
     """The counts to add to the database. They are never empty, and each number is added only once.
 
-    `counts` is by banner id. `pages` is by page id; it has the same impressions, except for
-    requests that did not name their page.
+    `counts` maps banner ids to their counts. `pages` maps page ids to their counts; it has the same
+    impressions, except for requests that did not name their page.
     """
 
     number: int
@@ -73,7 +73,7 @@ class Ledger:
         """The event that is set when half a block of any banner is unreported."""
 
     def take(self, row: int, page: int | None = None) -> bool:
-        """Book one impression of a row on that page.
+        """Book one impression of a row's banner on that page.
 
         Return False if no impression is left, or if the block is used up.
         """
@@ -130,9 +130,9 @@ class Ledger:
     def learn(
         self, acknowledged: Report | None, banners: list[Banner], totals: Mapping[int, int]
     ) -> None:
-        """Adopt the database's state after a report.
+        """Take over the database's state after a report.
 
-        `banners` are the new or changed banners. `totals` has the reported impressions by banner
+        `banners` has the new or changed banners. `totals` has the reported impressions by banner
         id, at least for every new banner and every banner in the acknowledged report.
         """
         with self._lock:

@@ -34,14 +34,16 @@ _SLOTS = """
 
 
 class Page(NamedTuple):
-    """A publisher's page, with the number of its slots by the name of their size."""
+    """A publisher's page, with its number of slots for each size, by the size's name."""
 
     id: int
     slots: Mapping[str, int]
 
 
 class Names(NamedTuple):
-    """The names that requests may use: concepts, by word, and pages, by publisher and name."""
+    """The names that requests may use: the words of concepts, and the publishers and names of
+    pages.
+    """
 
     concepts: Mapping[str, int]
     pages: Mapping[tuple[str, str], Page]
@@ -58,7 +60,9 @@ class Loaded:
 
 
 def everything() -> Loaded:
-    """Return the whole state; the caller's transaction must see a consistent snapshot."""
+    """Return the complete state of the database; the caller's transaction must see a consistent
+    snapshot.
+    """
     at = revision()
     rows = _rows(_BANNERS, [-1])
     columns = list(zip(*rows, strict=True)) or [()] * 10
@@ -181,7 +185,9 @@ def _by_row(id: inventory.Column, links: dict[int, set[int]]) -> dict[int, froze
 
 
 def _concepts(id: inventory.Column) -> inventory.Column:
-    """Return the concepts of all banners as the inventory's column; `id` must be ascending."""
+    """Return the concepts of all banners as a column of the inventory; `id` must be in ascending
+    order.
+    """
     links = np.array(
         _rows(
             "SELECT banner_id, concept_id FROM ads_banner_concepts "

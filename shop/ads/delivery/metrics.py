@@ -1,8 +1,9 @@
 """The ad server's metrics for Prometheus, summed over all its processes.
 
-Names have the form `doorbuster_ads_<what>_<unit>`. Each process counts in a separate file in the
-folder PROMETHEUS_MULTIPROC_DIR, so that any process can answer for all of them (prometheus_client,
-*Multiprocess mode*). Without that variable, as in tests, a process reports only its own counts.
+Names have the form `doorbuster_ads_<what>_<unit>`. Each process writes its counts to a separate
+file in the folder PROMETHEUS_MULTIPROC_DIR, so that any process can report the counts of all
+(prometheus_client, *Multiprocess mode*). Without that variable, as in tests, a process reports only
+its own counts.
 """
 
 import os
@@ -15,9 +16,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-"""Upper bounds of the buckets for a selection's time.
-
-It is half a millisecond for few banners, and several seconds for millions.
+"""The upper bounds of the buckets for a selection's time, in real seconds. A selection takes half a
+millisecond with few banners, and several seconds with millions.
 """
 
 registry = CollectorRegistry()
@@ -31,7 +31,7 @@ _selection = Histogram(
 )
 _slots = Counter(
     "doorbuster_ads_requested_slots",
-    "Slots that requests wanted to fill.",
+    "Slots for which requests wanted banners.",
     ["priority"],
     registry=registry,
 )
@@ -41,7 +41,7 @@ _impressions = Counter(
 _clicks = Counter("doorbuster_ads_clicks", "Clicks on banners.", registry=registry)
 _reports = Counter(
     "doorbuster_ads_reports",
-    "Exchanges with the database, by their outcome.",
+    "Exchanges of counts with the database, by their outcome.",
     ["outcome"],
     registry=registry,
 )
@@ -56,13 +56,13 @@ _banners = Gauge(
 )
 _unreported = Gauge(
     "doorbuster_ads_unreported_impressions",
-    "Impressions that are delivered, but not yet in the database.",
+    "Impressions that have been delivered, but are not yet in the database.",
     registry=registry,
     multiprocess_mode="livesum",
 )
 _threads = Gauge(
     "doorbuster_ads_threads",
-    "Requests that can be answered at the same time.",
+    "The number of requests that can be answered at the same time.",
     registry=registry,
     multiprocess_mode="livesum",
 )

@@ -1,9 +1,10 @@
 """The seeded contracts, which renew themselves so that the server always has banners.
 
 A renewed contract keeps its id and its count of deliveries. Its end is postponed, and its
-impressions grow by its rate × the added time. The number that is due now does not change, so
-nothing is delivered twice. A contract may have ended while the server was not running. Its start is
-then moved forward by the time since its end; otherwise it would be far behind schedule.
+impressions grow by its rate × the added time. The number of impressions due now does not change, so
+nothing is delivered twice. A contract may have ended while the server was not running. In that
+case, its start is moved forward by the time since its end; otherwise it would be far behind
+schedule.
 """
 
 from datetime import datetime, timedelta

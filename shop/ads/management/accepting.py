@@ -1,4 +1,4 @@
-"""The acceptance of a contract, which stores both the banner and its contract, or neither."""
+"""The acceptance of a contract, which stores the contract together with its banner, or neither."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from shop.ads.models import Advertiser, Banner, Concept, Contract
 def accept(wanted: NewContract) -> Contract:
     """Store a contract and its banner, and return the contract.
 
-    If it raises CallError or NoCapacity, nothing has been stored.
+    Raises CallError or NoCapacity, and then has stored nothing.
     """
     if wanted.ends <= wanted.starts:
         raise CallError("ends: is not after starts", "ends", "a time later than starts")

@@ -1,4 +1,4 @@
-"""The answers to refused calls, and the check of a request's query."""
+"""The answers to refused calls, and the check of a request's query parameters."""
 
 from typing import Any, TypeVar
 
@@ -10,17 +10,19 @@ _Query = TypeVar("_Query", bound=Query)
 
 
 def refusal(status: int, error: str, **more: Any) -> HttpResponse:
-    """Return an answer that gives the reason why a call failed."""
+    """Return an answer with the reason why a call failed."""
     return JsonResponse({"error": error, **more}, status=status)
 
 
 def answer_of(error: CallError) -> HttpResponse:
-    """Return the answer to a call that this error refuses."""
+    """Return the answer to a call that was refused with this error."""
     return JsonResponse(error.answer, status=error.status)
 
 
 def single(given: QueryDict, form: type[_Query]) -> _Query:
-    """Return the query's parameters. Raises CallError for an unknown, invalid or repeated one."""
+    """Return the query's parameters. Raises CallError if a parameter is unknown, invalid or
+    repeated.
+    """
     for name, values in given.lists():
         if len(values) > 1:
             raise CallError(f"{name}: is given more than once", name, "one value")

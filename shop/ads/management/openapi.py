@@ -10,11 +10,11 @@ from shop.ads.management.api import api
 
 _API: Final = Api(
     "Doorbuster ad server",
-    "Banners for pages, and the contracts that order them.",
+    "The banners of pages, and the contracts by which advertisers order them.",
     token="`python -m shop.ads token` prints it; the server's own port needs no token",
     refusals={},
 )
-_MISSING: Final = {404: "no entry has this id"}
+_MISSING: Final = {404: "there is no entry with this id"}
 CALLS: Final = (
     Call(
         "GET",

@@ -1,4 +1,4 @@
-"""The permission to call the contract API and the selection: the token, or the ad server's port.
+"""The check whether a caller may use the contract API and the selection, by token or by port.
 
 The token is derived from the server's secret key, so no second secret has to be kept.
 """
@@ -10,14 +10,15 @@ from django.utils.crypto import salted_hmac
 
 
 def token() -> str:
-    """Return the value that `Authorization: Bearer …` must carry."""
+    """Return the token that the header `Authorization: Bearer …` must carry."""
     return salted_hmac(
         "shop.ads.management.permission", "contracts", algorithm="sha256"
     ).hexdigest()
 
 
 def direct(request: HttpRequest) -> bool:
-    """Return whether the request came to the ad server's port, which only lab machines can reach.
+    """Return whether the request came directly to the ad server's port, which only lab machines
+    reach.
 
     Like every proxy, the gateway names the customer's address in X-Forwarded-For, and customers
     cannot remove it.
@@ -32,11 +33,11 @@ def granted(request: HttpRequest) -> bool:
 
 
 def fits(given: str) -> bool:
-    """Return whether this text is the token."""
+    """Return whether this text is the valid token."""
     return secrets.compare_digest(given.encode(), token().encode())
 
 
 def refusal() -> HttpResponse:
-    """Return the answer to a call without the token."""
+    """Return the answer to a call that carries no valid token."""
     error = "this call needs the token that `python -m shop.ads token` prints"
     return JsonResponse({"error": error}, status=401, headers={"WWW-Authenticate": "Bearer"})

@@ -1,4 +1,4 @@
-"""Reports of contracts (delivered and scheduled impressions, clicks) and of publishers' pages."""
+"""Reports on contracts (delivered impressions, due impressions, clicks) and publishers' pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,9 @@ class Progress:
 
     @property
     def pace(self) -> float | None:
-        """Delivered / due: 1 on schedule, less than 1 when late, None before the first is due."""
+        """Delivered / due impressions: 1 if on schedule, less than 1 if late; None before the first
+        is due.
+        """
         return self.delivered / self.due if self.due else None
 
     @property
@@ -31,7 +33,7 @@ class Progress:
 
 
 def rate(clicks: int, impressions: int) -> float | None:
-    """Return the clicks per impression; None without an impression."""
+    """Return the number of clicks per impression, or None without an impression."""
     return clicks / impressions if impressions else None
 
 
@@ -68,9 +70,9 @@ def pages(publisher: Publisher) -> list[PageReport]:
 
 
 def progress(contract: Contract, now: datetime) -> Progress:
-    """Return a contract's counts as the servers have reported them.
+    """Return a contract's counts, as the servers have reported them.
 
-    They lag by one flush interval at most.
+    The counts are at most one flush interval old.
     """
     delivery = contract.banner.delivery
     return Progress(

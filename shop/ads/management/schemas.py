@@ -1,4 +1,4 @@
-"""The forms of the HTTP API as pydantic models; checks, refusals and OpenAPI use them."""
+"""The schemas of the HTTP API as pydantic models, for checks, refusals and the OpenAPI document."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -61,7 +61,7 @@ class CandidatesQuery(Query):
 class SelectQuery(CandidatesQuery):
     """A request for the banners of one page."""
 
-    slots: int = Field(ge=1, le=MOST_SLOTS, description="number of slots of the page")
+    slots: int = Field(ge=1, le=MOST_SLOTS, description="number of slots on the page")
     priority: int = Field(0, ge=0, description="a priority level of this server; 0 is the lowest")
     publisher: Text = Field(
         "", max_length=80, description="the name of the publisher whose page shows the banners"
@@ -76,7 +76,7 @@ class ContractsQuery(Query):
 
 
 class ClickQuery(Query):
-    """The query of a click, which may name the page."""
+    """The query of a click, which may name the page where the click was made."""
 
     page: Annotated[int, Field(ge=0)] | SkipJsonSchema[None] = Field(
         None, description="id of the publisher's page where the click was made"
@@ -117,14 +117,14 @@ class NewBanner(Body):
 
 
 class NewContract(Body):
-    """A contract by which an advertiser buys impressions of a banner.
+    """A new contract by which an advertiser buys impressions of a banner.
 
     It begins at `starts` and ends just before `ends`.
     """
 
     advertiser: Line = Field(max_length=80, description="a name of 1 to 80 characters")
     impressions: int = Field(
-        ge=1, le=MOST_IMPRESSIONS, description="how many times the banner is shown"
+        ge=1, le=MOST_IMPRESSIONS, description="number of times that the banner is to be shown"
     )
     starts: Time = Field(description="a time with its time zone, like 2026-11-21T00:00:00Z")
     ends: Time = Field(
@@ -153,7 +153,7 @@ class Candidates(Reply):
 
 
 class PlacedBanner(Reply):
-    """A banner for a slot of the page."""
+    """A banner placed in a slot of the page."""
 
     id: int
     image: str
@@ -161,12 +161,12 @@ class PlacedBanner(Reply):
     width: int
     height: int
     alt: str = Field(
-        description="the text of the image, without the note that it is an advertisement"
+        description="the text on the image, without the note that it is an advertisement"
     )
 
 
 class Selection(Reply):
-    """The banners that could be placed, at most one per slot; their impressions are counted."""
+    """The placed banners, at most one per slot; their impressions have been counted."""
 
     banners: list[PlacedBanner]
 
@@ -196,7 +196,7 @@ class Contract(Reply):
 
 
 class Contracts(Reply):
-    """A page of the list of contracts."""
+    """One part of the list of contracts."""
 
     contracts: list[Contract]
     next: str | None = Field(description="the URL of the next part of the list; null at its end")
@@ -223,7 +223,7 @@ class Publisher(Reply):
 
 
 class Publishers(Reply):
-    """All publishers."""
+    """The list of all publishers."""
 
     publishers: list[Publisher]
 
@@ -261,7 +261,7 @@ class CapacityRefusal(Refusal):
 
 
 class Health(Reply):
-    """The answer of a process that serves."""
+    """The answer of a process that is ready to serve."""
 
     status: Literal["ok"]
     banners: int

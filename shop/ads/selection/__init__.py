@@ -1,1 +1,1 @@
-"""The selection of banners: candidates, the roulette and its threads."""
+"""The selection of banners: the search for candidates by threads, and the roulette."""

@@ -1,7 +1,7 @@
-"""The candidates for a concept: the search that more threads make faster.
+"""The search for a concept's candidates, which is faster with more threads.
 
 A scan over the inventory's columns consists of a few numpy operations. Each operation releases the
-interpreter while it runs, so that two threads can search for two concepts at the same time
+interpreter while it runs, so two threads can search for two concepts at the same time
 (docs/decisions/0012).
 
 Source: ad_server.txt, section IV.A ("banners that fulfill all requirements associated with the
@@ -22,14 +22,14 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The conditions of a request that hold for every concept."""
+    """The conditions that a request sets for candidates of every concept."""
 
     size: int
     time_s: float
 
 
 class _Scratch(threading.local):
-    """Each thread's memory for one block, 16 bytes per row.
+    """Each thread's working memory for one block of rows, 16 bytes per row.
 
     Allocating it for each search would cost more than the search, and threads would wait for each
     other in the allocator. The operating system provides only the memory pages that are used.
@@ -88,7 +88,7 @@ def _in_block(
 
 
 def common(found: list[Rows], rows: int) -> Rows:
-    """Return every candidate once, in ascending order, whatever the order of the results.
+    """Return every candidate once, in ascending order, regardless of the order of the results.
 
     `rows` is the number of rows in the inventory; marking candidates in a column is faster than
     sorting them.

@@ -1,4 +1,4 @@
-"""The fairness of the draws: a chi-squared test compares many draws with the weights."""
+"""The test of the draws' fairness, a chi-squared test that compares many draws with the weights."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
 }  # fmt: skip
-"""The value that chi-squared exceeds by chance in 5 % of all tests, for each number of degrees of
-freedom.
+"""For each number of degrees of freedom, the value that chi-squared exceeds by chance in 5 % of all
+tests.
 """
 MOST_GROUPS = max(CRITICAL) + 1
 PATIENCE_S = 30.0
@@ -19,7 +19,7 @@ PATIENCE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of candidates, with its expected and actual number of draws."""
+    """A group of candidates, with its expected and its actual number of draws."""
 
     banners: int
     weight: int
@@ -35,11 +35,12 @@ class Group:
 def groups_of(
     weights: Mapping[int, int], drawn: Mapping[int, int], groups: int, *, equal: bool = False
 ) -> list[Group]:
-    """Sort candidates by weight and divide them into groups of about the same expected count.
+    """Sort candidates by weight and divide them into groups with about equal expected numbers of
+    draws.
 
-    `weights` and `drawn` map banner ids to numbers; a banner without a weight is ignored. `equal`
-    expects all banners equally often, whatever their weights. With few banners, there may be fewer
-    groups than wanted.
+    `weights` and `drawn` map banner ids to numbers; a banner without a weight is ignored. With
+    `equal`, all banners are expected equally often, regardless of their weights. With few banners,
+    there may be fewer groups than wanted.
     """
     order = sorted(weights, key=lambda id: (-weights[id], id))
     share = {id: 1 if equal else weights[id] for id in order}
@@ -63,7 +64,7 @@ def groups_of(
 
 
 def chi_squared(groups: Sequence[Group]) -> float:
-    """Return the sum of (drawn − expected)² / expected."""
+    """Return chi-squared: the sum over all groups of (drawn − expected)² / expected."""
     return sum(group.term for group in groups)
 
 
@@ -93,6 +94,6 @@ def draw(
 
 
 class ServerError(Exception):
-    """The error when the server does not answer or refuses the request; its text explains the
+    """The error raised if the server does not answer or refuses the request; its text explains the
     fix.
     """

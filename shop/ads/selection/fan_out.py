@@ -1,4 +1,5 @@
-"""Priority by threads: the threads of a request's level search its concepts.
+"""Priority by threads: the number of threads that search for a request depends on its priority
+level.
 
 Source: ad_server.txt, section IV.B: a thread searches for one concept at a time, and a request of
 low priority has one thread.
@@ -16,7 +17,9 @@ Found = TypeVar("Found")
 
 
 def check_levels(levels: Mapping[int, int]) -> None:
-    """Raise ValueError unless levels are numbered from 0 and have 1 to MOST_THREADS threads."""
+    """Raise ValueError unless levels are numbered from 0 without gaps and have 1 to MOST_THREADS
+    threads.
+    """
     if not levels or sorted(levels) != list(range(len(levels))):
         raise ValueError("priority levels are numbered 0, 1, 2 … without gaps")
     if not all(1 <= threads <= MOST_THREADS for threads in levels.values()):
@@ -24,7 +27,8 @@ def check_levels(levels: Mapping[int, int]) -> None:
 
 
 class FanOut:
-    """The search with the threads of a priority level; all threads of the server share it.
+    """The search that uses the threads of a priority level; all threads of the server share this
+    object.
 
     `levels` maps a priority level to its number of threads, including the calling thread: {0: 1, 1:
     4} are the paper's low and high priority. Up to `requests` requests can search with all their

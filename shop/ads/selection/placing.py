@@ -19,8 +19,8 @@ def place(
     rng: random.Random,
     take: Callable[[int], bool],
 ) -> list[int]:
-    """Draw at most `slots` rows for one page by their weights, each compatible with the rows
-    before.
+    """Draw at most `slots` rows for one page by weight, each compatible with the rows already
+    drawn.
 
     `weights` has the shape of `candidates` and is changed. `take` books an impression of a row, or
     returns False if none is left, because other pages are drawn at the same time. The result has

@@ -51,7 +51,8 @@ def wheel(request: Request, time_s: float, ledger: Ledger, fan_out: FanOut) -> t
 def select(
     request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
 ) -> list[Placed]:
-    """Return at most `request.slots` banners, whose impressions are booked in the ledger.
+    """Choose at most `request.slots` banners, book their impressions in the ledger, and return the
+    banners.
 
     The result does not depend on the number of threads, because the candidates are sorted.
     """

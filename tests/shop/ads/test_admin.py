@@ -105,7 +105,7 @@ def test_a_contract_is_accepted_refused_and_ended(ads, operator):
         return ads.rows("SELECT count(*) FROM ads_contract WHERE banner_id = %s", banner)[0][0]
 
     path = "/ads/admin/ads/contract/add/"
-    assert "impressions are wanted and" in operator.post(path, impressions=999_999_999, **fields)
+    assert "impressions are wanted" in operator.post(path, impressions=999_999_999, **fields)
     assert "must be after the start" in operator.post(
         path, impressions=5, **{**fields, "ends_0": "2020-01-01"}
     )

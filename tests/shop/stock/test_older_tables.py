@@ -58,7 +58,7 @@ def test_older_tables_are_refused_in_one_line(database):
     refused = prepare()
     assert refused.returncode == 1
     assert refused.stderr == (
-        f"Error: an earlier version of Doorbuster made the tables of the schema {SCHEMA}: "
-        "shop_seedstate has no column books; fix: make reset, which empties the database and keeps "
-        "the results\n"
+        f"Error: an earlier version of Doorbuster created the tables of the schema {SCHEMA}: "
+        "shop_seedstate has no column books; fix: `make reset`, which empties the database and "
+        "keeps the results\n"
     )
