@@ -178,6 +178,8 @@ class _Start:
     def _fetch_images(self) -> bool:
         observed = self.project.settings.monitoring
         for variable, name in compose_settings.images().items():
+            if variable == compose_settings.JAEGER_IMAGE:
+                continue
             if not observed and variable.startswith(("PROMETHEUS", "GRAFANA")):
                 continue
             if engine.image_id(name):

@@ -13,6 +13,8 @@ from runtime.settings import SettingsError, load
 from runtime.state import State
 
 NAME = "doorbuster-images.tar"
+_OPTIONAL = ("GRAFANA_IMAGE", compose_settings.JAEGER_IMAGE)
+"""The images without which the appliance runs."""
 _UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds what is missing"
 
 
@@ -20,7 +22,7 @@ def tags(project: Project) -> dict[str, str]:
     """Return the images to save, with the name of each in the archive.
 
     An archive keeps no digests, so each image is named by its tag. Raises EngineError if any image
-    except Grafana's is missing.
+    except those in `_OPTIONAL` is missing.
     """
     found = {}
     for variable, pinned in compose_settings.images().items():
@@ -28,7 +30,7 @@ def tags(project: Project) -> dict[str, str]:
         there = next((name for name in (pinned, tagged) if engine.image_id(name)), None)
         if there:
             found[there] = tagged
-        elif variable != "GRAFANA_IMAGE" and project.settings.monitoring:
+        elif variable not in _OPTIONAL and project.settings.monitoring:
             raise EngineError(f"the image {pinned} is not on this machine; {_UP_FIRST}")
     version = appliance.code_version()
     if not (project.state.stamped("image", version) and engine.image_id(project.image)):

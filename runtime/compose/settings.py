@@ -31,6 +31,8 @@ user.
 """
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
+JAEGER_IMAGE = "JAEGER_IMAGE"
+"""The image of the profile `telemetry`, which Compose fetches when a user starts the profile."""
 SHARED = (
     REPOSITORY / "dashboards" / "grafana" / "provisioning",
     REPOSITORY / "dashboards" / "grafana" / "dashboards",

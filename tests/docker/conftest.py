@@ -25,7 +25,7 @@ from runtime.state import State
 
 ASKED_FOR = "DOORBUSTER_TEST_DOCKER"
 BUILD_S = 3000
-NO_PACKAGE = "GRAFANA_IMAGE"
+NO_PACKAGE = ("GRAFANA_IMAGE", compose_settings.JAEGER_IMAGE)
 
 # What else a start of Docker or a build may need; nothing of an appliance that runs here.
 _KEPT = ("DOORBUSTER_BUILD_NETWORK",)
@@ -119,7 +119,7 @@ def base_images() -> None:
         tagged = compose_settings.without_digest(name)
         if engine.image_id(name) or engine.image_id(tagged) or engine.pull(name) is None:
             continue
-        if variable != NO_PACKAGE:
+        if variable not in NO_PACKAGE:
             subprocess.run(
                 [REPOSITORY / "docker" / "offline" / "build.sh", variable],
                 check=True,
