@@ -1,3 +1,3 @@
-"""The requests that wait: their routing, their queues, the dispatcher that drives the policy, and
-the probe of the shop's load.
+"""The handling of waiting requests: routing, queues, the dispatcher that drives the policy, and the
+probe of the shop's load.
 """

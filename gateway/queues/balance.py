@@ -1,9 +1,9 @@
-"""The choice among several processes of one shop for each request.
+"""The balancer, which chooses one of the shop's processes for each request.
 
 A Python process cannot use more than one processor, so a shop that may be assigned P processors
-runs P processes. The number of processes that get requests equals the number of processors at the
-moment, but is at least 1. The other processes keep running, so that they can serve requests as soon
-as they are needed.
+runs P processes. The number of processes that get requests equals the shop's present number of
+processors, but is at least 1. The other processes keep running, so that they can serve requests at
+once when they are needed.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from gateway.http.upstream import Pool
 
 
 class Processors:
-    """The number of processors that the shop has, shared by all balancers of its requests."""
+    """The shop's present number of processors, which all of its balancers share."""
 
     def __init__(self) -> None:
         self.assigned: float | None = None
@@ -23,7 +23,7 @@ class Processors:
         """
 
     def taking_part(self, processes: int) -> int:
-        """Return the number of `processes` that get requests now."""
+        """Return how many of the `processes` processes get requests now."""
         if self.assigned is None:
             return processes
         return min(processes, max(1, ceil(self.assigned)))

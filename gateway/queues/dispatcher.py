@@ -1,7 +1,7 @@
-"""The dispatcher, which drives the gateway's policy, counts fates, and informs an observer. It adds
-four things to `gateway.policies.driver`: a clock (paper seconds), the queueing of events that
-arrive during an effect, counts by page type, and switches between policies without losing a
-request. It uses no sockets, no asyncio and no HTTP; effects go to its host.
+"""The dispatcher, which drives the gateway's policy, counts the fates of requests, and informs an
+observer. It adds four things to `gateway.policies.driver`: a clock in paper seconds, a queue for
+events that arrive while an effect is carried out, counts by page type, and a switch of the policy
+that loses no request. It uses no sockets, no asyncio and no HTTP; effects go to its host.
 """
 
 from collections import Counter, deque
@@ -24,7 +24,9 @@ from gateway.policies.interface import (
 
 
 class Host(Protocol):
-    """The effects of the connection layer that the dispatcher calls; they must not raise."""
+    """The connection layer, whose methods carry out the dispatcher's decisions; they must not raise
+    errors.
+    """
 
     def start(self, id: int) -> None:
         """Give the request to a free worker now."""
@@ -33,17 +35,18 @@ class Host(Protocol):
         """Answer the request with a refusal; the dispatcher has removed it."""
 
     def cancel(self, id: int) -> None:
-        """Stop the work on the request; a call of `finished` follows once the work has stopped."""
+        """Stop the work on the request; the host must call `finished` once the work has stopped."""
 
     def withdraw(self, id: int) -> None:
-        """Take the request, whose customer has left, out of the queue without an answer."""
+        """Remove the request from the queue without an answer, because its customer has left."""
 
 
 class Witness(Protocol):
-    """An observer of all events, which must not act on them; its methods must not raise.
+    """An observer that receives all events and must not influence them; its methods must not raise
+    errors.
 
-    It receives every verdict when the verdict is carried out, and every event after the policy has
-    handled the event.
+    It receives each verdict when the verdict is carried out, and each event after the policy has
+    handled it.
     """
 
     def arrival(self, time_s: float, request: Request) -> None: ...
@@ -69,7 +72,7 @@ class Witness(Protocol):
 
 
 class AtHand(NamedTuple):
-    """All requests of a dispatcher at one moment.
+    """A record of all requests of a dispatcher at one moment.
 
     The requests in `gone` still wait although their customers have left.
     """
@@ -80,12 +83,12 @@ class AtHand(NamedTuple):
 
 
 class Dispatcher:
-    """The driver of one policy with `workers` workers.
+    """A driver of one policy for a shop with `workers` workers.
 
     The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`; the dispatcher
-    calls the host back, possibly before such a call returns. Calls that the host makes from within
-    a callback are queued and handled in order, so that a policy never receives an event while it
-    handles another.
+    calls the host's methods, possibly before such a call returns. A call that the host makes from
+    within one of these methods is queued and handled later, so that a policy never receives an
+    event while it handles another event.
     """
 
     def __init__(
@@ -119,7 +122,7 @@ class Dispatcher:
     def submit(
         self, id: int, page: Page, *, session: str | None, session_is_new: bool, attempt: int
     ) -> None:
-        """Handle a new request; a verdict may reach the host before this returns."""
+        """Handle a new request; a verdict may reach the host before this method returns."""
 
         def arrival(now_s: float) -> None:
             request = Request(id, page, now_s, session, session_is_new, attempt)
@@ -131,7 +134,7 @@ class Dispatcher:
         self._handle(arrival)
 
     def finished(self, id: int, outcome: Outcome) -> None:
-        """Handle the end of a dispatched request; its worker is then free again."""
+        """Handle the end of a dispatched request, whose worker is then free again."""
 
         def completion(now_s: float) -> None:
             self._counts[self._driver.in_service[id].page][outcome.value] += 1
@@ -142,9 +145,9 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the leaving of a request's customer; ignore a request that has ended. The policy
-        gets the event first. Then `mode` (by default `abandonment`) decides whether a waiting
-        request is withdrawn, and whether a request in service is cancelled.
+        """Handle the event that a request's customer has left; ignore a request that has ended. The
+        policy gets the event first. Then `mode` (by default `abandonment`) decides whether a
+        waiting request is withdrawn, and whether a request in service is cancelled.
         """
 
         def abandonment(now_s: float) -> None:
@@ -184,15 +187,15 @@ class Dispatcher:
         self._handle(timer_due)
 
     def next_timer_s(self) -> float | None:
-        """Return the time at which to call `tick`, in paper seconds; None means never."""
+        """Return the time of the next call of `tick` in paper seconds; None means never."""
         wanted_s = self.policy.next_timer_s()
         if self.witness is None:
             return wanted_s
         return earliest((wanted_s, self.witness.next_timer_s()))
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests continue to wait under the new policy. The new
-        policy handles requests whose customers have left as if the customers left now.
+        """Replace the policy; waiting requests continue to wait under the new policy. To the new
+        policy, customers who have already left seem to leave now.
         """
 
         def switching(now_s: float) -> None:
@@ -203,8 +206,9 @@ class Dispatcher:
         self._handle(switching)
 
     def take_over(self, others: AtHand) -> None:
-        """Start with the requests of another dispatcher; this dispatcher must not have any. The
-        policy adopts them as in `switch`. The host does not start the requests in service again.
+        """Take over the requests of another dispatcher; this dispatcher must not have any requests
+        yet. The policy adopts them as in `switch`. The host does not start requests in service a
+        second time.
         """
 
         def taking_over(now_s: float) -> None:
@@ -220,7 +224,7 @@ class Dispatcher:
 
     @property
     def policy(self) -> Policy:
-        """The policy that decides."""
+        """The policy in force."""
         return self._driver.policy
 
     @property
@@ -239,21 +243,23 @@ class Dispatcher:
 
     @property
     def in_service(self) -> int:
-        """The number of requests that a worker serves."""
+        """The number of requests that workers serve at the moment."""
         return len(self._driver.in_service)
 
     def at_hand(self) -> AtHand:
-        """Return all requests that wait or are in service, the oldest first."""
+        """Return all waiting requests in order of arrival, all requests in service in order of
+        dispatch, and the ids of the waiting requests whose customers have left.
+        """
         driver = self._driver
         return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """The cumulative number of requests for each page type and fate (see FATES)."""
+        """The number of requests since the start, for each page type and fate (see FATES)."""
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the queue lengths by page type, the workers, the counts and the policy's own
-        snapshot.
+        """Return the queue lengths by page type, the numbers of workers, the counts of fates and
+        the policy's snapshot.
         """
         by_page = Counter(request.page for request in self._driver.waiting.values())
         return {
@@ -316,8 +322,8 @@ class _Effects:
         self._host.refuse(id, verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Do nothing, because the gateway writes rejections itself, so they do not occupy a worker
-        of the shop.
+        """Do nothing: the gateway answers rejected requests itself, so a rejection does not occupy
+        a worker of the shop.
         """
 
     def cancel(self, now_s: float, id: int) -> None:
@@ -331,5 +337,5 @@ class _Effects:
 
 
 def earliest(times_s: Iterable[float | None]) -> float | None:
-    """Return the earliest of these times; None if all are None."""
+    """Return the earliest of the times that are not None; None if all are None."""
     return min((time_s for time_s in times_s if time_s is not None), default=None)

@@ -1,6 +1,6 @@
 """The probe of the shop's load, which polls the shop's controller once per utilisation interval.
 
-It calculates the CPU utilisation and keeps the last state when the shop does not answer.
+The probe calculates the CPU utilisation. When the shop does not answer, it keeps the latest sample.
 """
 
 import asyncio
@@ -39,7 +39,9 @@ class ProbeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One answer of the controller; `time_s` is its monotonic clock, and `cpu_s` is cumulative."""
+    """One answer from the controller: `time_s` is the time on its monotonic clock, and `cpu_s` is
+    the CPU time used since it started.
+    """
 
     time_s: float
     cpu_s: float
@@ -49,7 +51,9 @@ class Status:
 
 
 def read_status(body: bytes) -> Status:
-    """Return the status in a controller's JSON answer; raises ProbeError, which names the field."""
+    """Return the status in a controller's JSON answer; raise ProbeError, which names the field, if
+    a value is invalid.
+    """
     try:
         whole = plain_json.decoded(body, _MOST_VALUES)
     except PlainJsonError as fault:
@@ -66,9 +70,10 @@ def read_status(body: bytes) -> Status:
 
 
 def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
-    """Return the load of the time between two answers; None if the shop was restarted in that time.
-    Utilisation = Δcpu_s / (Δtime_s × cpus), in real seconds. `interval_s` is the length in paper
-    seconds, which the answers do not contain, because the time scale may have changed between them.
+    """Return the load between two answers, or None if the shop was restarted between them.
+    Utilisation = Δcpu_s / (Δtime_s × cpus), in real seconds. `interval_s` is the time between the
+    answers in paper seconds. The caller must give it, because the time scale may have changed in
+    this time.
     """
     elapsed_s = now.time_s - before.time_s
     burnt_s = now.cpu_s - before.cpu_s
@@ -80,8 +85,8 @@ def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
 class LoadProbe:
     """A poller over one persistent connection that passes each sample to `hand_over`.
 
-    If the shop is slow or absent, samples are missing and `snapshot` shows the error, but the
-    gateway never stops.
+    If the shop is slow or does not run, samples are missing and `snapshot` shows the error, but the
+    gateway continues.
     """
 
     def __init__(
@@ -122,7 +127,7 @@ class LoadProbe:
         self.restart_interval()
 
     def restart_interval(self) -> None:
-        """Begin a new interval now, because its length or the time scale has changed."""
+        """Begin a new interval now, because the interval's length or the time scale has changed."""
         self._changed.set()
 
     def start(self) -> None:
@@ -138,7 +143,9 @@ class LoadProbe:
         return self._newest
 
     def snapshot(self) -> dict[str, object]:
-        """Return the latest sample, its age in paper seconds, the whole status, and the error."""
+        """Return the latest sample, its age in paper seconds, the controller's whole status, and
+        the latest error.
+        """
         known = self._newest
         return {
             "cpu_utilisation_ratio": known.cpu_utilisation_ratio if known else None,
@@ -190,8 +197,8 @@ class LoadProbe:
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
-        """Pass the sample on, and return the error if there is one; polling continues in any
-        case.
+        """Pass the sample on, and return the error that this raises, or None; polling continues in
+        any case.
         """
         self.samples += 1
         self._newest = measured

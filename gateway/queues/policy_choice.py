@@ -1,4 +1,4 @@
-"""The choice of the policies in force, one for the queues and one for admission, with their
+"""The choice of the queueing policy and the admission policy that are in force, with their
 parameters.
 """
 
@@ -19,8 +19,7 @@ log = logging.getLogger("gateway")
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A choice of policies as the caller gave it; a parameter that was left out has its default
-    value.
+    """A choice of policies as the caller gave it; an omitted parameter has its default value.
 
     `name` may be the path of a student's file; `file` is then its text.
     """
@@ -64,8 +63,8 @@ class PolicyChoice:
 
     @property
     def needs_sessions(self) -> bool:
-        """Whether each session needs a name from its first request on, which no other client can
-        claim. The choice must be valid.
+        """Whether the policies need signed sessions: each session then has a name from its first
+        request on, and no other client can claim this name. The choice must be valid.
         """
         return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 
@@ -85,8 +84,8 @@ class PolicyChoice:
 
     def described(self) -> dict[str, object]:
         """Return the names and all parameters of the policies, ready for JSON; the choice must be
-        valid. The name of a student's policy is the stem of its file. `file` and `sha256` identify
-        the file; `confinement` lists the layers of its confinement.
+        valid. A student's policy has the name of its file without `.py`. `file` and `sha256`
+        identify the file; `confinement` lists the layers of its confinement.
         """
         file: dict[str, object] = {}
         if self.file:
@@ -126,20 +125,22 @@ class PolicyChoice:
 
 
 def _in_words(value: ParameterValue, default: ParameterValue) -> str:
-    """Return as text a number, or those numbers of a table that differ from the default."""
+    """Return a parameter's value as text: the number or, for a table, only the numbers that differ
+    from the default.
+    """
     if isinstance(value, dict) and isinstance(default, dict):
         return " ".join(f"{key} {one:.12g}" for key, one in value.items() if one != default[key])
     return f"{value:.12g}"
 
 
 class PolicyInForce:
-    """The chosen policy that decides, and the number of students' policies that failed and were
-    replaced by FIFO.
+    """The policy in force, and the number of students' policies that failed and were replaced by
+    FIFO.
     """
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
-        """Start with `choice`; a student's policy has `own_policy_s` real seconds for each
-        decision.
+        """Begin with the policies in `choice`; a student's policy has `own_policy_s` real seconds
+        for each decision.
         """
         self.choice = choice
         self.fallbacks = 0

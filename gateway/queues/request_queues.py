@@ -1,5 +1,5 @@
-"""The queues of requests that wait for a worker: under the policy (the eight pages) or in a
-bypass.
+"""The queues of requests that wait for a worker: the policy's queue for the eight pages, and the
+bypasses.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ Observe = Callable[[Exchange, str], None]
 def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
     """Pass a queue's decision to an exchange, and return the exchange's answer.
 
-    A fault in the gateway must not stop other requests, so the faulty exchange is ended and the
-    result is None.
+    A fault in the gateway must not stop other requests: if the exchange raises an error, the
+    exchange is ended and the result is None.
     """
     try:
         return tell()
@@ -34,11 +34,11 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
 
 
 class PolicyQueue:
-    """The queue of the eight pages; a policy decides which of its requests are served next and
+    """The queue for the eight pages. A policy decides which of its requests is served next and
     which are refused.
 
-    `serve` sends a request to the shop. `observe` receives the name of every fate that ends a
-    request, together with the request, for metrics.
+    `serve` sends a request to the shop. For metrics, `observe` is called with the fate's name and
+    the request whenever a request ends.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PolicyQueue:
         return len(self._exchanges)
 
     def has_left(self, id: int) -> bool:
-        """Return whether the customer of this waiting or started request has left."""
+        """Return whether the customer of this request, which waits or is in service, has left."""
         return self._exchanges[id].has_left
 
     # ---- calls of exchanges --------------------------------------------------------------------
@@ -149,7 +149,7 @@ class PolicyQueue:
         self.set_timer()
 
     def set_timer(self) -> None:
-        """Set the timer again, because the policy or its observer may need a different time now."""
+        """Set the timer again, because the policy or its observer may need another time now."""
         due_s = self.dispatcher.next_timer_s()
         if due_s == self._timer_s:
             return
@@ -169,8 +169,8 @@ class PolicyQueue:
 
 
 class BypassQueue:
-    """The FIFO queue of a bypass, with at most `limit` requests in service and `capacity`
-    waiting.
+    """The FIFO queue of a bypass, for at most `limit` requests in service and `capacity` waiting
+    requests.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Routing of requests: to the policy, past the policy to the shop, or to a separate server."""
+"""The routing of requests to the policy, to the shop without a policy, or to a separate server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ from gateway.tracing.traced_exchange import TracedExchange
 from gateway.tracing.tracer import Tracer
 
 OTHER: Final = "other"
-"""The name of the bypass to the shop, for requests that no other bypass takes."""
+"""The name of the bypass to the shop, which gets the requests of no page type that no other bypass
+takes.
+"""
 ADS: Final = "ads"
 POLICY: Final = "policy"
 """The name of the policy's queue in traces."""
@@ -23,8 +25,8 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A separate short queue for requests whose path begins with `prefix`. `name` names it in
-    counts. It has a pool for each process that serves these requests.
+    """A bypass: a separate short queue for requests whose path begins with `prefix`. `name` names
+    it in counts. There is a pool of connections for each process that serves these requests.
     """
 
     name: str
@@ -34,8 +36,8 @@ class Bypass:
 
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
-    """Return the queue of the first prefix that matches a target (origin form), or else the last
-    queue.
+    """Return the queue of the first bypass whose prefix matches the target (in origin form),
+    otherwise the last queue.
     """
     for one in bypasses:
         if target.startswith(one.prefix):
@@ -44,7 +46,9 @@ def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
 
 
 class Router:
-    """A router that creates the exchange of each request, in the queue of its kind."""
+    """A router that creates an exchange for each request and assigns it to the queue for the
+    request's kind.
+    """
 
     def __init__(
         self,
@@ -54,8 +58,8 @@ class Router:
         bypasses: Sequence[Bypass],
         tracer: Tracer | None = None,
     ) -> None:
-        """Keep the queues; `pages` is the queue of the eight page types, under the policy. Without
-        a tracer no request is traced.
+        """Create a router; `pages` is the policy's queue, for requests of the eight page types.
+        Without a tracer no request is traced.
         """
         self._rules = rules
         self._context = context
@@ -64,7 +68,7 @@ class Router:
         self._tracer = tracer
 
     def exchange_of(self, customer: CustomerSide, head: RequestHead, peer: bytes) -> Exchange:
-        """Return a new exchange for this request of a customer at the address `peer`."""
+        """Return a new exchange for this request from a customer at the address `peer`."""
         page = self._rules.page(head.method, head.target)
         if page is None:
             return self._new(customer, head, peer, queue_for(head.target, self._bypasses))

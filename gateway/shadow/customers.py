@@ -1,11 +1,12 @@
-"""The times at which customers leave in a shadow's world, even if the real world is ahead.
+"""The times at which customers leave in a shadow's world, also for requests that have already ended
+in the real world.
 
-A customer that leaves in the real world leaves in the shadow's world at the same time. The real
-world may already have answered or refused a request that still waits in the shadow's world. The age
-at which its customer would leave is then unknown. The module chooses one of AGES equally likely
-values of the customers' patience, above the age that the request has reached. The patience is
-estimated from the requests of the real world (product-limit estimate). Until an estimate exists,
-the age is UNKNOWN_S.
+A customer who leaves in the real world leaves in the shadow's world at the same time. The real
+world may already have answered or refused a request that still waits in the shadow's world. It is
+then unknown when its customer would leave. The module chooses one of AGES equally likely values for
+the customer's patience; the value is above the age that the request has reached. The patience is
+estimated from the requests of the real world (product-limit estimate). Until there is an estimate,
+the module uses UNKNOWN_S as the patience.
 """
 
 from math import sqrt
@@ -16,7 +17,9 @@ from gateway.policies.patience_estimate import PatienceEstimate
 
 AGES: Final = 16
 UNKNOWN_S: Final = 20.0
-"""The mean patience of LIFO-Pri's customers, 8 s + Exp(12 s), in paper seconds."""
+"""The mean patience of LIFO-Pri's customers, which is distributed as 8 s + Exp(12 s), in paper
+seconds.
+"""
 _SHARES: Final = [(number + 0.5) / AGES for number in range(AGES)]
 _GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
 """The golden ratio; the fractional parts of its multiples are spread evenly for any ids, without
@@ -40,14 +43,14 @@ class Customers:
         self._estimate.stayed(age_s)
 
     def fade(self, elapsed_s: float) -> None:
-        """Let old observations fade by `elapsed_s`; the caller does this about once a second."""
+        """Reduce the weight of all observations after `elapsed_s` paper seconds; call this about
+        once a second.
+        """
         self._estimate.fade(elapsed_s)
         self._ages_s = self._estimate.quantiles_s(_SHARES) or []
 
     def leaves_s(self, request: Request, now_s: float) -> float:
-        """Return the time at which a customer that still waits would leave, which is never in the
-        past.
-        """
+        """Return the time, never in the past, at which a customer who still waits would leave."""
         age_s = now_s - request.arrived_s
         if not self._ages_s:
             return max(now_s, request.arrived_s + UNKNOWN_S)

@@ -1,10 +1,10 @@
 """One shadow: a policy that receives all events and decides in a separate world, without effect on
 real requests.
 
-This world has its own waiting requests, requests in service and ended sessions. A second dispatcher
-drives the policy, as the gateway's dispatcher drives the acting policy, and the shop is a model
-(`shadow.shop`). The customers are the real customers, whose next requests follow from the acting
-policy's decisions.
+This world has separate waiting requests, requests in service and ended sessions. A second
+dispatcher drives the policy, as the gateway's dispatcher drives the acting policy, and the shop is
+a model (`shadow.shop`). The customers are the real customers, whose next requests follow from the
+acting policy's decisions.
 
 - A session that the shadow refuses ends in the shadow's world; the verdict on its later requests is
   `absent`.
@@ -12,7 +12,7 @@ policy's decisions.
 - If a request waits longer in the shadow's world than in the real world, its customer leaves as
   real customers do (`shadow.customers`).
 
-If both policies are equal from the start, both worlds stay equal to the last digit
+If both policies are the same from the start, both worlds stay identical to the last digit
 (tests/gateway/shadow/test_shadow.py).
 """
 
@@ -34,8 +34,8 @@ SESSIONS_REMEMBERED: Final = 10_000
 first.
 """
 MOST_WAITING: Final = 100_000
-"""The maximum number of waiting requests, so that a shadow that never refuses requests cannot fill
-the gateway's memory.
+"""The maximum number of waiting requests in a shadow's world. Without this limit, a shadow that
+never refuses requests could fill the gateway's memory.
 """
 
 
@@ -70,8 +70,8 @@ class _Case:
 
 
 class Shadow:
-    """The policy `policy` as a shadow of the acting policy. Events come in order of time; any of
-    them may raise the policy's errors.
+    """A shadow of the acting policy, whose decisions `policy` makes. Events must come in order of
+    time. Every method that receives an event may raise an error of the policy.
     """
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
@@ -100,7 +100,7 @@ class Shadow:
         return self.dispatcher.in_service
 
     def begin(self, deeds: Mapping[int, Deed]) -> None:
-        """Start with the real world's present state, as if the policies were switched now."""
+        """Begin with the present state of the real world, as if the policies were switched now."""
         others = self._real.acting.at_hand()
         for request in others.waiting:
             case = self._cases[request.id] = _Case(deeds[request.id])
@@ -113,7 +113,7 @@ class Shadow:
         self.dispatcher.take_over(others)
 
     def end(self) -> None:
-        """Release the policy and its process if it has one; no events may follow."""
+        """Release the policy and, if it has one, its process. No events may follow."""
         del self.dispatcher  # they refer to each other, and would outlive their use
 
     # ---- events of the real world --------------------------------------------------------------
@@ -136,7 +136,7 @@ class Shadow:
         )
 
     def completion(self, time_s: float, deed: Deed) -> None:
-        """Receive the end of a request in the real shop."""
+        """Handle the end of a request in the real shop."""
         id = deed.request.id
         if id in self._shop:
             self._shop.real_one_done(deed)
@@ -151,8 +151,8 @@ class Shadow:
         self._undecided_left(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Pass on the real shop's load, corrected by the difference between the real and the
-        modelled shop.
+        """Pass the real shop's load to the policy, corrected for the difference between the real
+        and the modelled shop.
         """
         self.run(time_s)
         account = self._shop.account
@@ -175,12 +175,12 @@ class Shadow:
         return self.dispatcher.next_timer_s()
 
     def switched(self, time_s: float) -> None:
-        """Begin a new tally, because another policy acts from now on."""
+        """Begin a new tally, because another policy is in force from now on."""
         self.run(time_s)
         self.tally = Tally(time_s)
 
     def acted(self, deed: Deed) -> None:
-        """Receive the acting policy's decision about a request."""
+        """Handle the acting policy's decision about a request."""
         request, decision = deed.request, deed.decision
         assert decision is not None
         if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:
@@ -192,7 +192,9 @@ class Shadow:
             self._real_one_over(deed)
 
     def run(self, until_s: float) -> None:
-        """Advance the shadow's world to `until_s`: its shop works, and its customers leave."""
+        """Advance the shadow's world to `until_s`: its shop finishes requests, and its customers
+        leave.
+        """
         while self._leaving and self._leaving[0][0] <= until_s:
             time_s, id = heappop(self._leaving)
             time_s = max(self._now_s, time_s)
@@ -234,8 +236,8 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, deed: Deed) -> None:
-        """Set the time at which the customer leaves in the shadow's world, because the request is
-        over in the real world.
+        """Set the time at which the customer leaves in the shadow's world, because the request has
+        ended in the real world.
         """
         id = deed.request.id
         if self._is_here(id) and not deed.has_left:
@@ -246,8 +248,8 @@ class Shadow:
         return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
 
     def _undecided_left(self, id: int) -> None:
-        """Record the decision `left` for a request without a decision; the request may keep its
-        place in the queue.
+        """Record the decision `left` for a request about which the shadow has not decided; the
+        request may stay in the queue.
         """
         case = self._cases.get(id)
         if case is not None and case.said is None:

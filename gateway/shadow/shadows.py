@@ -1,8 +1,9 @@
 """The shadows of a gateway: policies that receive all events, and whose verdicts have no effect.
 
-Together, they are the dispatcher's observer and receive every event after the acting policy has
-handled it. Without shadows the dispatcher has no observer. A shadow that raises an error is removed
-with its reason. A shadow that never answers stops the gateway, as an acting policy would.
+Together, the shadows are the dispatcher's observer: they receive every event after the acting
+policy has handled it. Without shadows the dispatcher has no observer. A shadow that raises an error
+is removed, and the reason is kept. A shadow that never returns stops the gateway, as an acting
+policy would.
 """
 
 import logging
@@ -18,7 +19,7 @@ from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
 from gateway.shadow.shop import Account, Decision, Deed, Needs
 
 MOST: Final = 8
-"""The maximum number of shadows, because each costs about as much CPU time as the acting policy."""
+"""The maximum number of shadows; each shadow costs about as much CPU time as the acting policy."""
 
 log = logging.getLogger("gateway.shadows")
 
@@ -26,8 +27,8 @@ _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
 
 
 class ShadowsError(Exception):
-    """The error raised when a shadow cannot be added or removed: one line, and the allowed
-    values.
+    """The error raised when a shadow cannot be added or removed; it has a message of one line and
+    the allowed values.
     """
 
     def __init__(self, message: str, allowed: str) -> None:
@@ -37,7 +38,9 @@ class ShadowsError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A shadow as it was requested; `name` is unique, and `shadow` is None after a fault."""
+    """A shadow that was requested: `name` is unique, and `shadow` is None once the shadow has
+    failed.
+    """
 
     name: str
     described: Mapping[str, object]
@@ -46,7 +49,7 @@ class Entry:
 
 
 class Shadows:
-    """All shadows of one dispatcher, which observe it."""
+    """All shadows of one dispatcher, and the observer that passes events to them."""
 
     def __init__(self, acting: Dispatcher, clock_s: Callable[[], float]) -> None:
         self._acting = acting
@@ -61,13 +64,13 @@ class Shadows:
 
     @property
     def is_running(self) -> bool:
-        """Whether any shadow receives events."""
+        """Whether at least one shadow receives events."""
         return any(entry.shadow is not None for entry in self.entries)
 
     def replace(self, wanted: Sequence[tuple[str, Mapping[str, object], Policy]]) -> None:
         """Run exactly these shadows from now on, each given as (name, description, new policy).
 
-        Shadows that already run continue. The caller sets the gateway's timer again.
+        Shadows that already run continue. The caller must set the gateway's timer again.
         """
         now_s = self._caught_up_s()
         going = self._going()
@@ -127,7 +130,9 @@ class Shadows:
         }
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests for each shadow's name and verdict."""
+        """Return the number of requests for each shadow and result of the comparison; the keys are
+        (name, verdict).
+        """
         return {
             entry.name: entry.shadow.tally.counts()
             for entry in self.entries
@@ -226,7 +231,7 @@ class Shadows:
         self._acting.witness = self if self.is_running else None
 
     def _begin(self, now_s: float) -> None:
-        """Start with the present requests; the progress of requests in service is unknown."""
+        """Begin with the present requests; the progress of those in service is unknown."""
         self._real = Account(now_s)
         waiting, in_service, gone = self._acting.at_hand()
         self._real.in_service = len(in_service)
@@ -258,8 +263,8 @@ class Shadows:
             self._decide(time_s, deed, "left")
 
     def _decide(self, time_s: float, deed: Deed, kind: str, reason: str = "") -> None:
-        """Record a real decision, of which only a request's first counts; the shadows receive it
-        after the event.
+        """Record the acting policy's decision about a request; only the first counts. The shadows
+        receive it after the event.
         """
         if deed.decision is None:
             deed.decision = Decision(kind, time_s, self._acting.waiting, reason)

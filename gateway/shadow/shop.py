@@ -1,13 +1,13 @@
-"""The shadow's model of the shop: when it would finish a request that the real shop received later
-or never.
+"""The shadow's model of the shop, which calculates when a request would finish that the real shop
+received later or never.
 
 Both shops are modelled as one server whose CPU is shared by all requests in service (processor
 sharing), like LIFO-Pri's server (docs/simulator.md). So a policy that keeps eight requests in
-service gets each page sooner than a policy that keeps thirty, although both finish the same number
-of pages per second. With n requests in service, each request gets 1 / max(FILL, n) seconds of work
-per second. The work that a request needs is known once the real shop has finished it. Before that,
-the model uses the mean of its page type. If the real shop has already spent that much on the
-request without finishing it, the request needs more.
+service gets each page sooner than a policy that keeps thirty requests in service, although both
+finish the same number of pages per second. With n requests in service, each request gets 1 /
+max(FILL, n) CPU seconds of work per second. The work that a request needs is known once the real
+shop has finished it. Until then, the model uses the mean work for its page type. If the real shop
+has spent more than this on the request and has not finished it, the request needs more work.
 """
 
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ from typing import Final, NamedTuple
 from gateway.policies.interface import Outcome, Page, Request
 
 BUSY_RATIO: Final = 0.714
-"""The share of an execution time in which a request needs the CPU; the rest is waiting (chosen so
-that LIFO-Pri's ρ is 1 at 5.6/s).
+"""The share of its execution time in which a request needs the CPU; in the rest, it waits. (With
+this value, LIFO-Pri's ρ is 1 at 5.6 sessions per second.)
 """
 FILL: Final = 1.0 / BUSY_RATIO
-"""The number of requests in service that fill a CPU.
+"""The number of requests in service that keep a CPU fully busy.
 
 While one request waits for the back end, another computes.
 """
@@ -32,15 +32,15 @@ its chain).
 REMEMBERED: Final = 200
 """The approximate number of latest requests that the mean of a page type covers."""
 EXACT_S: Final = 1e-6
-"""The seconds of work below which two sums count as equal; rounding errors of equal sums are far
+"""The difference, in seconds of work, below which two sums count as equal; rounding errors are far
 smaller.
 """
 
 
 class Decision(NamedTuple):
-    """A decision: the fate of a request at `at_s`, and the number of other requests that waited.
-    `kind` is `served` (given to a worker), `refused`, or `left` (its customer left before any
-    decision).
+    """A decision about a request: its fate, the time of the decision `at_s`, and the number of
+    other requests that waited. `kind` is `served` (given to a worker), `refused`, or `left` (its
+    customer left before any decision).
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Deed:
     started_s: float | None = None
     """The time at which the real shop received it; the decision `left` may be earlier."""
     from_work_s: float = 0.0
-    """The real shop's account at the time when the request was dispatched or first seen in
+    """The value of the real shop's account when the request was dispatched or first seen in
     service.
     """
     is_measured: bool = True
@@ -79,8 +79,8 @@ class Deed:
 
 
 class Account:
-    """The account of the work done on each request in service since the account was opened; all
-    requests get the same work.
+    """The account of a shop's work: the work in CPU seconds that each request in service has got
+    since the account was opened. All requests get the same work.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -92,7 +92,7 @@ class Account:
         self._before = (now_s, 0.0, FILL)
 
     def advance(self, now_s: float) -> None:
-        """Update the account to `now_s`; the caller does this before `in_service` changes."""
+        """Update the account to `now_s`; call this before `in_service` changes."""
         passed_s = now_s - self.at_s
         if passed_s <= 0.0:
             return
@@ -103,21 +103,21 @@ class Account:
         self.at_s = now_s
 
     def work_at(self, time_s: float) -> float:
-        """Return the account at this time, which must not be before the step that led to `at_s`."""
+        """Return the value of the account at `time_s`, which must not be before the latest step."""
         if time_s >= self.at_s:
             return self.work_s + (time_s - self.at_s) / max(FILL, self.in_service)
         at_s, work_s, shares = self._before
         return work_s + (time_s - at_s) / shares
 
     def time_of(self, work_s: float) -> float:
-        """Return the time at which the account reaches `work_s` if `in_service` does not change;
-        never a time before `at_s`.
+        """Return the time at which the account will reach `work_s` if `in_service` does not change;
+        it is never before `at_s`.
         """
         return self.at_s + max(0.0, work_s - self.work_s) * max(FILL, self.in_service)
 
 
 class Needs:
-    """The mean work that a request of each page type needs, as measured in the real shop."""
+    """The mean work per request of each page type, measured in the real shop."""
 
     def __init__(self) -> None:
         self._known: dict[Page, tuple[int, float]] = {}
@@ -149,8 +149,8 @@ class _Serving:
 
 @dataclass(slots=True)
 class ThoughtShop:
-    """The modelled shop with a shadow's requests in service; `real` is the account of the real
-    shop.
+    """A model of the shop with the requests that a shadow has in service; `real` is the account of
+    the real shop.
     """
 
     real: Account
@@ -158,19 +158,19 @@ class ThoughtShop:
     account: Account
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (account at which the request is done, id); an item counts only if `_serving`
-    contains the same value.
+    """A heap of pairs (value of the account at which the request is done, id); a pair is valid only
+    if `_serving` contains the same value.
     """
     _late: dict[int, None] = field(default_factory=dict)
-    """The requests that need more than the mean, because the real shop has not finished them
-    yet.
+    """The requests that need more than the mean work: the real shop has spent the mean on them
+    without finishing them.
     """
 
     def __contains__(self, id: int) -> bool:
         return id in self._serving
 
     def deed(self, id: int) -> Deed:
-        """Return the entry of a request that is in service in this model."""
+        """Return the record of a request that is in service in this model."""
         return self._serving[id].deed
 
     def start(self, now_s: float, deed: Deed, got_s: float = 0.0) -> None:
@@ -184,8 +184,8 @@ class ThoughtShop:
         account.in_service += 1
 
     def real_one_done(self, deed: Deed) -> None:
-        """Set the work that a request in service needs to the amount measured in the real shop,
-        which has finished it.
+        """Set the work of a request in service to the amount that was measured when the real shop
+        finished it.
         """
         id = deed.request.id
         serving = self._serving[id]
@@ -194,15 +194,15 @@ class ThoughtShop:
             self._set_done(id, serving.from_work_s + deed.work_s)
 
     def end(self, now_s: float, id: int) -> Deed:
-        """Take a request out of service, whether or not it is done."""
+        """Remove a request from service, whether or not it is done."""
         self.account.advance(now_s)
         self.account.in_service -= 1
         self._late.pop(id, None)
         return self._serving.pop(id).deed
 
     def next_done(self, until_s: float) -> tuple[float, int] | None:
-        """Return (time, id) of the next request that is done by `until_s`, the present time. The
-        caller calls this again after its `end`.
+        """Return (time, id) of the next request that is done by `until_s`, the present time, or
+        None. Call `end` for this request before the next call.
         """
         account = self.account
         until_work_s = account.work_at(until_s)

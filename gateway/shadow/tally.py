@@ -1,5 +1,5 @@
-"""The comparison of a shadow's decisions with the acting policy's: counts, seconds, and the latest
-disagreements.
+"""The comparison of a shadow's decisions with those of the acting policy: counts, time differences,
+and the latest disagreements.
 """
 
 from collections import Counter, deque
@@ -10,11 +10,11 @@ from gateway.policies.interface import PAGES, Page, Request
 from gateway.shadow.shop import Decision
 
 SAME_WITHIN_S: Final = 0.5
-"""The maximum difference, in paper seconds, between two service times that count as the same; it is
-about twice the time of a mean page.
+"""The maximum difference, in paper seconds, between two start times that count as the same; it is
+about twice the service time of a mean page.
 """
 KEPT: Final = 20
-"""The number of latest disagreements that are kept."""
+"""The maximum number of disagreements that are kept; the oldest are forgotten first."""
 
 VERDICTS: Final = (
     "same",  # both served within SAME_WITHIN_S, both refused, or its customer left both queues
@@ -25,7 +25,9 @@ VERDICTS: Final = (
     "would_lose",  # its customer left before the shadow had decided; it was served or refused
     "absent",  # not decided: the shadow had refused its session an earlier page
 )
-"""The results of comparing a shadow with the acting policy; every request has one of them."""
+"""The possible results when the shadow's decision about a request is compared with the acting
+policy's decision.
+"""
 
 _BY_SAID: Final[Mapping[str, str]] = {
     "served": "would_serve",
@@ -35,7 +37,7 @@ _BY_SAID: Final[Mapping[str, str]] = {
 
 
 def verdict(acted: Decision, said: Decision) -> str:
-    """Return the entry of VERDICTS for the two policies' decisions about one request."""
+    """Return the result, one of VERDICTS, of comparing both policies' decisions about a request."""
     if acted.kind != said.kind:
         return _BY_SAID[said.kind]
     if said.kind == "served" and abs(said.at_s - acted.at_s) > SAME_WITHIN_S:
@@ -44,7 +46,7 @@ def verdict(acted: Decision, said: Decision) -> str:
 
 
 class Tally:
-    """The counts since `since_s`; all times are in paper seconds."""
+    """The counts of results since `since_s`; all times are in paper seconds."""
 
     def __init__(self, since_s: float) -> None:
         self.since_s = since_s
@@ -55,7 +57,7 @@ class Tally:
         self._disagreements: deque[tuple[Request, str, Decision, Decision]] = deque(maxlen=KEPT)
 
     def add(self, request: Request, acted: Decision, said: Decision) -> None:
-        """Add a request about which both policies have decided."""
+        """Count a request about which both policies have decided."""
         found = verdict(acted, said)
         self._verdicts[request.page][found] += 1
         if found == "same":
@@ -65,7 +67,7 @@ class Tally:
         self._disagreements.append((request, found, acted, said))
 
     def absent(self, request: Request) -> None:
-        """Add a request that its customer would not have sent in the shadow's world."""
+        """Count a request that its customer would not have sent in the shadow's world."""
         self._verdicts[request.page]["absent"] += 1
 
     def counts(self) -> dict[str, int]:
@@ -73,7 +75,7 @@ class Tally:
         return {name: sum(n[name] for n in self._verdicts.values()) for name in VERDICTS}
 
     def figures(self) -> dict[str, object]:
-        """Return the numbers, ready for JSON. They are `asked`, the share `agrees_ratio` of these
+        """Return the metrics, ready for JSON. They are `asked`, the share `agrees_ratio` of these
         requests (None before the first request), `verdicts`, and the means `earlier_s` and
         `later_s`; `pages` has the same numbers for each page type.
         """

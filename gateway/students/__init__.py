@@ -1,4 +1,4 @@
-"""Students' policies: files from outside the package, run in a separate process.
+"""Students' policies: files from outside the package, which run in a separate process.
 
 A student's policy is named by its path (`own/quiet_door.py`). `files` and `purity` read it, and
 `child`, `confinement` and `process` run it in a confined child process. Drivers use it through

@@ -1,5 +1,5 @@
-"""The calls of a student's policy, as messages to the place that has loaded it: a confined process
-(`process.Child`) or a visitor's browser.
+"""The calls of a student's policy, sent as messages to the process or page that has loaded it: a
+confined process (`process.Child`) or a visitor's browser.
 """
 
 from abc import ABC, abstractmethod
@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class MisbehavedError(Exception):
-    """The error for a policy that raised an error, was late, ended or gave an invalid answer; the
-    message is one line.
+    """The error for a policy that raised an error, answered too late, ended or gave an invalid
+    answer; the message is one line.
     """
 
 
@@ -29,7 +29,9 @@ class Calls(ABC):
 
     sheet: Sheet
     timer_s: float | None = None
-    """The time at which the policy's timer is due, once the policy has been created."""
+    """The time at which the policy's timer is due, in paper seconds; None means never. It is valid
+    once the policy has been created.
+    """
     ignores: frozenset[str] = frozenset()
     """The events that the policy does not receive, because it ignores them."""
     end: Callable[[], object]
@@ -39,8 +41,8 @@ class Calls(ABC):
 
     @abstractmethod
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message of the start; all messages of the start share one time
-        limit.
+        """Return the answer to a message that is part of the start; all such messages share one
+        time limit.
         """
 
     @abstractmethod
@@ -82,7 +84,7 @@ class Calls(ABC):
         return self.decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
 
     def waiting(self) -> Sequence[int]:
-        """Return the ids of the waiting requests according to the policy."""
+        """Return the ids of the requests that the policy says are waiting."""
         most = wire.most_about(MOST_WAITING)
         return self.decision(["waiting"], "waiting()", wire.waiting_of, most)
 
@@ -105,6 +107,6 @@ def read(reader: Callable[[object], T], value: object) -> T:
 
 
 def printable(text: Any) -> str:
-    """Return one line of at most 500 characters for any value."""
+    """Return a description of any value in one line of at most 500 characters."""
     words = text if isinstance(text, str) else wire.shown(text)
     return "".join(c if c.isprintable() else " " for c in words[:500])

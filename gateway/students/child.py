@@ -1,7 +1,7 @@
 """The child process, in which a confined student's policy answers one event after another.
 
-It loads the modules that a policy may import, and runs the policy. Only `confinement` gives
-protection, because the policy's code can change everything else in this process.
+It loads the modules that a policy may import, and runs the policy. Only `confinement` protects the
+machine, because the policy's code can change everything else in this process.
 """
 
 import importlib
@@ -16,14 +16,14 @@ from gateway.students import confinement, loaded, purity, wire
 
 
 class _Line:
-    """The exchange of messages on the only open descriptor."""
+    """The connection on the only open descriptor, over which messages are exchanged."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._received = b""
 
     def receive(self) -> Any:
-        """Return the next message; the process ends when the gateway closes the line."""
+        """Return the next message; end the process when the gateway closes the connection."""
         (length,) = wire.HEAD.unpack(self._bytes(wire.HEAD.size))
         return json.loads(self._bytes(length))
 

@@ -1,10 +1,10 @@
-"""The confinement of a process, which gives up access to files, network, other processes, more
-memory and its account.
+"""The confinement of a process: it gives up its access to files, the network, other processes and
+further memory, and the rights of its account.
 
 `confine` confines a policy. `confine_tests` confines the tests of a policy, which import modules
-while they run and therefore need some files. Each layer works independently. If a kernel does not
-allow a layer, the other layers still hold, and the result omits that layer. Without the layers in
-`NEEDED`, no policy runs.
+while they run and therefore need some files. Each layer works independently. If the kernel does not
+allow a layer, the other layers still protect, and the result omits this layer. Without the layers
+in `NEEDED`, no policy runs.
 
 By then, the interpreter has loaded everything it needs; afterwards it cannot open any file, not
 even its own. This runs in the child, once, before the child reads a line of the policy.
@@ -29,18 +29,18 @@ _NOBODY: Final = 65_534
 _CAPABILITY_VERSION_3: Final = 0x20080522
 
 LAYERS: Final = {
-    "oom": "is ended first when memory runs out",
+    "oom": "is the first process to be ended when memory runs out",
     "privileges": "gains no privileges (no_new_privs)",
     "account": "does not run as root",
     "parent": "ends with its parent",
-    "landlock": "opens no files, no TCP connections (Landlock)",
+    "landlock": "opens no files and no TCP connections (Landlock)",
     "limits": "has limits on CPU, memory, files and processes",
-    "seccomp": "makes only the system calls of a computation (seccomp)",
+    "seccomp": "makes only system calls that a computation needs (seccomp)",
 }
 """The effect of each layer, by the layer's name."""
 NEEDED: Final = ("limits", "seccomp")
-"""The required layers, without which a policy could fill the machine's memory or use the rights of
-its account.
+"""The layers that a policy requires; without them, it could fill the machine's memory or use the
+rights of its account.
 """
 
 
@@ -49,9 +49,9 @@ OF_TESTS: Final = {
     "privileges": LAYERS["privileges"],
     "capabilities": "has no capabilities, even if root runs it",
     "parent": LAYERS["parent"],
-    "landlock": "opens only the files that it may read, and a separate folder (Landlock)",
+    "landlock": "opens only the files that it may read, and files in a separate folder (Landlock)",
     "limits": LAYERS["limits"],
-    "seccomp": "makes no system calls for network, processes, signals and accounts (seccomp)",
+    "seccomp": "makes no system calls for the network, processes, signals or accounts (seccomp)",
 }
 """The effect of each layer around tests, by the layer's name."""
 NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
@@ -62,8 +62,8 @@ _OPEN_FILES: Final = 64
 
 
 def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
-    """Apply every layer and return the layers that hold, by name; `parent` is the parent's process
-    id. Exits at once if the parent has already ended.
+    """Apply every layer and return those in force, by name; `parent` is the parent's process id.
+    Exits at once if the parent has already ended.
     """
     return _applied(
         ("oom", _first_to_go),

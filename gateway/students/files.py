@@ -1,5 +1,5 @@
-"""The files of students' policies: named by their path, identified by the digest of their content.
-This module checks the names, reads the files, and finds a text again by its digest.
+"""The files of students' policies: a path names a file, and the digest of its content identifies
+it. This module checks the names, reads the files, and finds a text again by its digest.
 """
 
 import errno
@@ -35,13 +35,15 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 
 
 def read(name: str) -> PolicyFile:
-    """Return the pure file at this path; raises PolicyError that names the first impure line."""
+    """Return the file at this path; raise PolicyError, which names the first impure line, if it is
+    not pure.
+    """
     _check_name(name)
     return checked(opened(name))
 
 
 def opened(name: str) -> PolicyFile:
-    """Return the file at this path, pure or not; raises PolicyError if it is not text."""
+    """Return the file at this path, even if it is not pure; raise PolicyError if it is not text."""
     try:
         content = _content(Path(name))
     except OSError as fault:
@@ -54,8 +56,8 @@ def opened(name: str) -> PolicyFile:
 
 
 def _content(path: Path) -> bytes:
-    """Return at most `MOST_BYTES` + 1 bytes of a regular file; reading any other kind of file might
-    never end.
+    """Return at most `MOST_BYTES` + 1 bytes of a regular file; other kinds of files are refused,
+    because reading them might never end.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -66,8 +68,8 @@ def _content(path: Path) -> bytes:
 
 
 def checked(file: PolicyFile) -> PolicyFile:
-    """Check and remember the file, and return it; raises PolicyError for its name, its size or
-    impurities.
+    """Check, remember and return the file; raise PolicyError if its name or size is invalid or it
+    is impure.
     """
     check_form(file)
     if found := impurities(file):
@@ -82,7 +84,7 @@ def checked(file: PolicyFile) -> PolicyFile:
 
 
 def check_form(file: PolicyFile) -> None:
-    """Raise PolicyError for the name or the size of a file."""
+    """Raise PolicyError if the name or the size of a file is invalid."""
     _check_name(file.name)
     try:
         size_bytes = len(file.text.encode())
@@ -139,7 +141,9 @@ def remember(file: PolicyFile) -> None:
 
 
 def known(name: str, sha256: str) -> PolicyFile:
-    """Return the text with this digest, remembered or still at its path; raises PolicyError."""
+    """Return the text with this digest, which is remembered or still at its path; otherwise raise
+    PolicyError.
+    """
     _check_name(name)
     found = remembered.get(sha256)
     if found is not None:

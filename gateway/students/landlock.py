@@ -1,8 +1,9 @@
-"""The Landlock rules: this process opens only the named files, and cannot connect or send signals
-to the outside. They need Linux 5.13 or newer (Documentation/userspace-api/landlock.rst). A rule set
-that handles every right and grants none denies all of them; open files stay usable. Landlock does
-not control stat, nor changes of a file's mode, owner or times; before version 3 it does not control
-truncation either. seccomp must refuse the calls that change anything.
+"""The Landlock rules: they let the process open only the named files, and keep it from connecting
+or sending signals to other processes. The rules need Linux 5.13 or newer
+(Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants none
+denies all of them; open files stay usable. Landlock does not control stat or changes of a file's
+mode, owner and times. Before version 3, it does not control truncation. seccomp must refuse the
+calls that change anything.
 """
 
 import ctypes
@@ -17,12 +18,11 @@ _RESTRICT_SELF: Final = 446
 _VERSION: Final = 1  # the flag that requests it
 
 _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
-"""The number of file rights, which are the lowest bits, for each version of Landlock."""
+"""The number of file rights in each version of Landlock; the rights are the lowest bits."""
 _READ: Final = 1 << 2 | 1 << 3  # files, folders
 _WRITE: Final = _READ | sum(1 << bit for bit in (1, 4, 5, 7, 8, 12, 13, 14))
-"""The rights to read, write, truncate, make, remove and move files and folders.
-
-These rights include symbolic links, but not devices, sockets and pipes.
+"""The rights to read, write, truncate, create, remove and move files and folders, including
+symbolic links but not devices, sockets and pipes.
 """
 _OF_A_FILE: Final = 1 << 1 | 1 << 2 | 1 << 14
 _BENEATH: Final = 1  # the kind of rule
@@ -44,8 +44,8 @@ class _Attributes(ctypes.Structure):
 
 
 def forbid_all() -> str:
-    """Remove every right from this process; return the layer that holds, e.g. `landlock 6`. Raises
-    OSError.
+    """Remove every right from this process and return the name of the layer, e.g. `landlock 6`.
+    Raises OSError.
 
     The process must have `no_new_privs`.
     """
@@ -54,8 +54,8 @@ def forbid_all() -> str:
 
 def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
     """Remove every right from this process, except to read and to write these paths and everything
-    below them. Paths that do not exist are ignored. Return the layer that holds; raises OSError.
-    The process must have `no_new_privs`.
+    below them. Paths that do not exist are ignored. Return the name of the layer; raise OSError if
+    the kernel refuses. The process must have `no_new_privs`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 MOST_WAITING: Final = 20_000
-"""The maximum number of requests that may wait at a time in a student's policy."""
+"""The maximum number of requests that may wait in a student's policy at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one child process; `_s` are real seconds unless the meaning mentions paper
+    """The limits on one child process; `_s` are real seconds unless the meaning mentions paper
     time.
     """
 
@@ -21,12 +21,15 @@ class Limits:
     exceeds the limit is replaced, so the loop waits this long at most once.
     """
     share_ratio: float = 0.25
-    """The share of a CPU that the child may use to find answers, and the gateway to read them."""
+    """The share of a CPU that may be used for answers: by the child to find them, and by the
+    gateway to read them.
+    """
     burst_s: float = 1.0
-    """The time that waiting for answers may exceed `wait_share` before the CPU time is checked."""
+    """The time by which waiting for answers may exceed `wait_share` before the CPU time is checked.
+    """
     cpu_s: int = 3600
     """The limit on CPU seconds of the whole process. A run needs much less; the limit ends
-    forgotten processes.
+    processes that were forgotten.
     """
     memory_bytes: int = 256 * 1024 * 1024
     """The limit on address space in bytes, including the interpreter."""
@@ -35,7 +38,7 @@ class Limits:
     wait.
     """
     waiting: int = MOST_WAITING
-    """The maximum number of requests that may wait at a time."""
+    """The maximum number of requests that may wait at the same time."""
     timers: int = 200
     """The maximum number of `timer_due` calls within one paper second."""
 

@@ -83,20 +83,22 @@ class _Own:
 
 
 def impurities(text: str) -> list[object]:
-    """Return the impurities of this source, or the reason why it is not Python; the source is not
-    run. Call the function where the text can do no harm, because Python's parser can need far more
-    time and memory than the size of a text suggests.
+    """Return the impurities of this source, or the reason why it is not Python, without running it.
+    Call the function only in a process with limits or in a browser, because Python's parser can
+    need far more time and memory than the size of the text suggests.
     """
     try:
         return list(purity.impurities(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
         line = getattr(fault, "lineno", None)
-        what = getattr(fault, "msg", None) or str(fault) or "it is nested too deeply for Python"
+        what = getattr(fault, "msg", None) or str(fault) or "code nested too deeply for Python"
         return [f"line {line}: {what}" if line else what]
 
 
 def _ignored(policy: Any) -> list[str]:
-    """Return the events that need not be sent, because the policy does not define their methods."""
+    """Return the names of the events that the policy ignores, because it does not define their
+    methods.
+    """
     return [
         event
         for event in wire.MAY_BE_IGNORED
@@ -124,7 +126,7 @@ def _words(fault: BaseException, name: str, text: str) -> str:
     if isinstance(fault, SyntaxError):
         return f"line {fault.lineno}: {what}"[:_MOST_FAULT]
     if isinstance(fault, MemoryError):
-        what = "MemoryError: it may not use more memory"
+        what = "MemoryError: the policy must not use more memory"
     own = [frame for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == name]
     if not own:
         return what[:_MOST_FAULT]

@@ -22,20 +22,22 @@ REMEMBERED: Final = 1000
 
 
 class _Started(NamedTuple):
-    """The data sheet of a text that a process has loaded, and the process's confinement."""
+    """The data sheet of a text that a process has loaded, and the layers that confined this
+    process.
+    """
 
     sheet: Sheet
     holding: Mapping[str, str]
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The states of texts by their digests, the most recently used at the end; finding a state requires
-a process.
+"""The data sheets of texts by digest, the most recently used at the end. Each one is kept because
+reading it takes a process.
 """
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
-    """Return the data sheet in a student's file; raises PolicyError."""
+    """Return the data sheet in a student's file; raise PolicyError if it has none or is invalid."""
     return _of(file).sheet
 
 
@@ -70,8 +72,8 @@ def create(
     limits: Limits = WITHOUT_CUSTOMERS,
     on_fall_back: Callable[[FallBack], None] = lambda _: None,
 ) -> Policy:
-    """Return a student's policy behind a new admission policy, as `registry.create` does. The call
-    takes a tenth of a second, at most `limits.start_s`; raises PolicyError.
+    """Return a student's policy combined with a new admission policy, as `registry.create` does.
+    The call takes a tenth of a second, at most `limits.start_s`; raises PolicyError.
     """
     door = registry.create_admission(admission, admission_parameters or {})
     child = _made(file, parameters, limits)

@@ -1,4 +1,4 @@
-"""A student's policy as text."""
+"""The text of a student's policy, with its path and its digest."""
 
 import hashlib
 from dataclasses import dataclass
@@ -21,5 +21,5 @@ class PolicyFile:
 
     @cached_property
     def sha256(self) -> str:
-        """The digest of the text, in hexadecimal."""
+        """The SHA-256 digest of the text in hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()

@@ -1,7 +1,8 @@
-"""The child process as its parent controls it: start, calls, end. The child gets an interpreter
-without site-packages, an environment of one variable, the connection to its parent as the only open
-file, and no terminal. `-I` would do the same except for the hash seed. With a fixed seed, a policy
-that iterates over a set of texts decides the same in every process, so that a run can be repeated.
+"""The parent's control of the child process: start, calls and end. The child gets an interpreter
+without site-packages, an environment with one variable, and no terminal. The connection to its
+parent is its only open file. `-I` would do the same except for the hash seed. With a fixed seed, a
+policy that iterates over a set of texts decides the same in every process, so that a run can be
+repeated.
 """
 
 import contextlib
@@ -70,7 +71,9 @@ class Confined:
                 raise _no_process(fault) from None
         self.line = ours
         self.end: Callable[[], object] = weakref.finalize(self, _end, self.process, ours)
-        """A function that ends the process, whatever the process does; harmless when repeated."""
+        """A function that ends the process, whatever the process does; it is harmless to call it
+        again.
+        """
         try:
             self.holding = self._confine()
         except MisbehavedError:
@@ -78,7 +81,7 @@ class Confined:
             raise
 
     def _confine(self) -> Mapping[str, str]:
-        """Confine the process and return the layers that hold (`confinement.LAYERS`)."""
+        """Confine the process and return the layers in force (`confinement.LAYERS`)."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
         holding = _texts(self.ask(confined, limits.start_s, "its process", self.begun_s))
@@ -128,8 +131,8 @@ class Confined:
             return 0.0
 
     def _rest(self, received: bytes, deadline_s: float, most: Most) -> bytes:
-        """Return the whole message that begins with `received`. The deadline applies however slowly
-        the bytes come.
+        """Return the whole message that begins with `received`. The deadline applies to the whole
+        message, however slowly its bytes arrive.
         """
         content = bytearray(received)
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
@@ -145,15 +148,15 @@ class Confined:
         return bytes(content)
 
     def _how_it_ended(self, what: str, deadline_s: float) -> str:
-        """Return the reason why the connection to the child is closed: the child's process ended,
-        or it closed the connection.
+        """Return why the connection to the child is closed: the child's process ended, or it closed
+        the connection.
         """
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self.process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return (
-                f"its process ended in {what} ({how}); it may have used more memory or CPU than "
-                f"it is allowed"
+                f"its process ended in {what} ({how}); it may have used more memory or CPU "
+                "than allowed"
             )
         return f"its process closed the connection in {what}"
 
@@ -170,7 +173,9 @@ class Child(Confined, Calls):
         """The time, in seconds, that the policy took beyond its share, up to `limits.burst_s`."""
         self._paid_s = self.begun_s
         self._looked = (self._paid_s, 0.0)
-        """The time of the last check of the child's CPU time, and the CPU seconds used by then."""
+        """The time of the latest check of the child's CPU time, and the CPU seconds that the child
+        had used by then.
+        """
         self._own_cpu_s = 0.0
         """The CPU seconds that the gateway has spent on the child's answers since the last
         check.
@@ -182,8 +187,8 @@ class Child(Confined, Calls):
             raise
 
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message of the start; the limit `start_s` covers the whole
-        start.
+        """Return the answer to a message that is part of the start; the limit `start_s` covers the
+        whole start.
         """
         return self.ask(message, self._limits.start_s, what, self.begun_s, most)
 
@@ -196,11 +201,12 @@ class Child(Confined, Calls):
         return answer
 
     def _pay(self, asked_s: float, answered_s: float) -> None:
-        """Charge the time of an answer, and raise MisbehavedError above the policy's share.
+        """Charge the policy for the time of an answer, and raise MisbehavedError if the policy has
+        used more than its share.
 
-        A policy that is never late could still use all of the gateway's time with one answer after
-        another. CPU time, the child's and the gateway's, finally decides, because a busy machine is
-        not the policy's fault.
+        Even a policy that is never late could use all of the gateway's time if it answered without
+        a break. The CPU time of the child and of the gateway decides in the end, because a busy
+        machine is not the policy's fault.
         """
         earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
         self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
@@ -218,9 +224,9 @@ class Child(Confined, Calls):
 
 
 def impurities(name: str, text: str) -> list[str]:
-    """Return the impurities of this source, one line for each; raises MisbehavedError. A confined
-    process reads the source without running it, because reading a malicious source can take far
-    more time and memory than its size suggests.
+    """Return the impurities of this source as one line each; raise MisbehavedError if the process
+    fails. A confined process reads the source without running it, because reading a malicious
+    source can take far more time and memory than its size suggests.
     """
     reader = Confined(OF_READING)
     try:

@@ -1,7 +1,7 @@
-"""The check of a policy's source for purity: a pure policy decides from its events and does nothing
-else. The rules list the allowed imports and the forbidden names, with reasons. They are there to
-teach; protection comes from the child's confinement. The time of the check depends only on the size
-of the source, not on its nesting.
+"""The check that a policy's source is pure: a pure policy makes its decisions from its events and
+does nothing else. The rules list the allowed imports and the forbidden names, with reasons. The
+check teaches authors what a policy may do; the confinement of the child process protects the
+machine. The time of the check depends only on the size of the source, not on its nesting.
 """
 
 import ast
@@ -75,14 +75,16 @@ class Impurity(NamedTuple):
 
 
 def impurities(text: str) -> list[Impurity]:
-    """Return all impurities of a policy's source, in order; raises SyntaxError."""
+    """Return all impurities of a policy's source in the order of lines; raise SyntaxError if it is
+    not Python.
+    """
     return sorted(_found(ast.parse(text)))
 
 
 def _found(tree: ast.Module) -> Iterator[Impurity]:
     modules = set(_modules(tree))
     inner: set[ast.AST] = set()
-    """The attributes within dotted names that have already been read."""
+    """The attributes that belong to a dotted name that has already been checked."""
     for node in ast.walk(tree):  # the outermost attribute of a dotted name comes first
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Import):

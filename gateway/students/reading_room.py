@@ -1,6 +1,6 @@
-"""The reading of students' files, one at a time, in a thread separate from the event loop. A file
-may keep its process busy for the whole time limit of its start. With only one such process at a
-time, most of the CPU remains for customers; several such processes would take it from them.
+"""The reading of students' files, one at a time, in a separate thread, so that the event loop does
+not wait. A file may keep its process busy for the whole time limit of the start. As only one such
+process runs at a time, most of the CPU remains for customers.
 """
 
 import asyncio
@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 MOST: Final = 8
-"""The maximum number of calls that wait or are being carried out."""
+"""The maximum number of calls in the reading room, which wait or are being carried out."""
 T = TypeVar("T")
 
 
 class FullError(Exception):
-    """The error raised when too many calls already wait; the text is one line for the caller."""
+    """The error raised when too many calls already wait; its message is one line for the caller."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -24,7 +24,7 @@ class FullError(Exception):
 
 
 class ReadingRoom:
-    """A thread that carries out calls in the order of their arrival."""
+    """A thread that carries out calls in the order in which they arrive."""
 
     def __init__(self) -> None:
         self._calls = 0

@@ -1,8 +1,8 @@
-"""The seccomp filter: it allows the few system calls that a computation needs; every other call
+"""The seccomp filter, which allows the few system calls that a computation needs; every other call
 fails with EPERM.
 
-Tests of a policy also need files (`with_files`), and Landlock decides which. The filter denies
-tests all calls that change something that Landlock does not control:
+Tests of a policy also need files (`with_files`), and Landlock decides which. For tests, the filter
+denies all calls that could change something that Landlock does not control:
 
 - changes of a file's mode, owner or times;
 - truncation by path, or of a file opened for reading;
@@ -11,11 +11,11 @@ tests all calls that change something that Landlock does not control:
 The filter allows the operations of fcntl and ioctl that files need, but no operation that sends a
 signal or a character.
 
-The list names the allowed calls. A list of forbidden calls could miss a dangerous one. A call that
-is not in the list fails but does not end the process, so that the policy's author sees the faulty
-line. The list does not contain futex: a single thread does not need it for its locks, and waiting
-for a lock would be a sleep without CPU use. The numbers are from the kernel's system call tables
-for x86_64 and arm64 (the generic table).
+The filter has a list of the allowed calls, because a list of forbidden calls could miss a dangerous
+call. A call that is not in the list fails but does not end the process, so that the policy's author
+sees the faulty line. The list does not contain futex: a single thread does not need it for its
+locks, and with it, a policy could sleep without using CPU time. The numbers of the calls are from
+the kernel's tables of system calls for x86_64 and arm64 (the generic table).
 """
 
 import ctypes
@@ -32,7 +32,7 @@ class _Machine(NamedTuple):
     fcntl: int
     ioctl: int
     opens: tuple[tuple[int, int], ...]
-    """The calls that open a file, with the position of the flags among their arguments."""
+    """The calls that open a file, each with the position of the flags among its arguments."""
 
 
 _MACHINES: Final = {
@@ -123,13 +123,14 @@ _MACHINES: Final = {
 }
 
 _FCNTL: Final = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
-"""The allowed operations of fcntl: duplicate a descriptor, read and set its flags, use locks.
+"""The allowed operations of fcntl: they duplicate a descriptor, read and set its flags, and use
+locks.
 
 F_SETOWN and F_SETSIG are not allowed: they could send a signal to any process.
 """
 _IOCTL: Final = (0x5401, 0x5413, 0x5450, 0x5451)
-"""The allowed operations of ioctl: a terminal's kind and size, close on exec. TIOCSTI is not
-allowed, because it inserts input as if the terminal's user had typed it.
+"""The allowed operations of ioctl: they read a terminal's kind and size, and set close-on-exec.
+TIOCSTI is not allowed, because it inserts input as if the terminal's user had typed it.
 """
 _MODE_AND_TRUNCATE: Final = 0x203  # O_ACCMODE | O_TRUNC
 _TRUNCATES: Final = (0, 1, 2, 3, 0x201, 0x202)
@@ -154,7 +155,7 @@ class _Program(ctypes.Structure):
 
 
 def forbid_most(*, with_files: bool = False) -> str:
-    """Install the filter; return the layer that holds. Raises OSError.
+    """Install the filter and return the name of the layer. Raises OSError.
 
     The process must have `no_new_privs`. The list does not contain x32 numbers (bit 30 set).
     """
@@ -171,9 +172,9 @@ def forbid_most(*, with_files: bool = False) -> str:
 
 
 def _program(machine: _Machine, *, with_files: bool) -> bytes:
-    """Return the filter's program. The program first kills a process that makes calls of another
-    architecture. Next it checks the calls whose arguments matter, and then compares the call with
-    each allowed call. Its last two instructions are `fail` and `allow`.
+    """Return the filter's program. The program first kills a process that makes a call of another
+    architecture. Next, it checks the arguments of calls for which they matter. Then it compares the
+    call with each allowed call. Its last two instructions are `fail` and `allow`.
     """
     calls = machine.allowed + (machine.with_files if with_files else ())
     steps = [

@@ -1,7 +1,7 @@
-"""A policy that passes on the decisions of a student's policy, and decides as FIFO once that policy
-has failed.
+"""A policy that passes on the decisions of a student's policy, and decides like FIFO once the
+student's policy has failed.
 
-This module defines what counts as misbehaviour, and what follows it.
+This module defines which behaviour counts as a failure, and what happens then.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,11 +31,13 @@ class FallBack:
 
 
 class StandIn:
-    """A student's policy as drivers use it; a driver does not notice the fallback.
+    """The object that a driver uses in place of a student's policy; the driver does not notice a
+    change to FIFO.
 
     The child receives every event, and its verdicts are checked against the rules before they take
-    effect. A policy that raises an error, is late, breaks a rule, never serves a request or ends is
-    stopped for good: SQ takes over all waiting requests and the present event.
+    effect. A policy is stopped for good if it raises an error, answers too late, breaks a rule,
+    serves no request for too long, or ends. Then SQ takes over all waiting requests and the present
+    event.
     """
 
     def __init__(
@@ -55,8 +57,8 @@ class StandIn:
         self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
         self._unanswered_s: float | None = None
-        """The time since which workers have been offered and requests have waited, but none has
-        been in service.
+        """The time, in paper seconds, since which workers have been free and requests have waited,
+        but no request has been in service.
         """
         self._timers_from_s = 0.0
         self._timers = 0
@@ -158,7 +160,7 @@ class StandIn:
     def _ask(
         self, time_s: float, event: str, told: tuple[Any, ...], *, offered: int = 0
     ) -> Verdicts | None:
-        """Record and return the child's verdicts; None if FIFO decides."""
+        """Record and return the child's verdicts; return None if FIFO must decide."""
         if self._fifo is not None or self._is_silent(time_s):
             return None
         self._last_s = time_s

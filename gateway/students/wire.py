@@ -1,5 +1,5 @@
-"""The protocol between the gateway and the child process. A message consists of its length in 4
-bytes and JSON; events and verdicts are plain values. The gateway does not trust the child. The
+"""The protocol between the gateway and the child process. A message is its length in 4 bytes,
+followed by JSON; events and verdicts are plain values. The gateway does not trust the child. The
 length of an answer and the number of its values are limited, depending on the number of requests
 that the answer can be about. Both are checked before decoding, because decoding blocks the
 gateway's event loop. Answers are plain JSON without NaN and Infinity; every value is checked for
@@ -36,10 +36,10 @@ HEAD: Final = struct.Struct(">I")
 _MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of any answer in bytes; verdicts on all requests that may wait take 2 MB."""
 MOST_VERDICTS: Final = 2 * MOST_WAITING
-"""The maximum number of verdicts in one answer; a waiting request cannot have two."""
+"""The maximum number of verdicts in one answer; each waiting request can have only one verdict."""
 MOST_REASON: Final = 200
-"""The maximum length of a verdict's reason in characters; each text of a data sheet may be five
-times as long.
+"""The maximum length of a verdict's reason in characters; a text in a data sheet may be five times
+as long.
 """
 _MOST_TEXT: Final = 5 * MOST_REASON
 _MOST_PARAMETERS: Final = 50
@@ -48,7 +48,7 @@ MOST_RETRY_AFTER_S: Final = 86_400.0
 
 
 class WireError(ValueError):
-    """The error for a message that does not have the right form; the text is for the policy's
+    """The error for a message that does not have the right form; its text is for the policy's
     author.
     """
 
@@ -66,10 +66,10 @@ def most_about(requests: int) -> Most:
 
 
 ABOUT_NONE: Final = most_about(0)
-"""The maximum size of an answer that is not about requests: a snapshot, or a new policy."""
+"""The maximum size of an answer that is not about requests, such as a snapshot."""
 OF_A_FILE: Final = Most(512 * 1024, 100_000)
-"""The maximum size of the answer to a policy's file: a data sheet with fifty parameters, or all
-impurities.
+"""The maximum size of the answer after a file has been read: a data sheet with fifty parameters, or
+all impurities.
 """
 LARGEST: Final = most_about(MOST_WAITING)
 
@@ -108,7 +108,9 @@ def check_size(size_bytes: int, most: Most) -> None:
 
 
 def shown(value: object) -> str:
-    """Return the beginning of a value as text for a message, however large or deep the value is."""
+    """Return the beginning of a value as text for an error message, however large or deep the value
+    is.
+    """
     return f"{reprlib.repr(value):.80}"
 
 
@@ -249,15 +251,15 @@ def decision_of(answer: object) -> tuple[float | None, Verdicts]:
 
 
 def waiting_of(answer: object) -> list[int]:
-    """Return the ids of the waiting requests according to the policy; raises WireError."""
+    """Return the ids of the requests that the policy says are waiting; raises WireError."""
     if not isinstance(answer, list) or not all(map(_is_id, answer)):
         raise WireError("waiting() must return the requests that wait, oldest first")
     return answer
 
 
 MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")
-"""The events that a policy may ignore; the gateway then does not send them, which saves half the
-time.
+"""The events that a policy may ignore; the gateway does not send ignored events, which saves half
+the time.
 """
 
 
@@ -279,9 +281,9 @@ _BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
 
 
 def snapshot_of(found: object) -> dict[str, object]:
-    """Return a policy's snapshot: `discipline`, numbers by queue, and other single values. The
-    other values are under `figures`, so that they cannot replace the gateway's names. Raises
-    WireError.
+    """Return a policy's snapshot: `discipline`, the numbers for each queue, and other single
+    values. The other values are under `figures`, so that they cannot replace the gateway's names.
+    Raises WireError.
     """
     if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
         raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} entries")
@@ -341,7 +343,9 @@ def impurities_said(found: Sequence[object]) -> list[str]:
 
 
 def impurities_of(answer: object) -> list[str]:
-    """Return a line for each impurity of a file, and no line for a pure file; raises WireError."""
+    """Return one line for each impurity of a file; for a pure file, return no lines. Raises
+    WireError.
+    """
     if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
         raise WireError("its answer does not have the right form")
     return answer
