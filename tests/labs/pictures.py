@@ -241,7 +241,7 @@ def hysteresis(studio: Studio) -> None:
         command = (*DOORBUSTER, "leaderboard", "hysteresis", "--quick")
         subprocess.run(command, cwd=REPOSITORY, check=True)
     studio.open(sorted(studio.lab.results_dir.glob(pattern))[-1].as_uri())
-    studio.take("hysteresis", height=900, at="figure")
+    studio.take("hysteresis", height=1010, at="figure")
 
 
 PICTURES: tuple[Callable[[Studio], None], ...] = (

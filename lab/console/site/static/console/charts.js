@@ -47,29 +47,33 @@ function marks(list) {
           ctx.textAlign = "left";
           ctx.textBaseline = "alphabetic";
           ctx.font = `600 ${size}px system-ui, sans-serif`;
-          for (const { x, text, kind } of list) {
-            const at = plot.valToPos(x, "x", true);
-            if (at < bbox.left || at > bbox.left + bbox.width) continue;
-            ctx.strokeStyle = style(MARKS[kind] ?? "--accent");
-            ctx.lineWidth = 1.5 * devicePixelRatio;
-            ctx.setLineDash([6, 4]);
+          const inside = list
+            .map((mark) => ({ ...mark, at: plot.valToPos(mark.x, "x", true), colour: style(MARKS[mark.kind] ?? "--accent") }))
+            .filter(({ at }) => at >= bbox.left && at <= bbox.left + bbox.width);
+          ctx.lineWidth = 1.5 * devicePixelRatio;
+          ctx.setLineDash([6, 4]);
+          for (const { at, colour } of inside) {
+            ctx.strokeStyle = colour;
             ctx.beginPath();
             ctx.moveTo(at, bbox.top);
             ctx.lineTo(at, bbox.top + bbox.height);
             ctx.stroke();
-            if (kind === "end") continue; // the line needs no text
+          }
+          // The newest marks have texts, as far as these leave two thirds of the curves free.
+          const lines = Math.max(1, Math.floor(bbox.height / 3 / (size * 1.3)));
+          for (const { at, text, colour } of inside.filter(({ kind }) => kind !== "end").sort((one, other) => other.at - one.at)) {
             const wide = ctx.measureText(text).width;
             const left = Math.min(at + 5, bbox.left + bbox.width - wide - 4);
             let line = 0;
             while (taken.some((each) => each.line === line && left < each.to && left + wide > each.from)) line += 1;
+            if (line >= lines) continue;
             taken.push({ line, from: left, to: left + wide + 8 });
-            if (line > 4) continue;
             const low = bbox.top + size * 1.3 * (line + 1);
             ctx.fillStyle = style("--card");
             ctx.globalAlpha = 0.8; // the curves behind the text stay visible
             ctx.fillRect(left - 3, low - size, wide + 6, size * 1.3);
             ctx.globalAlpha = 1;
-            ctx.fillStyle = ctx.strokeStyle;
+            ctx.fillStyle = colour;
             ctx.fillText(text, left, low);
           }
           ctx.restore();
