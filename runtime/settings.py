@@ -53,6 +53,14 @@ def _broker(text: str) -> str:
     return text
 
 
+def _trace_address(text: str) -> str:
+    if text and not (text.startswith(("http://", "https://")) and text.count("{trace}") == 1):
+        raise ValueError(f"not the address of traces; allowed is {_TRACE_ADDRESS}")
+    return text
+
+
+_TRACE_ADDRESS = "an address with {trace} in it, e.g. http://127.0.0.1:16686/trace/{trace}"
+TraceAddress = Annotated[str, AfterValidator(_trace_address), Form(_TRACE_ADDRESS)]
 Limits = Annotated[str, AfterValidator(_limits), Form("`name=number` with spaces between")]
 Broker = Annotated[str, AfterValidator(_broker), Form("`redis://:password@host:port/database`")]
 _GENERATED = "generated at first start into the state folder"
@@ -255,6 +263,14 @@ class Settings(SettingsModel):
     catalogue_books: shared_settings.CatalogueBooks
     telemetry_endpoint: shared_settings.TelemetryEndpoint
     telemetry_sampled_ratio: shared_settings.TelemetrySampledRatio
+    telemetry_viewer: TraceAddress = setting(
+        "TELEMETRY_VIEWER",
+        "",
+        "address at which browsers see a trace, with `{trace}` in the place of its id; the console "
+        "links to it",
+        example="http://127.0.0.1:16686/trace/{trace}",
+        page="telemetry.md#look-at-a-trace",
+    )
     celery_broker: Broker = setting(
         "CELERY_BROKER",
         "",

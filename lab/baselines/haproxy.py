@@ -31,6 +31,7 @@ STATS: Final = "haproxy.sock"
 
 STATS_QUESTION: Final = b"show stat\n"
 _FIELDS: Final = 12
+_FORGEABLE: Final = ("Forwarded", "X-Real-IP", "Proxy", "traceparent", "tracestate")
 """The number of fields in a line of the log (`_LOG_FORMAT`)."""
 _LOG_FORMAT: Final = (
     "%[date(0,ms)] %[var(txn.came_ms)] %[var(txn.page)] %ST %ts %TR %Tw %Tc %Tr %Ta "
@@ -180,7 +181,7 @@ def _forwarding() -> list[str]:
     """Return the lines that forward a customer's address and scheme and remove forged headers, as
     the gateway does."""
     return [
-        *(f"  http-request del-header {name}" for name in ("Forwarded", "X-Real-IP", "Proxy")),
+        *(f"  http-request del-header {name}" for name in _FORGEABLE),
         "  http-request del-header X-Forwarded- -m beg",
         "  http-request set-header X-Forwarded-For %[src]",
         "  http-request set-header X-Forwarded-Proto http",

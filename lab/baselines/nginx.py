@@ -121,6 +121,8 @@ http {{
       proxy_set_header Forwarded "";
       proxy_set_header X-Real-IP "";
       proxy_set_header Proxy "";
+      proxy_set_header traceparent "";
+      proxy_set_header tracestate "";
       proxy_hide_header X-Doorbuster-Verdict;
       proxy_hide_header X-Request-Id;
       add_header X-Request-Id $request_id always;

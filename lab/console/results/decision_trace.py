@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from common.telemetry.trace_context import is_sampled, trace_id_of
 from gateway.policies import NO_ADMISSION
 from gateway.policies.registry import admission_sheet, sheet
 from gateway.policies.sheet import Sheet
@@ -16,7 +17,7 @@ from lab.baselines.sheets import PROXIES
 from lab.console.results.decision_words import answer, facts, sentences
 from lab.console.results.logs import ask
 from lab.console.results.result_list import ResultEntry
-from lab.console.site.settings import FOLDER
+from lab.console.site.settings import FOLDER, LAB
 from lab.errors import ExperimentError
 from lab.files.documents import write_text
 from lab.files.run_folder import PlannedRun
@@ -33,6 +34,15 @@ NOT_KNOWN = (
     "to it, or "
     "the policy's state at that moment. The same spec simulated shows every decision."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The exported trace of an attempt (docs/telemetry.md)."""
+
+    id: str
+    address: str
+    """The place of the trace in the viewer; empty if no viewer is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +100,24 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
 
 def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `samples` for the time around an attempt of a live run, and the run's `events` and
-    `not_known`.
+    """Return `samples` for the time around an attempt of a live run, the run's `events` and
+    `not_known`, and the attempt's exported `traced`, which is None if there is none.
 
     Raises ExperimentError.
     """
     asked = {name: attempt[name] for name in ("page", "started_s", "finished_s")}
     found: dict[str, Any] = ask(result, "around", run=planned.folder, **asked)
-    return found | {"not_known": NOT_KNOWN}
+    return found | {"not_known": NOT_KNOWN, "traced": _traced(result, planned, attempt)}
+
+
+def _traced(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> Traced | None:
+    request_id = attempt["request_id"]
+    ratio = ComparisonResult(result.path).run(planned).summary().traced_ratio
+    trace_id = trace_id_of(request_id.encode())
+    if not request_id or not is_sampled(trace_id, ratio):
+        return None
+    shown = f"{trace_id:032x}"
+    return Traced(shown, LAB.telemetry_viewer.replace("{trace}", shown))
 
 
 def _kept(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> DecisionTrace:

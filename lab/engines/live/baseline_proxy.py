@@ -90,6 +90,7 @@ class BehindProxy(Appliance):
                 "admission": {"name": NO_ADMISSION, "parameters": {}},
                 "snapshot": {},
             },
+            "traced_ratio": 0.0,
             "waiting": queue.waiting,
             "in_service": queue.in_service,
             "waiting_by_page": dict.fromkeys(PAGES),

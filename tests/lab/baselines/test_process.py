@@ -91,6 +91,8 @@ def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path
             "X-Real-IP": "9.9.9.9",
             "Forwarded": "for=9.9.9.9",
             "Proxy": "http://9.9.9.9",
+            "traceparent": "00-9.9.9.9-01",
+            "tracestate": "own=9.9.9.9",
             "X_Forwarded_For": "9.9.9.9",
             "X-Request-Id": "forged",
         }

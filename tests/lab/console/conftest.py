@@ -172,6 +172,7 @@ def environment_of(database: Settings, state: Path) -> dict[str, str]:
         "DOORBUSTER_LAB_PORT": str(lab_port),
         "DOORBUSTER_GATEWAY_ADMIN_PORT": str(admin_port),  # there is no gateway behind it
         "DOORBUSTER_FIRST_LOOK": "0",
+        "DOORBUSTER_TELEMETRY_VIEWER": "http://viewer.test/trace/{trace}",
         "DOORBUSTER_CELERY_BROKER": redis_address(
             "127.0.0.1", database.broker_port, database.redis_password
         )

@@ -4,12 +4,15 @@ import html
 import json
 import re
 import shutil
+from urllib.parse import parse_qs, urlsplit
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import requests
 
+from common.telemetry.trace_context import trace_id_of
 from tests.lab.console.conftest import PATIENCE_S
 
 
@@ -146,4 +149,29 @@ def test_of_a_live_run_it_says_what_is_not_known(console, result):
     assert len(times) > 3
     events = (folder / "runs" / run / "events.jsonl").read_text().splitlines()
     assert all(json.loads(event)["event"] in text for event in events)
+    shutil.rmtree(folder)
+
+
+def test_an_exported_trace_is_linked(console, result):
+    """The same logs under a spec that says live, with requests of a gateway that traced them."""
+    folder = console.results / "20260102T000000Z-traced"
+    shutil.copytree(console.results / result, folder)
+    spec = folder / "spec.toml"
+    spec.write_text(spec.read_text().replace('engine = "simulated"', 'engine = "live"'))
+    run = run_of(console, folder.name, "sq")
+    summary, attempts = (folder / "runs" / run / name for name in ("run.json", "attempts.parquet"))
+    table = pq.read_table(attempts)
+    ids = pa.array([f"r-{number}" for number in range(len(table))])
+    at = table.schema.get_field_index("request_id")
+    pq.write_table(table.set_column(at, table.schema.field(at), ids), attempts)
+    _, found = rows(console, folder.name, run=run, kind="slow")
+    assert "exported the trace" not in console.get(found[0]).text
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"traced_ratio": 1.0}))
+    asked = parse_qs(urlsplit(found[0]).query)
+    key = [int(asked[part][0]) for part in ("session", "step", "attempt")]
+    columns = (table[part].to_pylist() for part in ("session", "step", "attempt"))
+    number = [list(row) for row in zip(*columns, strict=True)].index(key)
+    trace = f"{trace_id_of(b'r-%d' % number):032x}"
+    link = f'<a href="http://viewer.test/trace/{trace}">trace {trace}</a>'
+    assert link in console.get(found[0]).text
     shutil.rmtree(folder)
