@@ -1,1 +1,3 @@
-"""The load generator: the pure session model, the attempt schema and the Locust customers."""
+"""The load generator: the pure model of sessions, the schema of attempts and the Locust
+customers.
+"""

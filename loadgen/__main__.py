@@ -23,16 +23,17 @@ def _gateway() -> str:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Doorbuster's customers."""
+    """Play Doorbuster's customers, or show their model."""
 
 
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def run(options: tuple[str, ...]) -> None:
-    """Run customers headless; OPTIONS are those of Locust and of docs/loadgen.md (try --help).
+    """Run customers without a web UI; OPTIONS are Locust's and those of docs/loadgen.md (try
+    --help).
 
-    --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input.
-    Standard output has only the progress lines (--progress json); all other output goes to standard
+    --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input. Only
+    the progress lines (--progress json) go to standard output; all other output goes to standard
     error.
     """
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)]
@@ -63,7 +64,7 @@ def wsesslog(host: str, sessions: int, seed: int) -> None:
 @main.command()
 @click.option("--partly-open", is_flag=True, help="eDragon's model instead of LIFO-Pri's.")
 def describe(partly_open: bool) -> None:
-    """Print the numbers of the session model."""
+    """Print tables with the numbers of the session model."""
     for line in describe_partly_open() if partly_open else describe_sessions():
         click.echo(line)
 

@@ -1,6 +1,6 @@
-"""A whole run: the parts of its workers, its metadata and its files.
+"""The results of a run, collected from all its parts: measurements, metadata and files.
 
-The summary and the metadata of `attempts.parquet` are the same for one process and for many.
+The summary and the metadata of `attempts.parquet` have the same form for one process and for many.
 """
 
 import platform
@@ -39,7 +39,7 @@ class WorkerPart:
 
 @dataclass(slots=True)
 class Collector:
-    """The attempts and counts of all parts of one run, by part index."""
+    """The attempts and counts of one run, kept by the index of the part."""
 
     plan: LoadPlan
     host: str
@@ -51,7 +51,9 @@ class Collector:
 
     @classmethod
     def expecting(cls, plan: LoadPlan, host: str, names: Sequence[str]) -> "Collector":
-        """Make a collector for one part per name, in the order of the part indexes."""
+        """Make a collector with one part for each name; the names are in the order of the part
+        indexes.
+        """
         parts = {}
         for index, name in enumerate(names):
             parts[index] = WorkerPart(name, _nothing_yet(plan, index, len(names)))
@@ -78,9 +80,8 @@ class Collector:
         part.done = done
 
     def files(self) -> list[tuple[Path, RowLog]]:
-        """Return the files to write and their rows.
-
-        The attempts come last, so if this file exists, the others exist, too.
+        """Return the files to write and their rows. The file of attempts comes last, so if it
+        exists, the other files exist too.
         """
         path = self.plan.attempts_file
         if path is None:
@@ -90,10 +91,10 @@ class Collector:
         return [(connections_file(path), self.connections), (path, self.log)]
 
     def remove_stale(self) -> None:
-        """Remove the connections of an earlier run, which do not belong to this run's attempts.
+        """Remove the connection file of an earlier run, because it does not belong to this run's
+        attempts.
 
-        A file that cannot be removed cannot be written either; the error is reported when it is
-        written.
+        If the file cannot be removed, it cannot be written either, and the error is reported then.
         """
         if self.plan.attempts_file is not None:
             with suppress(OSError):
@@ -112,7 +113,7 @@ class Collector:
         return (time.time() - self.started_at) * self.plan.time_scale
 
     def metadata(self) -> dict[str, Any]:
-        """Return the run's values, versions, counts and lags, JSON-ready."""
+        """Return the run's values, versions, counts and lags, ready for JSON."""
         plan = self.plan
         counts = self.counts()
         lost = [part.name for part in self.parts.values() if part.lost]

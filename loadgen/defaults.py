@@ -1,4 +1,4 @@
-"""The customers and servers of the papers: the defaults of an experiment.
+"""The default values of an experiment, which describe the papers' customers and servers.
 
 Durations are paper seconds. The module imports nothing from the project, because experiment specs
 read it, too.
@@ -17,7 +17,7 @@ LIFO_PRI_THINK_TIMEOUT_MEAN_S: Final = 12.0
 LIFO_PRI_RETRY_PROBABILITY: Final = 0.4
 LIFO_PRI_MAX_RETRIES: Final = 5
 LIFO_PRI_THINK_TIME_MEAN_S: Final = 0.0
-"""LIFO-Pri's customers do not pause."""
+"""The mean pause between pages, which is 0 because LIFO-Pri's customers do not pause."""
 LIFO_PRI_WORKERS: Final = 30
 LIFO_PRI_CPUS: Final = 1
 
@@ -26,7 +26,7 @@ LIFO_PRI_CPUS: Final = 1
 SBAC_CAPACITY_RPS: Final = 1000.0
 SBAC_REJECTION: Final = "ahead"
 SBAC_REJECTION_COST: Final = 1.0
-"""The cost of a rejection, in mean service times."""
+"""The cost of a rejection, as a multiple of the mean service time."""
 
 # ---- Connection Sentry, section 4.2; the paper leaves patience, pauses and reloads open ----------
 

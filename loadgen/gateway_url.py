@@ -1,4 +1,6 @@
-"""The address of the gateway, the customers' target unless `--host` names another one."""
+"""The address of the gateway, which is the customers' target unless `--host` names another
+address.
+"""
 
 import os
 

@@ -1,6 +1,6 @@
-"""Changing the load during a run: the same customers arrive earlier or later.
+"""The change of the load during a run, after which the same customers arrive earlier or later.
 
-The module has the clock of the schedule, the file that holds the factor, and the list of changes.
+The module contains the schedule's clock, the reader of the file with the factor, and the changes.
 """
 
 import math
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 HIGHEST = 10.0
-"""The largest factor; the smallest is 0, at which no session arrives."""
+"""The largest allowed factor; the smallest is 0, at which no session arrives."""
 LOOK_EVERY_S = 0.2
-"""Real seconds between two reads of the file."""
+"""The real seconds between two reads of the file."""
 
 
 class Change(NamedTuple):
@@ -25,8 +25,8 @@ class Change(NamedTuple):
 class Pace:
     """The relation between the run's clock and the schedule's clock. All times are paper seconds.
 
-    The schedule's clock runs `factor` times as fast as the run's. The same customers come, and a
-    Poisson process remains a Poisson process, at `factor` times its rate.
+    The schedule's clock runs `factor` times as fast as the run's. The same customers come; a
+    Poisson process remains one, with `factor` times its rate.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Pace:
         self.changes.append(Change(now_s, factor))
 
     def due_s(self, schedule_s: float) -> float:
-        """Return the run's time at which the schedule's clock shows `schedule_s`, if the factor
+        """Return the run's time at which the schedule's clock will show `schedule_s` if the factor
         does not change.
         """
         ahead_s = schedule_s - self._schedule_s

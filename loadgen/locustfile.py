@@ -1,10 +1,10 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-The module connects Locust's events and classes with the run of this process. Locust would keep a
-given number of users; here, the arrival process starts each customer at its time, whatever the shop
-does (an open loop). Locust therefore starts only one `Arrivals` user per process. That user starts
-every customer as a separate Locust user. The web UI's number of users counts the customers in the
-shop and the arrival processes.
+The module connects Locust's events and classes with the run of this process. By itself, Locust
+keeps a given number of users; here, the arrival process starts each customer at its time,
+regardless of what the shop does (an open loop). Locust therefore starts only one `Arrivals` user
+per process. That user starts every customer as a separate Locust user. The web UI's number of users
+counts the customers in the shop and the arrival processes.
 """
 
 import logging
@@ -41,7 +41,7 @@ _roles: dict[int, Role] = {}
 
 
 def role_of(environment: Environment) -> Role:
-    """Return the role of this process's only Locust environment."""
+    """Return the role that belongs to the only Locust environment of this process."""
     return _roles.get(id(environment)) or Latecomer()
 
 
@@ -81,7 +81,7 @@ class Customer(User):
 
 
 class Arrivals(User):
-    """The arrival process of this process's part of the sessions."""
+    """The Locust user that starts this process's part of the sessions."""
 
     @task
     def arrivals(self) -> None:
@@ -94,7 +94,7 @@ class Arrivals(User):
 
 
 class UntilTheLastSessionEnds(LoadTestShape):
-    """The part of Locust that reports the end of the run.
+    """The load shape, through which Locust learns when the run has ended.
 
     The arrivals decide the number of users.
     """
@@ -209,11 +209,11 @@ def _quitting(environment: Environment, **_: object) -> None:
 
 
 def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
-    """Let Ctrl-C end the run in the greenlet where Locust expects it.
+    """Make Ctrl-C end the run in the greenlet where Locust expects it.
 
-    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer.
-    In a headless run with a shape, Locust handles SIGTERM only after the run, so SIGTERM gets the
-    same handler.
+    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer. In
+    a headless run with a shape, Locust handles SIGTERM only after the run, so SIGTERM gets the same
+    handler.
     """
     hub = gevent.get_hub()
     options, runner = _options(environment), _runner(environment)
@@ -237,7 +237,7 @@ def _checked(given: Mapping[str, object], host: str) -> tuple[LoadPlan, ShopAddr
 
 
 def _refuse_bad_starts(app: Flask, environment: Environment) -> None:
-    """Make the web UI's start button show the same error line as the command line."""
+    """Make the start button of the web UI show the same error line as the command line."""
 
     @app.before_request
     def _look_at_start() -> Response | None:
@@ -247,7 +247,9 @@ def _refuse_bad_starts(app: Flask, environment: Environment) -> None:
         try:
             _checked(vars(_options(environment)) | form, form.get("host") or _host(environment))
             if isinstance(environment.runner, MasterRunner) and not environment.runner.worker_count:
-                raise OptionError("--master", "no worker has joined yet; start one with --worker")
+                raise OptionError(
+                    "--master", "no worker has joined yet; start a worker with --worker"
+                )
         except (OptionError, HostError) as error:
             return jsonify({"success": False, "message": str(error), "host": environment.host})
         return None

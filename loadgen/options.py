@@ -1,7 +1,7 @@
-"""The load generator's options: on the command line, in the environment, in Locust's web UI.
+"""The load generator's options, which can be set by arguments, variables and Locust's web UI.
 
-Every value arrives as text. `plan_of` converts the values to a LoadPlan, or raises a one-line error
-that names the option.
+The value of an option always arrives as text. `plan_of` converts the values to a LoadPlan, or
+raises a one-line error that names the option.
 """
 
 import json
@@ -44,7 +44,9 @@ def _path(given: str) -> Path | None:
 def _number(
     *, above: float | None = None, at_least: float = 0, finite: bool = True, per: float = 1
 ) -> Reader:
-    """Return a function that reads a number within these bounds and divides it by `per`."""
+    """Return a function that reads a number, checks it against these bounds and divides it by
+    `per`.
+    """
     bound = f"of at least {at_least:g}" if above is None else f"above {above:g}"
 
     def read(given: str) -> float:
@@ -83,7 +85,9 @@ def _flag(given: str) -> bool:
 
 
 def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
-    """Return entries such as `home:25`: `words` words, then numbers; `what` shows the form."""
+    """Read entries such as `home:25`, each with `words` words and then numbers; errors show
+    `what`.
+    """
     form = what.partition("give ")[2].partition(",")[0]
     found = []
     for part in given.split(","):
@@ -127,19 +131,21 @@ def _mixture(given: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option `--name`, with its default as text and the field of the plan that it sets."""
+    """An option `--name`, with its default as text and the field of the plan that it sets."""
 
     name: str
     metavar: str
     default: str
-    """The name of the option's value in the help; empty if the option has no value."""
+    """The name of the option's value in the help text, or empty if the option takes no value."""
     read: Reader
     meaning: str
     field: str = ""
-    """The field of the plan; if empty, the option's name with underscores."""
+    """The field of the plan that the option sets; if empty, it is the option's name with
+    underscores.
+    """
     model: str = ""
-    """The model to which the option belongs: `sessions`, `clients` or `partly-open`; empty for all
-    models.
+    """The model to which the option belongs: `sessions`, `clients` or `partly-open`; if empty, it
+    belongs to all models.
     """
 
     @property
@@ -156,7 +162,9 @@ class Option:
 
     @property
     def in_web_ui(self) -> bool:
-        """Whether Locust's web UI may set the option; False for files, accounts and output."""
+        """Whether Locust's web UI may set the option, which is False for files, accounts and
+        output.
+        """
         return self.name not in _NOT_IN_WEB_UI
 
     @property
@@ -165,7 +173,7 @@ class Option:
 
 
 def _of(model: str, place: str, *options: Option) -> tuple[Option, ...]:
-    """Return the options of one model, whose fields are at `place` in the plan."""
+    """Return the options of one model; the fields that they set are below `place` in the plan."""
     return tuple(
         replace(one, model=model, field=f"{place}.{one.field or one.dest}") for one in options
     )
@@ -180,107 +188,117 @@ OPTIONS: tuple[Option, ...] = (
         Option("session-rate", "RATE", "", _positive,
             "sessions per paper second; instead of --rho"),
         Option("rho", "RHO", "", _positive,
-            "offered load ρ; 0.85 when --session-rate is not given either"),
+            "offered load ρ; 0.85 if neither this option nor --session-rate is given"),
         Option("capacity-rps", "RPS", "5.6", _positive,
             "requests per paper second at ρ = 1, for --rho"),
         Option("load-schedule", "S:RHO,…", "", _loads,
-            "successive loads, e.g. 50:1.0,50:1.5: 50 paper s at ρ = 1, then 50 at 1.5; "
-            "instead of --rho and --sessions", field="schedule"),
+            "loads in sequence, instead of --rho and --sessions; e.g. 50:1.0,50:1.5 is 50 paper s "
+            "at ρ = 1, then 50 paper s at ρ = 1.5", field="schedule"),
         Option("sessions", "N", "", _whole(1),
-            "sessions to start, for all workers together; 1000 when no other option ends arrivals",
+            "number of sessions, for all workers together; 1000 if no other option ends arrivals",
             field="count")),
     Option("arrivals-until-s", "S", "", _positive,
-        "paper s for which sessions arrive, or clients send requests; instead of --sessions",
+        "time for which sessions arrive or clients send requests, paper s; instead of --sessions",
         field="load.until_s"),
     Option("seed", "SEED", "1", _whole(0),
-        "the same seed gives the same arrivals, walks and patience"),
+        "seed of all draws: the same seed gives the same arrivals, walks and patience"),
     Option("time-scale", "SCALE", "10", _positive, "paper seconds per real second"),
     *_of("sessions", "load.model",
         Option("timeout-s", "S", "8", _patience,
-            "constant part of every patience, paper s; inf: customers never leave"),
+            "constant part of every patience, paper s; with inf, customers never leave"),
         Option("think-timeout-mean-s", "S", "12", _zero_or_more,
             "mean of the exponential part of a patience, paper s"),
         Option("retry-probability", "P", "0.4", _zero_or_more,
             "probability that a timed-out request is sent again"),
         Option("max-retries", "M", "5", _whole(0), "maximum number of retries per request"),
         Option("think-time-mean-s", "S", "0", _zero_or_more,
-            "mean pause between pages, exponential, paper s"),
+            "mean of the exponential pause between pages, paper s"),
         Option("walks", "quota|chance", "quota", str,
-            "quota: a session file that repeats; chance: independent walks"),
-        Option("file-sessions", "N", "1000", _whole(1), "length of the session file")),
+            "quota: walks from a session file that repeats; chance: independent walks"),
+        Option("file-sessions", "N", "1000", _whole(1), "number of walks in the session file")),
     *_of("sessions", "load.model.lengths",
         Option("session-length-mean", "N", "", _positive,
-            "SBAC's sessions: Br-1, then Br-2 and Br-4 in turn, this many requests on average",
+            "mean number of requests in SBAC's sessions, which request Br-1, then Br-2 and Br-4 "
+            "in turn",
             field="mean"),
         Option("session-length-kind", "geometric|exponential", "geometric", str,
-            "distribution of session lengths; exponential is rounded, at least 1", field="kind"),
+            "distribution of session lengths; an exponential length is rounded, to at least 1",
+            field="kind"),
         Option("session-mixture", "NAME:SHARE:MEAN,…", "", _mixture,
-            "classes of session lengths, e.g. sales:0.183:73.6,non-sales:0.817:28.2; instead of "
-            "--session-length-mean", field="mixture")),
+            "classes of sessions, instead of --session-length-mean: name, share and mean length, "
+            "e.g. sales:0.183:73.6,non-sales:0.817:28.2", field="mixture")),
     *_of("sessions", "load",
         Option("closed-loop-customers", "N", "0", _whole(0),
-            "measure capacity: N customers, one session after another, who never leave; 0: open "
-            "loop", field="customers"),
+            "capacity measurement by N customers who never leave and play one session after "
+            "another; 0: open loop", field="customers"),
         Option("closed-loop-duration", "S", "120", _positive,
-            "length of the measurement, paper s", field="duration_s"),
+            "duration of the measurement, paper s", field="duration_s"),
         Option("closed-loop-warm-up", "S", "30", _zero_or_more,
-            "time before the measurement that is not counted, paper s", field="warm_up_s")),
+            "time before the measurement, which is not counted, paper s", field="warm_up_s")),
     Option("clients-per-set", "N", "", _whole(1),
-        "the Connection Sentry's closed loop instead of sessions: N clients that never leave and N "
-        "that do, for --arrivals-until-s", field="load.model.per_set"),
+        "instead of sessions, the Connection Sentry's closed loop: N clients that never leave and "
+        "N clients that do, for --arrivals-until-s", field="load.model.per_set"),
     *_of("clients", "load.model",
         Option("patience-max-s", "S", "7.5", _positive,
-            "their patience is uniform between 0 and this value, paper s"),
+            "maximum patience of clients that leave, paper s; the patience is uniform between 0 "
+            "and this value"),
         Option("client-think-time-mean-s", "S", "3.5", _positive,
-            "mean pause of a client before a request, exponential, paper s",
+            "mean of a client's exponential pause before a request, paper s",
             field="think_time_mean_s"),
         Option("reload-probability", "P", "0.75", _zero_or_more,
-            "probability that a client who left reloads at once"),
+            "probability that a client that left reloads at once"),
         Option("away-mean-s", "S", "15", _zero_or_more,
-            "mean of the exponential time for which it otherwise stays away, paper s"),
+            "mean of the exponential time for which a client that does not reload stays away, "
+            "paper s"),
         Option("client-mix", "KIND:WEIGHT,…", "home:25,browse:1,search:17,select:3,file:54",
             _weights, "weights of the kinds of requests", field="mix")),
     Option("partly-open", "", "false", _flag,
-        "eDragon's sessions instead: interactions over one connection", field="load.kind"),
+        "eDragon's sessions instead of LIFO-Pri's: several interactions over one connection",
+        field="load.kind"),
     *_of("partly-open", "load",
         Option("sessions-schedule", "S:RATE,…", "", _rates,
-            "from paper s S on, this many new sessions per paper second, e.g. 0:3.5,600:0.75; "
-            "until --arrivals-until-s, or a rate of 0 at the end", field="steps"),
+            "rates of new sessions per paper second, each from paper second S on, e.g. "
+            "0:3.5,600:0.75; until --arrivals-until-s, or a last rate of 0", field="steps"),
         Option("stop-s", "S", "", _positive,
-            "sessions under way are cut off at this paper s; without it the run waits for them")),
+            "paper second at which sessions under way are cut off; by default, the run waits for "
+            "them")),
     *_of("partly-open", "load.model",
         Option("interactions-mean", "N", "50", _number(at_least=1),
             "mean number of interactions in a session"),
-        Option("interactions-most", "N", "100", _whole(1), "and at most"),
+        Option("interactions-most", "N", "100", _whole(1),
+            "maximum number of interactions in a session"),
         Option("interaction-think-time-mean-s", "S", "7", _zero_or_more,
-            "mean pause between interactions, exponential, paper s", field="think_time_mean_s"),
+            "mean of the exponential pause between interactions, paper s",
+            field="think_time_mean_s"),
         Option("interaction-timeout-s", "S", "10", _number(above=0, finite=False),
-            "longest wait for a reply, including the handshake, paper s; inf: no limit",
+            "longest wait for a reply, including the handshake, paper s; inf means no limit",
             field="timeout_s"),
         Option("reconnects", "N", "1", _whole(0),
-            "most repetitions of a request after timeouts, each over a new connection"),
+            "maximum number of times that a request is repeated after timeouts, each time over a "
+            "new connection"),
         Option("images-mean", "N", "1.4", _zero_or_more,
             "mean number of images fetched after each page"),
         Option("transactions-ratio", "RATIO", "0.15", _zero_or_more,
-            "share of transaction pages in an endless session, 0 to 4/7")),
+            "share of transaction pages among the interactions of an endless session, 0 to 4/7")),
     Option("authority", "PATH", "", _path,
-        "PEM file of the certificates to trust over https; without it the system's"),
+        "PEM file with the certificates to trust over https; by default, those that the system "
+        "trusts"),
     Option("load-factor-file", "PATH", "", _path,
-        "file that is read again and again while sessions arrive; its number, 0 to 10, multiplies "
-        "their rate from then on"),
+        "file that is read repeatedly while sessions arrive; it holds a number, 0 to 10, by which "
+        "their rate is multiplied from that reading on"),
     Option("start-file", "PATH", "", _path,
         "file that must exist before the run begins, so that several generators begin together"),
     Option("late-tolerance-ms", "MS", "50", _number(above=0, per=1000),
-        "real ms after which an attempt counts as behind schedule", field="late_tolerance_s"),
+        "lag above which an attempt counts as behind schedule, real ms", field="late_tolerance_s"),
     Option("attempts-file", "PATH", "attempts.parquet", _path,
-        "file in which every attempt is logged; empty: no file"),
-    Option("account", "FORMAT", "customer-%04d", str, "the shop's accounts"),
-    Option("account-password", "WORD", "doorbuster-2005", str, "their password"),
+        "file in which every attempt is logged; if empty, no file is written"),
+    Option("account", "FORMAT", "customer-%04d", str, "format of the names of the shop's accounts"),
+    Option("account-password", "WORD", "doorbuster-2005", str, "the password of these accounts"),
     Option("progress", "none|json", "none", str,
-        "json: one line on standard output per second"),
+        "json: one line of progress per second on standard output"),
     Option("plan", "FILE", "", _path,
-        "JSON file with all these values (a LoadPlan), instead of other options; "
-        "-: standard input"),
+        "JSON file with all these values (a LoadPlan), instead of other options; - stands for "
+        "standard input"),
 )
 # fmt: on
 
@@ -289,14 +307,14 @@ OPTIONS: tuple[Option, ...] = (
 
 _CHOSEN_BY = {"clients": "--clients-per-set", "partly-open": "--partly-open"}
 _INSTEAD = {
-    "clients": "clients come in a closed loop; leave it or --clients-per-set out",
+    "clients": "clients come in a closed loop; leave out this option or --clients-per-set",
     "partly-open": "--partly-open has other sessions; leave out this option or --partly-open",
 }
 
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
-    """Return the plan that `given`, keyed by `Option.dest`, describes; missing options have their
-    defaults. Raises OptionError, which names the option, for any invalid value.
+    """Return the plan that `given` describes; its keys are values of `Option.dest`, and missing
+    options have their defaults. Raises OptionError, which names the option, if a value is invalid.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
     if text["plan"]:
@@ -319,12 +337,14 @@ def plan_of(given: Mapping[str, object]) -> LoadPlan:
 
 
 def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
-    """Return the plan that a master has sent to this worker; raises OptionError."""
+    """Return the plan that a master has sent to this worker. Raises OptionError."""
     return _playable(plain, plain["load"]["kind"].replace("closed-loop", "sessions"))
 
 
 def _playable(plain: Any, model: str) -> LoadPlan:
-    """Return the plan; an error names the option of `model`, or the field if no option sets it."""
+    """Return the plan; an error names the option in `model` that sets the field, or else the field
+    itself.
+    """
     try:
         plan = LoadPlan.of_json(plain)
         plan.require_playable()
@@ -342,7 +362,9 @@ def _playable(plain: Any, model: str) -> LoadPlan:
 def _plan_in_file(text: Mapping[str, str]) -> LoadPlan:
     for option in OPTIONS:
         if option.name != "plan" and _is_given(text, option):
-            raise OptionError(option.flag, "--plan says everything; leave it or --plan out")
+            raise OptionError(
+                option.flag, "--plan sets all values; leave out this option or --plan"
+            )
     try:
         plain = json.loads(_content(text["plan"]))
     except OSError as error:
@@ -354,12 +376,12 @@ def _plan_in_file(text: Mapping[str, str]) -> LoadPlan:
 
 @cache
 def _content(name: str) -> str:
-    """Return the content that the file had when it was first read."""
+    """Return the content of the file as it was when it was first read."""
     return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
 
 
 def _read(option: Option, text: Mapping[str, str]) -> Any:
-    """Return the option's value; None if it has no value."""
+    """Return the option's value, or None if it has none."""
     given = text[option.dest]
     if not given and not option.default:
         return None
@@ -370,7 +392,7 @@ def _read(option: Option, text: Mapping[str, str]) -> Any:
 
 
 def _chosen_model(text: Mapping[str, str]) -> str:
-    """Return the model that the options choose; raise OptionError for options of other models."""
+    """Return the model that the options choose. Raises OptionError for options of other models."""
     is_partly_open = any(_read(option, text) for option in OPTIONS if option.is_flag)
     model = "clients" if text["clients_per_set"] else "sessions"
     both = "give either --partly-open or --clients-per-set, not both"
@@ -398,14 +420,16 @@ def _is_given(text: Mapping[str, str], option: Option) -> bool:
 
 
 def _refuse(*checks: tuple[bool, str, str]) -> None:
-    """Raise OptionError for the first entry (is wrong, option, message) whose condition is true."""
+    """Raise OptionError for the first entry (condition, option, message) whose condition is
+    true.
+    """
     for is_wrong, flag, message in checks:
         if is_wrong:
             raise OptionError(flag, message)
 
 
 def _sessions(load: dict[str, Any]) -> None:
-    """Complete the load of sessions, or refuse options that contradict each other."""
+    """Complete the load of sessions. Raises OptionError if options contradict each other."""
     model, lengths = load["model"], load["model"].pop("lengths")
     kind, has_lengths = lengths["kind"], len(lengths) > 1
     flags = {"schedule": "--load-schedule", "until_s": "--arrivals-until-s", "count": "--sessions"}
@@ -416,12 +440,12 @@ def _sessions(load: dict[str, Any]) -> None:
         (has_lengths and model["walks"] == "chance", "--walks",
             "sessions of given lengths walk no chain; leave --walks out"),
         (not has_lengths and kind != "geometric", "--session-length-kind",
-            f"{kind!r} says nothing without --session-length-mean or --session-mixture"),
+            f"{kind!r} has no effect without --session-length-mean or --session-mixture"),
         (bool(other), other, f"give either {end} or {other}; each ends the arrivals"),
         ("rho" in load and "session_rate" in load, "--rho",
             "give either --rho or --session-rate, not both"),
         ("schedule" in load and load.pop("rho", 1) != 1, "--rho",
-            "--load-schedule says the loads; leave --rho out, or give 1"),
+            "--load-schedule sets the loads; leave --rho out, or give 1"),
         (load["customers"] > 0 and end not in ("", "--sessions"), end,
             "a closed loop has no arrivals; leave it out"),
     )  # fmt: skip
@@ -439,7 +463,7 @@ def _sessions(load: dict[str, Any]) -> None:
 
 
 def _clients(load: dict[str, Any]) -> None:
-    missing = "is missing; say how long the clients are there"
+    missing = "is missing; it sets the time for which the clients send requests"
     _refuse(("until_s" not in load, "--arrivals-until-s", missing))
 
 
@@ -448,6 +472,7 @@ def _partly_open(load: dict[str, Any]) -> None:
     ends = "until_s" in load or (len(steps) > 1 and steps[-1].sessions_ps == 0)
     _refuse(
         (not steps, "--sessions-schedule", "is missing; give second:rate, e.g. 0:3.5,600:0.75"),
-        (not ends, "--arrivals-until-s", "is missing; say when arrivals end, or end "
-            "--sessions-schedule at 0, e.g. 0:3.5,600:0"),
+        (not ends, "--arrivals-until-s",
+            "is missing; give the time at which arrivals end, or end --sessions-schedule with "
+            "rate 0, e.g. 0:3.5,600:0"),
     )  # fmt: skip

@@ -29,12 +29,12 @@ from loadgen.workload.refusals import SessionModelError
 from loadgen.workload.sessions import Customers, Schedule, Segment, SessionModel
 
 CAPACITY_RPS = 5.6
-"""Requests per paper second at ρ = 1; LIFO-Pri, section 3.2.2."""
+"""The capacity in requests per paper second, which ρ = 1 uses fully (LIFO-Pri, section 3.2.2)."""
 RHO = 0.85
 SESSIONS = 1000
 """The default offered load, and the default number of sessions."""
 MOST_SESSIONS = 10_000_000
-"""The maximum number of sessions in a plan; counting more would take minutes."""
+"""The maximum number of sessions in a plan; to count more sessions would take minutes."""
 
 
 class PlanError(ValueError):
@@ -50,13 +50,15 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the sessions: those whose number, divided by `x2`, leaves the remainder `x1`."""
+    """A part of the sessions: the sessions whose number, divided by `x2`, leaves the remainder
+    `x1`.
+    """
 
     index: int = 0
     of: int = 1
 
     def count(self, total: int) -> int:
-        """Return how many of `total` sessions (or customers) are in this part."""
+        """Return the number of sessions (or customers), out of `total`, that are in this part."""
         return len(range(self.index, total, self.of))
 
 
@@ -66,7 +68,7 @@ _M = TypeVar("_M", SessionModel, ClientModel, PartlyOpenModel)
 
 
 def _reader(kind: type[_M]) -> Callable[[Any], _M]:
-    """Return the function that makes a model of JSON; missing parameters have their defaults."""
+    """Return a function that makes a model from JSON; missing parameters have their defaults."""
     defaults = {entry.name: entry.default for entry in fields(kind)}
     names = {"transitions" if name == "chain" else name for name in defaults}
 
@@ -89,7 +91,9 @@ def _reader(kind: type[_M]) -> Callable[[Any], _M]:
         try:
             return kind.of_parameters(values)
         except (AttributeError, KeyError, TypeError):
-            raise ValueError("a parameter has the wrong form; docs/loadgen.md shows them") from None
+            raise ValueError(
+                "a parameter has the wrong form; docs/loadgen.md shows the parameters"
+            ) from None
 
     return read
 
@@ -150,7 +154,9 @@ class _Values(BaseModel):
 
 
 def _plan_error(faults: ValidationError) -> PlanError:
-    """Return the first fault as a PlanError, which names the field without unions and models."""
+    """Return the first fault as a PlanError, which names the field without pydantic's unions and
+    models.
+    """
     first = faults.errors()[0]
     place = [str(part) for part in first["loc"] if part not in _KINDS]
     cause = first.get("ctx", {}).get("error")
@@ -173,11 +179,11 @@ class Load(Protocol):
     def arrivals_until_s(self) -> float | None: ...
 
     def planned(self, seed: int) -> int:
-        """Return how many sessions, clients or customers there are; raises PlanError."""
+        """Return the number of sessions, clients or customers. Raises PlanError."""
         ...
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of these customers, JSON-ready."""
+        """Return the metadata of these customers, ready for JSON."""
         ...
 
 
@@ -185,7 +191,7 @@ class Sessions(_Values):
     """Sessions of LIFO-Pri's or SBAC's model, in an open loop.
 
     Exactly one of `count`, `until_s` and `schedule` ends the arrivals. The load is set by `rho` or
-    `session_rate`. A schedule has its loads, and `session_rate` is then the rate at ρ = 1.
+    `session_rate`. With a schedule, which has its own loads, `session_rate` is the rate at ρ = 1.
     """
 
     kind: Literal["sessions"] = "sessions"
@@ -211,12 +217,14 @@ class Sessions(_Values):
 
     @property
     def arrivals_until_s(self) -> float | None:
-        """The time at which arrivals end, if the plan sets it."""
+        """The time at which arrivals end, or None if the plan does not set it."""
         return self.until_s
 
     @property
     def rate(self) -> float:
-        """Sessions per paper second. With a schedule, it is the rate at ρ = 1."""
+        """The rate of arrivals in sessions per paper second; with a schedule, it is the rate at ρ =
+        1.
+        """
         return self.session_rate or self.model.session_rate(self.rho or 1.0, self.capacity_rps)
 
     def customers(self, seed: int) -> Customers:
@@ -224,7 +232,7 @@ class Sessions(_Values):
         return Customers(self.model, seed, self.rate, self.schedule)
 
     def planned(self, seed: int) -> int:
-        """Return the number of sessions that arrive; raises PlanError for 0 and for too many."""
+        """Return the number of sessions that arrive. Raises PlanError if it is 0 or too large."""
         if self.count is not None:
             return self.count
         customers = self.customers(seed)
@@ -235,7 +243,7 @@ class Sessions(_Values):
         return _counted("load.until_s", self.rate * until_s, lambda: customers.arrivals(until_s))
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the sessions, JSON-ready."""
+        """Return the metadata of the sessions, ready for JSON."""
         schedule = self.schedule
         return {
             "sessions": planned,
@@ -250,7 +258,7 @@ class Sessions(_Values):
 class ClosedLoop(_Values):
     """A capacity measurement: customers who never leave or pause play one session after another.
 
-    It has the phases `warm_up_s` and `duration_s`, of which only the second counts.
+    It has two phases, `warm_up_s` and `duration_s`, of which only the second counts.
     """
 
     kind: Literal["closed-loop"] = "closed-loop"
@@ -271,11 +279,11 @@ class ClosedLoop(_Values):
         return Sessions(model=self.model, rho=RHO, count=SESSIONS)
 
     def planned(self, seed: int) -> int:
-        """Return how many customers there are."""
+        """Return the number of customers."""
         return self.customers
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the sessions, JSON-ready."""
+        """Return the metadata of the sessions, ready for JSON."""
         return self.sessions().facts(SESSIONS)
 
 
@@ -300,21 +308,20 @@ class ClientLoop(_Values):
         return self.until_s
 
     def planned(self, seed: int) -> int:
-        """Return how many clients are in both sets."""
+        """Return the number of clients in both sets together."""
         return 2 * self.model.per_set
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the clients, JSON-ready."""
+        """Return the metadata of the clients, ready for JSON."""
         return {"clients": self.model.parameters(), "control_clients": self.model.per_set}
 
 
 class PartlyOpen(_Values):
-    """eDragon's sessions.
+    """Sessions of eDragon's model. New sessions arrive at the rates of `steps`; sessions under way
+    are cut off at `stop_s`.
 
-    New sessions arrive at the rates of `steps`; sessions under way are cut off at `stop_s`.
-
-    Arrivals end at `until_s`, or at the last step if its rate is 0. Without `stop_s` the run waits
-    for every session.
+    Arrivals end at `until_s`, or at the last step if its rate is 0. Without `stop_s`, the run waits
+    for every session to end.
     """
 
     kind: Literal["partly-open"] = "partly-open"
@@ -334,11 +341,13 @@ class PartlyOpen(_Values):
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The rates until arrivals end."""
+        """The rates of new sessions, up to the end of arrivals."""
         steps, until_s = self.steps, self.until_s
         if until_s is None:
             if len(steps) < 2 or steps[-1].sessions_ps != 0:
-                raise PlanError("until_s", "is missing; give it, or end steps with a rate of 0")
+                raise PlanError(
+                    "until_s", "is missing; give this time, or end steps with a rate of 0"
+                )
             until_s, steps = steps[-1].from_s, steps[:-1]
         try:
             return Schedule.of_rates(steps, until_s)
@@ -352,13 +361,13 @@ class PartlyOpen(_Values):
         return self.schedule.duration_s
 
     def planned(self, seed: int) -> int:
-        """Return how many sessions arrive; raises PlanError for none and for too many."""
+        """Return the number of sessions that arrive. Raises PlanError if it is 0 or too large."""
         arrivals = Partly(self.model, seed).arrivals
         expected = self.schedule.expected_sessions(1.0)
         return _counted("load.steps", expected, lambda: arrivals(self.schedule))
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the sessions, JSON-ready."""
+        """Return the metadata of the sessions, ready for JSON."""
         return {
             "sessions": planned,
             "partly_open": self.model.parameters(),
@@ -374,7 +383,7 @@ def _counted(field: str, expected: float, arrivals: Callable[[], Iterable[float]
         )
     found = sum(1 for _ in arrivals())
     if not found:
-        raise PlanError(field, "no session arrives in so short a time; give more")
+        raise PlanError(field, "no session arrives in so short a time; give a longer time")
     return found
 
 
@@ -384,20 +393,22 @@ _KINDS = ("sessions", "closed-loop", "clients", "partly-open")
 
 
 class LoadPlan(_Values):
-    """One run of a load generator. Raises PlanError for invalid values."""
+    """The plan of one run of a load generator. Raises PlanError for invalid values."""
 
     load: Sessions | ClosedLoop | ClientLoop | PartlyOpen = Field(discriminator="kind")
     seed: int = Field(1, ge=0)
     time_scale: _Positive = 10.0
     """Paper seconds per real second."""
     authority: Path | None = None
-    """PEM file of the certificates to trust over https; None for the certificates that the system
-    trusts.
+    """A PEM file with the certificates to trust over https, or None for the certificates that the
+    system trusts.
     """
     load_factor_file: Path | None = None
-    """A file with the factor of the arrival rate; the run reads it while sessions arrive."""
+    """A file with a factor for the arrival rate; the run reads it repeatedly while sessions
+    arrive.
+    """
     start_file: Path | None = None
-    """A file that must exist before the run begins; None starts the run at once."""
+    """A file that must exist before the run begins, or None to begin at once."""
     late_tolerance_s: _Positive = 0.05
     """An attempt that starts more than this many real seconds late counts as late."""
     attempts_file: Path | None = None
@@ -411,7 +422,7 @@ class LoadPlan(_Values):
             self.account % 1
         except (TypeError, ValueError):
             raise PlanError(
-                "account", f"{self.account!r} has no place for a number, e.g. %04d"
+                "account", f"{self.account!r} has no placeholder for a number, such as %04d"
             ) from None
         if self.load_factor_file and isinstance(self.load, ClosedLoop | ClientLoop):
             raise PlanError("load_factor_file", "a closed loop has no arrivals; leave it out")
@@ -419,17 +430,17 @@ class LoadPlan(_Values):
 
     @classmethod
     def of_json(cls, plain: Any) -> "LoadPlan":
-        """Return the plan that `as_json` described; raises PlanError."""
+        """Return the plan that `as_json` described. Raises PlanError."""
         if not isinstance(plain, Mapping):
             raise PlanError("", "a plan must be a JSON object")
         return cls(**plain)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values, JSON-ready; `of_json` reads them."""
+        """Return all values, ready for JSON; `of_json` reads them."""
         return self.model_dump(mode="json")
 
     def with_(self, **changes: Any) -> "LoadPlan":
-        """Return the same plan with `changes`."""
+        """Return the same plan with another `changes`."""
         return LoadPlan(**{name: getattr(self, name) for name in LoadPlan.model_fields} | changes)
 
     @cached_property
@@ -440,7 +451,7 @@ class LoadPlan(_Values):
         return self.load.planned(self.seed)
 
     def facts(self) -> dict[str, Any]:
-        """Return the metadata of the customers, JSON-ready."""
+        """Return the metadata of the customers, ready for JSON."""
         return self.load.facts(self.planned)
 
     def require_playable(self) -> None:
@@ -452,6 +463,6 @@ class LoadPlan(_Values):
         for name in ("attempts_file", "load_factor_file"):
             path: Path | None = getattr(self, name)
             if path and not path.parent.is_dir():
-                raise PlanError(name, f"there is no folder {path.parent}; make it first")
+                raise PlanError(name, f"there is no folder {path.parent}; create it first")
             if path and path.is_dir():
                 raise PlanError(name, f"{path} is a folder; give a file name in it")

@@ -1,4 +1,4 @@
-"""The roles of a process in a run: single process, worker or master.
+"""The three roles that a process can have in a run: single process, worker or master.
 
 A role decides which sessions the process starts, how the rows of the workers reach the file, and
 how a run ends: by itself, with the stop button, with Ctrl-C, or because a worker is lost.
@@ -26,21 +26,21 @@ PART_MESSAGE = "doorbuster_part"
 REPORT_MESSAGE = "doorbuster_report"
 STOP_MESSAGE = "doorbuster_stop"
 REPORT_EVERY_S = 1.0
-"""Real seconds between progress lines, and between a worker's reports."""
+"""The real seconds between progress lines, and between a worker's reports."""
 _LAST_REPORTS_WITHIN_S = 5.0
 
 MakeRun = Callable[[Part], LoadRun]
 
 
 class Role(Protocol):
-    """The receiver of Locust's events."""
+    """The base class of the roles, which receives Locust's events."""
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
         """Start a run."""
         ...
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Run this process's part in the calling greenlet."""
+        """Play this process's part in the calling greenlet."""
         ...
 
     def over(self) -> bool:
@@ -62,7 +62,7 @@ class Latecomer:
     given: Mapping[str, Any] | None = None
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
-        raise AssertionError("a latecomer has no plan")
+        raise AssertionError("a worker that joined late has no plan")
 
     def cannot_start(self, reason: str) -> None:
         pass
@@ -81,7 +81,7 @@ class Latecomer:
 
 
 class Alone:
-    """The role of a single process, which does everything."""
+    """The role of a single process, which plays all sessions and writes the files."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -142,7 +142,9 @@ class Worker:
         self._runner = environment.runner
         self._part = Part()
         self.given: Mapping[str, Any] | None = None
-        """The plan of the next run, from the master; None if this worker has no part in it."""
+        """The plan of the next run, which the master sent, or None if this worker has no part in
+        it.
+        """
         self._run: LoadRun | None = None
         self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(PART_MESSAGE, self._given_part)
@@ -173,7 +175,9 @@ class Worker:
         return False  # the master decides
 
     def stopping(self) -> None:
-        """End the reports after the customers, so that the last report is complete."""
+        """End the reports only after the customers have ended, so that the last report is
+        complete.
+        """
         if self._reporter is not None:
             self._reporter.kill(block=False)
             self._reporter = None
@@ -211,7 +215,7 @@ class Worker:
 
 
 class Master:
-    """The role of the master, which gives out parts, gathers reports and writes the one file."""
+    """The role of the master, which gives out parts, collects reports and writes the files."""
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, MasterRunner)
@@ -306,7 +310,7 @@ class Master:
 
 
 def warn_of_no_part() -> None:
-    """Log that this worker has joined too late."""
+    """Log that this worker joined too late and has no part in the run."""
     logger.warning("joined a run that is under way: there are no sessions for this worker")
 
 
@@ -319,7 +323,7 @@ def show_progress(collector: Collector) -> None:
 
 
 def conclude(environment: Environment, collector: Collector) -> None:
-    """Write the file, print the run's summary, and set Locust's exit code."""
+    """Write the files, print the run's summary, and set Locust's exit code."""
     metadata = collector.metadata()
     path = collector.plan.attempts_file
     environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
@@ -333,8 +337,8 @@ def conclude(environment: Environment, collector: Collector) -> None:
     schedule = metadata["schedule"]
     if schedule["late_attempts"]:
         logger.warning(
-            "fell behind schedule: %d of %d attempts (%.2f %%) started more than %g ms late, "
-            "at most %.0f ms",
+            "fell behind schedule: %d of %d attempts (%.2f %%) started more than %g ms late, the "
+            "latest by %.0f ms",
             schedule["late_attempts"],
             metadata["counts"]["attempts"],
             schedule["late_share"] * 100,

@@ -1,7 +1,7 @@
-"""One process's part of a run, which starts its sessions on time and keeps their attempts.
+"""The part of a run that one process plays: it starts sessions on time and keeps their attempts.
 
-In an open or partly open loop, sessions arrive. In a closed loop, there are customers who measure
-capacity, or clients.
+In an open or partly open loop, sessions arrive. In a closed loop, customers measure capacity, or
+clients of the Connection Sentry's model send requests.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,7 +40,9 @@ _AFTER_FAILURE_S = 1.0
 
 
 class LoadRun:
-    """A part of a run. `play` starts everything and returns when the last session has ended."""
+    """The part of a run that one process plays. `play` starts everything and returns when the last
+    session has ended.
+    """
 
     def __init__(
         self,
@@ -50,14 +52,15 @@ class LoadRun:
         report: Reporter,
         spawn: Spawn,
     ) -> None:
-        """Make a part that calls `report` for every attempt and starts customers' greenlets by
-        `spawn`."""
+        """Create a part that calls `report` for every attempt and starts each customer's greenlet
+        with `spawn`.
+        """
         self.plan = plan
         self.part = part
         self.tally = Tally(part.count(plan.planned), Lag(plan.late_tolerance_s))
         self.log = AttemptLog()
         self.connections = ConnectionLog()
-        """The connections of a partly-open run; empty in other runs."""
+        """The log of connections, which remains empty except in a partly-open run."""
         self.clock: RunClock | None = None
         self.pace = Pace()
         self.tally.load_changes = self.pace.changes
@@ -69,7 +72,7 @@ class LoadRun:
         self._told_rows = {"attempts": 0, "connections": 0}
 
     def await_start(self) -> None:
-        """Wait for the `start_file`, if the plan has one."""
+        """Wait until the plan's `start_file` exists, if the plan names one."""
         file = self.plan.start_file
         # Not `common.waiting`: other greenlets must run meanwhile.
         while file is not None and not file.exists():
@@ -97,7 +100,7 @@ class LoadRun:
         self.finished.wait()
 
     def new_rows(self) -> dict[str, list[list[Any]]]:
-        """Return the rows that are new since the last call, as columns for `Collector.add`."""
+        """Return, as columns for `Collector.add`, the rows that are new since the last call."""
         logs = {"attempts": self.log, "connections": self.connections}
         found = {name: log.columns_since(self._told_rows[name]) for name, log in logs.items()}
         self._told_rows = {name: len(log) for name, log in logs.items()}
@@ -134,7 +137,7 @@ class LoadRun:
             self._spawn(partial(play, session, due_s))
 
     def _sleep_until_due(self, schedule_s: float) -> float:
-        """Wait until the session is due; return its due time on the run's clock."""
+        """Wait until the session is due, and return its due time on the run's clock."""
         assert self.clock is not None
         file = self.plan.load_factor_file
         while True:

@@ -1,4 +1,4 @@
-"""The run's clock in paper time, and the lag of attempts behind their intended start.
+"""The clock of a run in paper time, and the lag of attempts behind their intended start.
 
 The clock is one of the three places where paper and real time are converted.
 """
@@ -18,14 +18,14 @@ class RunClock:
         self.time_scale = time_scale
         self._start = time.monotonic()
         self.started_at = time.time()
-        """The start of the run, as Unix time."""
+        """The start of the run, in Unix time."""
 
     def now_s(self) -> float:
         """Return the paper seconds since the start."""
         return (time.monotonic() - self._start) * self.time_scale
 
     def real_s(self, paper_s: float) -> float:
-        """Return a paper duration in real seconds."""
+        """Convert a duration from paper seconds to real seconds."""
         return paper_s / self.time_scale
 
     def sleep_until(self, paper_s: float) -> None:
@@ -37,7 +37,7 @@ class RunClock:
 
 @dataclass(slots=True)
 class Lag:
-    """The lag of attempts behind their schedule, in real seconds, which this machine causes."""
+    """The lag of attempts behind their schedule, which this machine causes, in real seconds."""
 
     tolerance_s: float
     attempts: int = 0

@@ -1,4 +1,4 @@
-"""The counts of a run in progress, and the sum of its workers' counts.
+"""The counts of a run in progress, for one process and summed over all workers.
 
 Progress lines, the summary and the metadata of `attempts.parquet` show these numbers.
 """
@@ -19,7 +19,8 @@ from loadgen.workload.sessions import CONFIRM_PAGE
 class Tally:
     """The counts of one process.
 
-    `started` sessions have arrived; `ended` sessions completed or gave up.
+    `started` is the number of sessions that have arrived, and `ended` the number that completed or
+    gave up.
     """
 
     planned: int
@@ -28,9 +29,9 @@ class Tally:
     ended: int = 0
     confirms: int = 0
     revenue_cents: int = 0
-    """The sum of the totals that confirmed orders showed, in cents of the shop's currency."""
+    """The sum of all totals on confirm pages, in cents of the shop's currency."""
     broken: int = 0
-    """The number of sessions that an error of the load generator itself has ended."""
+    """The number of sessions that ended because of an error in the load generator itself."""
     outcomes: Counter[str] = field(default_factory=Counter)
     load_changes: list[Change] = field(default_factory=list)
 
@@ -42,7 +43,7 @@ class Tally:
             self.revenue_cents += paid_cents(body)
 
     def as_counts(self) -> dict[str, Any]:
-        """Return the counts, JSON-ready; lags in real seconds.
+        """Return the counts, ready for JSON, with lags in real seconds.
 
         `behind_s` is the largest lag since the last call.
         """
@@ -63,7 +64,7 @@ class Tally:
 
 
 def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts of several workers as the counts of one run."""
+    """Return the sum of several workers' counts, as the counts of one run."""
     parts = list(parts)
     total: dict[str, Any] = {
         name: sum(part[name] for part in parts)

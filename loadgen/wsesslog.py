@@ -1,8 +1,8 @@
 """The sessions as a file for httperf's `--wsesslog`, the paper's own load generator.
 
-httperf sends the requests of the file and does not read the pages, so it has no CSRF token to post.
-It requests transaction pages with GET. It loads the shop like customers, but places no orders, and
-it has its own timeouts.
+httperf sends the requests of the file and does not read the pages, so it cannot post a CSRF token.
+Therefore, it requests transaction pages with GET. It puts a load on the shop as customers do, but
+it places no orders and has its own timeouts.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,16 @@ _LOOK_FOR_S = 30.0
 
 
 class ShopUnreadableError(Exception):
-    """The error when pages of the shop lack links that the file needs, in one line."""
+    """The error for pages of the shop that lack links that the file needs; its message is one
+    line.
+    """
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
-    """Yield the file's lines: one request each, with an empty line between sessions.
+    """Yield the file's lines, one for each request, with an empty line between sessions.
 
-    Raises `HostError` for a wrong address and `ShopUnreadableError` when the shop does not answer
-    or shows no categories or books.
+    Raises `HostError` for a wrong address, and `ShopUnreadableError` if the shop does not answer or
+    shows no categories or books.
     """
     customers = Customers(SessionModel(), seed, session_rate=1.0)
     sample = _Sample(host)

@@ -1,1 +1,1 @@
-"""Customers at work: their browsers, their connections, and the pages that they request."""
+"""The customers: their browsers, their connections, and the pages that they request."""

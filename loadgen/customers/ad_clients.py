@@ -1,13 +1,14 @@
-"""The clients of the ad server, as a process: `python -m loadgen.customers.ad_clients URL`.
+"""The process that plays the clients of the ad server: `python -m loadgen.customers.ad_clients
+URL`.
 
 The process takes one order (`AdOrder`) per line of standard input, as JSON. It carries out the
 order, writes the attempts to a file, and prints a line of JSON with the counts and times. The
 process ends when its input ends.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. N
-clients send requests. Each client sends its next request as soon as the last one is answered. Half
-of the requests have high priority. The paper's clients read their requests from a file; these
-clients draw theirs.
+clients send requests. Each client sends its next request as soon as the previous request is
+answered. Half of the requests have high priority. The paper's clients read their requests from a
+file; these clients draw theirs.
 """
 
 import json
@@ -35,23 +36,24 @@ PRIORITIES = ("low", "high")
 SLOTS = 3
 SIZE = "468x60"
 PATIENCE_S = 300.0
-"""The longest wait for an answer, in real seconds. No client leaves earlier."""
+"""The longest time that a client waits for an answer, in real seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
-    """The order of one run: `clients` × `requests`, each with `concepts` of `words`.
+    """The order for one run: `clients` × `requests`, each for `concepts` of `words`.
 
-    Requests of high priority have level `high`, and the others have level 0. `facts` are kept with
-    the attempts in `attempts_file`. The same seed gives the same requests in the same order.
+    Requests of high priority have level `high`, and all other requests have level 0. `facts` are
+    kept with the attempts in `attempts_file`. The same seed gives the same requests in the same
+    order.
     """
 
     clients: int
     requests: int
     """The minimum number of requests of each client.
 
-    A client that has sent them continues until all clients have, so that the last requests meet as
-    much competition as the first.
+    A client that has sent this number continues until all clients have, so that the last requests
+    meet as much competition as the first.
     """
     concepts: int
     high: int
@@ -62,7 +64,9 @@ class AdOrder:
 
     @classmethod
     def from_json(cls, line: str) -> "AdOrder":
-        """Return the values from the JSON that `json.dumps(asdict(order))` wrote."""
+        """Return the order that the JSON text describes; `json.dumps(asdict(order))` wrote the
+        text.
+        """
         plain = json.loads(line)
         return cls(**{**plain, "words": tuple(plain["words"])})
 
@@ -75,11 +79,11 @@ class AdRequest(NamedTuple):
 
 
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
-    """Yield the client's requests, in an endless sequence.
+    """Yield the client's requests without end.
 
     In each group of `requests`, half are of high priority, in random order. The concepts are drawn
-    for each request. If `requests` is odd, the extra request has high priority for clients with an
-    odd number, and low priority for the other clients.
+    for each request. If `requests` is odd, the extra request has high priority for clients with odd
+    numbers, and low priority for clients with even numbers.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2

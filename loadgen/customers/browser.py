@@ -1,4 +1,4 @@
-"""A customer's browser: one connection, cookies, and a patience whose end closes the connection.
+"""A customer's browser, with a connection, cookies, and a patience whose end closes the connection.
 
 The browser sends one request and reports the outcome of the attempt. It keeps its connection alive
 between pages and closes it at once when the customer leaves. Unlike a connection pool, it never
@@ -44,7 +44,9 @@ class Fetched:
 
 
 class _Parts:
-    """The received parts of one response. The next response replaces an interim response (1xx)."""
+    """The received parts of one response. If an interim response (1xx) arrives, the next response
+    replaces it.
+    """
 
     __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
 
@@ -75,7 +77,7 @@ class _Parts:
 
 
 class _Response:
-    """The response to a request whose method is not HEAD."""
+    """A response to a request whose method is not HEAD."""
 
     __slots__ = ("_parser", "_parts")
 
@@ -104,11 +106,13 @@ class _Response:
         )
 
     def is_final(self) -> bool:
-        """Return True if the whole response has arrived. Interim responses (1xx) do not count."""
+        """Return True if the whole final response has arrived; interim responses (1xx) do not
+        count.
+        """
         return self._parts.is_complete and self._parser.get_status_code() >= 200
 
     def status(self) -> int:
-        """Return the status; 0 until the head has arrived."""
+        """Return the HTTP status, or 0 until the head has arrived."""
         return self._parser.get_status_code() if self._parts.is_head_complete else 0
 
     def should_close(self) -> bool:
@@ -116,15 +120,15 @@ class _Response:
         return not self._parts.keeps_alive
 
     def body(self) -> bytes:
-        """Return the body without the framing of its transfer coding."""
+        """Return the body, with the framing of its transfer coding removed."""
         return bytes(self._parts.body)
 
     def values(self, name: bytes) -> list[str]:
-        """Return the values of all fields with this name."""
+        """Return the values of all header fields with this name."""
         return [value.decode("latin-1") for one, value in self._parts.fields if one == name]
 
     def value(self, name: bytes) -> str:
-        """Return the first value of a field; empty if there is none."""
+        """Return the first value of a header field, or an empty value without such a field."""
         return next(iter(self.values(name)), "")
 
 
@@ -134,8 +138,9 @@ class Browser:
     __slots__ = ("_fixed", "_origin", "connection", "cookies")
 
     def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
-        """Make a browser without a connection; it calls `connected` after every attempt
-        to connect."""
+        """Create a browser without a connection; it calls `connected` after every attempt to
+        connect.
+        """
         self.connection = Connection(address, connected)
         self.cookies: dict[str, str] = {}
         self._origin = f"{address.scheme}://{address.host_field}"
@@ -152,11 +157,12 @@ class Browser:
     def fetch(
         self, method: str, path: str, form: str | None, attempt: int, patience_s: float
     ) -> Fetched:
-        """Request `path` and wait at most `patience_s` real seconds; `inf` waits for ever.
+        """Request `path` and wait at most `patience_s` real seconds; with `inf`, wait for ever.
 
-        `form` is the URL-encoded form of a POST. The patience covers connecting (with the TLS
-        handshake), sending, and the whole response; when it ends, the connection is closed at once.
-        Actions of the other side never raise an error; each of them is an outcome.
+        `form` is the URL-encoded form of a POST. The patience covers the time to connect (with the
+        TLS handshake), to send, and to receive the whole response; when it ends, the connection is
+        closed at once. Nothing that the server does raises an error; it determines the outcome
+        instead.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None
@@ -217,7 +223,7 @@ class Browser:
                     return lost
         except HttpParserError as error:
             self.close()
-            return self._lost(response, f"not HTTP or cut short: {error}")
+            return self._lost(response, f"not HTTP, or incomplete: {error}")
         except OSError as error:
             self.close()
             if not (kept or answered or connection.is_secure):

@@ -1,6 +1,6 @@
-"""One client process of the Connection Sentry, which sends one request after another until the end.
+"""A client of the Connection Sentry's model, which sends requests one after another until the end.
 
-The module has a client's behaviour between its start and its end (section 4.2).
+This module contains what a client does between its start and its end (section 4.2).
 """
 
 from functools import partial
@@ -16,8 +16,8 @@ from loadgen.workload.clients import Clients
 class ClientProcess:
     """The client with a given number; `run` plays it in the calling greenlet.
 
-    It keeps its cookies and its connection to the end, unless it leaves a request or the other side
-    closes the connection.
+    The client keeps its cookies and its connection to the end, unless it leaves during a request or
+    the server closes the connection.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ClientProcess:
         self._clock = clock
 
     def run(self, until_s: float) -> None:
-        """Send requests until `until_s`, paper seconds since the run's start.
+        """Send requests until `until_s` paper seconds after the run's start.
 
         The client still waits for a request that is under way at that time, as long as its patience
         lasts. A reload counts as a new request.

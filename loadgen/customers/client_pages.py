@@ -1,7 +1,7 @@
-"""The requests of a Connection Sentry client, and the check of their answers.
+"""The requests of a client of the Connection Sentry's model, and the check of their answers.
 
-The paper's clients replay a trace, so they follow no links. Here each request is drawn
-independently, so that two runs with the same seed send the same requests, whatever the answers are.
+The paper's clients replay a trace, so they follow no links. Here, each request is drawn
+independently, so two runs with the same seed send the same requests, regardless of the answers.
 Nothing is cached; a client requests a cover each time it needs one.
 """
 
@@ -39,16 +39,16 @@ CATEGORIES = (
     "nature-and-gardening",
     "philosophy",
 )
-"""The shop's categories, by the names that `/browse/<category>/` uses."""
+"""The shop's categories, by the names that their URLs use."""
 
 BOOKS = 1000
-"""The number of books that every catalogue has, whatever its size; their ids are 1 to 1000."""
+"""The minimum number of books in a catalogue; the ids of these books are 1 to 1000."""
 
 _COVER = b"<svg"
 
 
 class ClientPages:
-    """The requests of all clients of one seed, addressed in the same way as the clients' other
+    """The requests of all clients for one seed, addressed in the same way as the clients' other
     draws.
     """
 
@@ -76,13 +76,13 @@ class ClientPages:
 
 
 def judge_cover(body: bytes) -> None:
-    """Raise `WrongPageError` when `body` is not the picture of a cover."""
+    """Raise `WrongPageError` if `body` is not the picture of a cover."""
     if not body.lstrip().startswith(_COVER):
-        raise WrongPageError("no cover, which is an SVG image")
+        raise WrongPageError("not a cover, which would be an SVG image")
 
 
 def judge(page: str, body: bytes) -> None:
-    """Raise `WrongPageError` when `body` is not a page of type `page`."""
+    """Raise `WrongPageError` if `body` is not a page of type `page`."""
     if page == "file":
         judge_cover(body)
     elif page in ("Br-1", "Br-4"):

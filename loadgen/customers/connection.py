@@ -1,9 +1,9 @@
 """A customer's connection to the shop: TCP, with TLS if the shop's URL is https.
 
-The shop's host is resolved once. The TLS session outlives the connection: the next connection
-resumes it. A connection counts as resumed only if the handshake really resumed a session
-(`session_reused`). Sending a ticket is not enough. In TLS 1.3, the ticket arrives with the first
-data, so the session is saved when the connection is closed. Durations are real seconds.
+The address of the shop's host is looked up once. The TLS session outlives the connection: the next
+connection resumes it. A connection counts as resumed only if the handshake really resumed a session
+(`session_reused`); that the client sent a ticket is not enough. In TLS 1.3, the ticket arrives with
+the first data, so the session is saved when the connection is closed. Durations are real seconds.
 """
 
 import errno
@@ -23,7 +23,7 @@ Connected = Callable[[ConnectionKind, float], None]
 """A callback after every attempt to connect, which receives the kind and the real seconds."""
 
 _ALERTS = ("SSLV3_ALERT_", "TLSV1_", "TLSV13_ALERT_")
-"""The beginnings of OpenSSL's names for alerts from the other side."""
+"""The prefixes of OpenSSL's names for alerts that the server sent."""
 _OUR_OWN = (
     errno.EADDRNOTAVAIL,
     errno.EMFILE,
@@ -31,29 +31,31 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""Error numbers of a machine that has no more ports, files or memory.
-
-They do not count as refusals.
+"""The error numbers that mean that this machine has no more ports, files or memory. They do not
+count as refusals.
 """
 
 
 class HostError(ValueError):
-    """The error for a shop URL or a certificate authority that customers cannot use; one line."""
+    """The error for a shop URL or a certificate authority that customers cannot use; its message is
+    one line.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """The address to connect to, the value of the `Host` field, and the identity expected for
-    https."""
+    """The shop's address, the value of the `Host` header, and the identity that its certificate
+    must have.
+    """
 
     family: int
     peer: tuple[Any, ...]
-    """The address as `getaddrinfo` returns it; its form depends on the family."""
+    """The address as `getaddrinfo` returns it; its form depends on the address family."""
     host_field: str
     host_name: str = ""
     """The name or address for which the certificate must be valid."""
     tls: ssl.SSLContext | None = None
-    """The TLS context of all customers; None for plain HTTP."""
+    """The TLS context that all customers share, or None for plain HTTP."""
 
     @property
     def scheme(self) -> str:
@@ -63,9 +65,9 @@ class ShopAddress:
     def from_url(cls, url: str, authority: Path | None = None) -> "ShopAddress":
         """Resolve `http[s]://host[:port]`, once for all customers.
 
-        `authority` is a PEM file with the certificates to trust over https. Without it, the
-        system's certificates are trusted. Raises `HostError` for an invalid URL, for a name without
-        an address, and for a PEM file that cannot be read or has no certificates.
+        `authority` is a PEM file with the certificates to trust over https. Without such a file,
+        the certificates that the system trusts are used. Raises `HostError` for an invalid URL, for
+        a name without an address, and for a PEM file that cannot be read or has no certificates.
         """
         fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:
@@ -127,7 +129,7 @@ class Connection:
         self._session: ssl.SSLSession | None = None
         self._sock: socket.socket | ssl.SSLSocket | None = None
         self._began: float | None = None
-        """The start of the present attempt to connect."""
+        """The time at which the present attempt to connect started."""
 
     @property
     def is_secure(self) -> bool:
@@ -137,8 +139,8 @@ class Connection:
     def open(self) -> None:
         """Connect, including the TLS handshake. Raises `NotConnectedError`.
 
-        `REFUSED` means that the other side turned the customer away, with no TCP connection, with a
-        TLS alert, or by closing the connection during the handshake. `FAILED` means that this
+        `REFUSED` means that the server turned the customer away: it accepted no TCP connection,
+        sent a TLS alert, or closed the connection during the handshake. `FAILED` means that this
         machine has no more files or ports, or does not accept the certificate.
         """
         self._began = time.monotonic()
@@ -178,7 +180,7 @@ class Connection:
         return -1 if self._sock is None else int(self._sock.fileno())
 
     def is_kept(self) -> bool:
-        """Return False if no connection exists, or if the server has closed the idle connection."""
+        """Return whether a connection exists that the server has not closed while it was idle."""
         if self._sock is None:
             return False
         self._sock.settimeout(0)
@@ -202,7 +204,7 @@ class Connection:
         self._sock.sendall(data)
 
     def receive(self, most_bytes: int) -> bytes:
-        """Return the received bytes, at least one; empty bytes at the end of the stream."""
+        """Wait for bytes and return them; at the end of the stream, return empty bytes."""
         assert self._sock is not None
         return bytes(self._sock.recv(most_bytes))
 
@@ -241,7 +243,7 @@ class Connection:
 
 
 def why(error: OSError) -> str:
-    """Return the error in one line."""
+    """Return the text of the error in one line."""
     return error.strerror or str(error)
 
 

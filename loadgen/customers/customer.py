@@ -1,6 +1,6 @@
-"""One customer's session: pages in the order of the walk, patience, retries, and giving up.
+"""A customer's session: the pages of its walk, patience, retries, and giving up.
 
-The module has a session's course between its arrival and its end (LIFO-Pri, section 3.2.1).
+This module contains what a session does between its arrival and its end (LIFO-Pri, section 3.2.1).
 """
 
 from functools import partial
@@ -33,7 +33,7 @@ class CustomerSession:
         self._witness = witness
 
     def run(self, arrival_s: float) -> bool:
-        """Play the session that is due at `arrival_s` (paper seconds).
+        """Play the session that is due at `arrival_s`, in paper seconds.
 
         Return True if all pages arrived.
         """
@@ -58,7 +58,9 @@ class CustomerSession:
             self._visitor.leave()
 
     def _page(self, step: int, page: str, following: str | None, due_s: float) -> float | None:
-        """Get one page, with retries; return its time, or None when the customer gives up."""
+        """Get one page, with retries; return the time of its arrival, or None if the customer gives
+        up.
+        """
         request = self._shopper.request(page)
         judge = partial(self._shopper.read, page, following=following)
         nth = 0

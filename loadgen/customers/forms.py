@@ -1,4 +1,4 @@
-"""Forms of a page, filled in as a browser and its user would do."""
+"""The forms of a page, which are filled in as a browser and its user would do it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ _NOT_SENT = {"submit", "button", "reset", "image", "file"}
 
 @dataclass(slots=True)
 class Field:
-    """A field that a browser would send; `value` is the page's value."""
+    """A field that a browser would send; `value` is the value that the page filled in."""
 
     name: str
     kind: str
@@ -27,11 +27,11 @@ class Form:
     fields: list[Field] = field(default_factory=list)
 
     def filled(self, typed: Mapping[str, str]) -> str:
-        """Return the form as a URL-encoded body, with each text of `typed` in the field of that
-        name.
+        """Return the form as a URL-encoded body, with each text of `typed` in the field that its
+        key names.
 
         A field that the page filled in itself (hidden inputs, the CSRF token, chosen options) keeps
-        its value. An empty required field without a text in `typed` gets `1`.
+        its value. A required field that is empty and has no text in `typed` gets `1`.
         """
         pairs = []
         for entry in self.fields:

@@ -1,4 +1,4 @@
-"""One session of the partly-open model: interactions over one connection, until it leaves.
+"""A session of the partly-open model, with interactions over one connection until it leaves.
 
 A session requests a page and its images, pauses, and requests the next page (eDragon, section 4).
 After a timeout, the session closes the connection and repeats the request over a new one.
@@ -38,14 +38,15 @@ class PersistentSession:
         self._witness = witness
         self._covers: list[str] = []
         self._asked = 0
-        """The number of interactions whose page was requested, and was then answered or given up.
+        """The number of interactions whose page was requested and then either arrived or was given
+        up.
         """
 
     def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
-        """Play the session that is due at `arrival_s` (paper seconds).
+        """Play the session that is due at `arrival_s`, in paper seconds.
 
         Return True if every reply arrived. At `stop_s`, the session is cut off and its connection
-        closed. A page without an answer, and all pages after it, count as not generated.
+        closed. The page that is then unanswered, and all pages after it, count as not generated.
         """
         pages = self._sessions.pages(self._session)
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
@@ -86,10 +87,11 @@ class PersistentSession:
     def _get(
         self, step: int, page: str, request: PageRequest, judge: Judge, due_s: float
     ) -> float | None:
-        """Request a page until it arrives; return its time, or None if the session gives up.
+        """Request a page until it arrives; return the time of its arrival, or None if the session
+        gives up.
 
-        If the server closed the connection during the session's think time, no request was sent:
-        this does not count as a timeout, and the repetition does not count in `reconnects`.
+        If the server closed the connection during the think time, no request was sent. This does
+        not count as a timeout, nor does the new attempt count in `reconnects`.
         """
         model = self._sessions.model
         timeouts = nth = 0
@@ -113,7 +115,8 @@ class PersistentSession:
         self._covers = covers(body)
 
     def _images(self, step: int) -> list[PageRequest]:
-        """Return the covers in the page's order, and repeat them if the page shows too few.
+        """Return the requests for covers, in the page's order; repeat them if the page shows too
+        few.
 
         There is no cache, as in httperf. A page without covers has no images.
         """

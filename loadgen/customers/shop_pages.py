@@ -1,4 +1,4 @@
-"""The requests of a walk through the page types, and the check of the pages received.
+"""The requests of a walk through the page types, and the check of the received pages.
 
 For each row of the table *The eight pages* of docs/shop.md, the module chooses the category, words
 and book that a session requests, fills the form, and checks that the right page arrived.
@@ -28,11 +28,15 @@ SEARCH_WORDS = (
     "story",
     "street",
 )
-"""Words of titles and descriptions of the seeded catalogue; each finds several pages of books."""
+"""Words from titles and descriptions of the seeded catalogue; a search for any of them finds
+several pages of books.
+"""
 
 CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
 _NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
-"""The address to which each transaction page's form leads, which every correct page has."""
+"""For each transaction page, the address to which its form is sent; a page without such a form is
+not correct.
+"""
 
 _ORDER_PLACED = b'id="order-number"'
 _TOTAL = re.compile(rb'class="sum"><span>Total</span> <strong>[^\d<]*([\d,]+)\.(\d\d)<')
@@ -52,7 +56,7 @@ _TYPED = {
     "card_expiry": "12/39",
     "card_code": "123",
 }
-"""The customers' entries in the forms; the shop fills in their full name itself."""
+"""The texts that customers enter in the forms; the shop fills in their full names itself."""
 
 
 class PageRequest(NamedTuple):
@@ -64,14 +68,16 @@ class PageRequest(NamedTuple):
 
 
 class WrongPageError(Exception):
-    """The error for a page that lacks a part that customers need; one line names that part."""
+    """The error for a page without a part that customers need; its message names that part in one
+    line.
+    """
 
 
 class Shopper:
     """The clicks and entries of one customer, drawn from the session's random stream."""
 
     def __init__(self, seed: int, session: int, user: str, password: str) -> None:
-        """Make a customer; `user` is a format such as `customer-%04d`."""
+        """Create a customer; `user` is a format such as `customer-%04d`."""
         self._rng = Random(f"{seed}/shop/{session}")
         self._typed = {
             "username": user % (session % ACCOUNTS + 1),
@@ -83,8 +89,9 @@ class Shopper:
         self._form: Form | None = None
 
     def request(self, page: str) -> PageRequest:
-        """Return the request for the next page of the walk; pages seen before supply links and
-        forms."""
+        """Return the request for the next page of the walk, made from the links and forms of
+        earlier pages.
+        """
         if page == "Br-1":
             return PageRequest("GET", "/")
         if page == "Br-2":
@@ -116,7 +123,7 @@ class Shopper:
 
 
 def paid_cents(body: bytes) -> int:
-    """Return the total on the confirm page in cents; 0 if the page shows no total."""
+    """Return the total that the confirm page shows, in cents, or 0 if it shows none."""
     found = _TOTAL.search(body)
     return int(found[1].replace(b",", b"") + found[2]) if found else 0
 
@@ -129,7 +136,7 @@ def covers(body: bytes) -> list[str]:
 
 
 def _books_in_stock(body: bytes) -> list[bytes]:
-    """Return the links of the books that are in stock; customers do not click on other books."""
+    """Return the links to the books that are in stock, the only books on which customers click."""
     entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
     return [link for entry in entries for link in BOOK_LINK.findall(entry)]
 

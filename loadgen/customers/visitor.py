@@ -1,4 +1,4 @@
-"""The browser of one customer or client, and the rows of its attempts.
+"""The browser of one customer or client, with the rows that record its attempts.
 
 A visitor makes one attempt at a time: it sends the request, waits as long as the patience lasts,
 checks the page received, and reports the attempt to the observers.
@@ -31,11 +31,11 @@ class ConnectionWitness(Protocol):
 
 
 Judge = Callable[[bytes], None]
-"""A check of a received page, which raises `WrongPageError` for a wrong page."""
+"""A function that checks a received page and raises `WrongPageError` if it is wrong."""
 
 
 class Errand(NamedTuple):
-    """A planned attempt, with times in paper seconds."""
+    """An attempt that a visitor plans; its times are paper seconds."""
 
     step: int
     page: str
@@ -45,7 +45,9 @@ class Errand(NamedTuple):
 
 
 class Visitor:
-    """A browser and the rows of its attempts; `session` in each row is the visitor's number."""
+    """A browser that records its attempts as rows; `session` in each row is the visitor's
+    number.
+    """
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class Visitor:
         self._browser.close()
 
     def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
-        """Make the attempt now, even if it is late; `judge` checks the received page.
+        """Make the attempt now, even if it is late; the function `judge` checks the received page.
 
         A page for which `judge` raises `WrongPageError` counts as failed.
         """
@@ -112,7 +114,7 @@ class Visitor:
 
 
 def ended_s(attempt: Attempt) -> float:
-    """Return the time, in paper seconds, from which the next attempt is counted.
+    """Return the time at which the attempt ended and the next attempt may begin, in paper seconds.
 
     A customer whose patience has ended left at that time, even if this process woke up later.
     """

@@ -1,6 +1,6 @@
-"""The attempts of a run as the file `attempts.parquet`.
+"""The log of a run's attempts, which is kept in the file `attempts.parquet`.
 
-The load generator and the simulator write it, and the lab reads it.
+The load generator and the simulator write the file, and the lab reads it.
 """
 
 from collections import Counter
@@ -44,13 +44,17 @@ class AttemptsFileError(RowsFileError):
 
 
 class AttemptLog(RowLog):
-    """The log of a run's attempts; those with equal session, step and number keep their order."""
+    """The log of a run's attempts; attempts with equal session, step and number keep their
+    order.
+    """
 
     schema = SCHEMA
     order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
 
     def outcomes_between(self, first_s: float, last_s: float) -> Counter[str]:
-        """Count the attempts that ended in [first_s, last_s), paper seconds, by outcome."""
+        """Count, by outcome, the attempts that ended in the interval [first_s, last_s) in paper
+        seconds.
+        """
         return Counter(
             outcome
             for outcome, finished_s in zip(
@@ -76,8 +80,9 @@ def read_attempts(path: Path) -> pa.Table:
 
 
 def require_attempts(path: Path) -> None:
-    """Raise RowsFileError for another schema or unknown outcomes; the file is read
-    piece by piece."""
+    """Check the file piece by piece. Raises RowsFileError for another schema or unknown
+    outcomes.
+    """
     require_schema(path, SCHEMA)
     require_known(path, "outcome", distinct(path, "outcome"), list(AttemptOutcome))
 

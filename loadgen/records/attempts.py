@@ -1,7 +1,7 @@
-"""An attempt of a customer to get a page: its values and its outcomes.
+"""A customer's attempt to get a page: its values, and the possible outcomes.
 
 The load generator and the simulator record attempts, and the lab reads them. All times are paper
-seconds since the run's start. Pure: standard library only.
+seconds since the run's start. The module is pure and uses only the standard library.
 """
 
 from enum import StrEnum
@@ -24,7 +24,7 @@ class AttemptOutcome(StrEnum):
 
 
 class Attempt(NamedTuple):
-    """One row of `attempts.parquet`; docs/loadgen.md, *Attempts*.
+    """One row of `attempts.parquet`, described in docs/loadgen.md under *Attempts*.
 
     The times of a `not_generated` row are None. `patience_s` is `inf` for a customer who never
     leaves.
@@ -44,14 +44,16 @@ class Attempt(NamedTuple):
 
 
 def not_generated(session: int, step: int, page: str) -> Attempt:
-    """Return the row of a page that was planned, but never requested."""
+    """Return the row for a page that was planned, but never requested."""
     return Attempt(
         session, step, page, 0, None, None, None, None, AttemptOutcome.NOT_GENERATED.value
     )
 
 
 class AttemptKeeper(Protocol):
-    """An object that keeps attempts: a list, or an `AttemptLog`, which becomes a file."""
+    """An object to which attempts can be added: a list, or an `AttemptLog`, which becomes a
+    file.
+    """
 
     def append(self, attempt: Attempt, /) -> None:
         """Keep one attempt."""

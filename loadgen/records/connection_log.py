@@ -1,4 +1,4 @@
-"""The connection schema: one row per opening of a connection in a partly-open run.
+"""The log of a partly-open run's connections, with one row for each connection that was opened.
 
 All times are paper seconds; `opened_s` counts from the run's start.
 """
@@ -13,7 +13,7 @@ from loadgen.records.rows import RowLog, read_rows, require_known
 
 
 class ConnectionKind(StrEnum):
-    """The result of opening a connection, as the customer sees it."""
+    """The result of an attempt to open a connection, as the customer sees it."""
 
     NEW = "new"  # a full handshake; over plain HTTP every connection
     RESUMED = "resumed"  # the handshake resumed the session of an earlier connection
@@ -34,7 +34,9 @@ class OpenedConnection(NamedTuple):
 
 
 class ConnectionLog(RowLog):
-    """The log of a run's connections, which are in the order of opening for each session."""
+    """The log of a run's connections; those of a session are in the order in which they were
+    opened.
+    """
 
     schema = pa.schema(
         [
@@ -48,7 +50,7 @@ class ConnectionLog(RowLog):
 
 
 def read_connections(path: Path) -> pa.Table:
-    """Return the table of a `connections.parquet`; raises `RowsFileError` for any other file."""
+    """Return the table of a `connections.parquet`. Raises `RowsFileError` for any other file."""
     table = read_rows(path, ConnectionLog.schema)
     kinds = table.column("kind").unique().to_pylist()
     require_known(path, "kind", kinds, list(ConnectionKind))

@@ -1,4 +1,4 @@
-"""Rows of a run, kept in columns, and the Parquet file that is written from all of them."""
+"""The rows of a run, which are kept in columns and written to a Parquet file."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class RowsFileError(ValueError):
 
 
 class RowLog:
-    """The rows of a run, kept in columns until they are written once."""
+    """The rows of a run, kept in columns until they are written to a file."""
 
     schema: ClassVar[pa.Schema]
     order: ClassVar[Sequence[tuple[str, str]]]
@@ -49,12 +49,12 @@ class RowLog:
         returns. Raises `ValueError` if the number of columns is wrong or their lengths differ.
         """
         if len(columns) != len(self._columns) or len({len(column) for column in columns}) != 1:
-            raise ValueError(f"rows come as {len(self._columns)} columns of one length")
+            raise ValueError(f"rows must be {len(self._columns)} columns of equal length")
         for own, more in zip(self._columns, columns, strict=True):
             own.extend(more)
 
     def columns_since(self, row: int) -> list[list[Any]]:
-        """Return the rows from `row` on, as columns."""
+        """Return, as columns, the rows from number `row` on."""
         return [column[row:] for column in self._columns]
 
     def table(self, metadata: Mapping[str, object] | None = None) -> pa.Table:
@@ -68,9 +68,9 @@ class RowLog:
         return table.replace_schema_metadata({_METADATA_KEY: text.encode()})
 
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
-        """Write all rows to `path`. After any error, no file is written.
+        """Write all rows to `path`. If any error occurs, no file is left behind.
 
-        `metadata` is kept in the file as JSON. Raises `OSError` if the file cannot be written.
+        `metadata` is stored in the file as JSON. Raises `OSError` if the file cannot be written.
         """
         table = self.table(metadata)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
@@ -89,22 +89,22 @@ class RowLog:
 MOST_TEXT = 1000
 """The maximum number of bytes of one text in a table.
 
-Without it, a file of a few bytes could hold a long text in every row.
+Without this limit, a file of a few bytes could describe a table with a long text in every row.
 """
 
 
 class Size(NamedTuple):
-    """The size of a table."""
+    """The size of a Parquet file's table."""
 
     rows: int
     size_bytes: int
-    """The number of bytes when uncompressed, in the encoding of the file."""
+    """The uncompressed number of bytes, in the encoding of the file."""
 
 
 def size_of(path: Path) -> Size:
     """Return the size of a Parquet file's table, which is read from the end of the file only.
 
-    Raises `RowsFileError` when the file is missing or not Parquet.
+    Raises `RowsFileError` if the file is missing or not Parquet.
     """
     with _faults(path), pq.ParquetFile(path) as file:
         found = file.metadata
@@ -115,8 +115,8 @@ def size_of(path: Path) -> Size:
 def check_rows(path: Path, most_rows: int) -> int:
     """Check a Parquet file piece by piece, without keeping it, and return its number of rows.
 
-    Raises `RowsFileError` when it is damaged, has texts over MOST_TEXT bytes or more rows than
-    `most_rows`.
+    Raises `RowsFileError` if the file is damaged, has texts over MOST_TEXT bytes, or has more rows
+    than `most_rows`.
     """
     rows = 0
     for piece in pieces(path):
@@ -127,9 +127,9 @@ def check_rows(path: Path, most_rows: int) -> int:
 
 
 def pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield a table, or only these columns, in pieces of a few thousand rows.
+    """Yield a table, or only the named columns of it, in pieces of a few thousand rows.
 
-    Raises `RowsFileError` when the file is damaged or has texts over MOST_TEXT bytes.
+    Raises `RowsFileError` if the file is damaged or has texts over MOST_TEXT bytes.
     """
     with _faults(path), pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(batch_size=16_384, columns=columns, use_threads=False):
@@ -141,7 +141,7 @@ def pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Reco
 def read_table(path: Path) -> pa.Table:
     """Return the table in a Parquet file.
 
-    Raises `RowsFileError` when the file is missing, not Parquet, or has texts over MOST_TEXT bytes.
+    Raises `RowsFileError` if the file is missing, not Parquet, or has texts over MOST_TEXT bytes.
     """
     with _faults(path):
         with pq.ParquetFile(path) as file:
@@ -172,7 +172,7 @@ def _faults(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise RowsFileError(f"{path}: no such file") from None
     except MemoryError:
-        raise RowsFileError(f"{path}: to read it needs more memory than there is") from None
+        raise RowsFileError(f"{path}: reading it needs more memory than this machine has") from None
     except (pa.ArrowException, OSError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise RowsFileError(f"{path}: not a readable Parquet file ({reason})") from None
@@ -181,14 +181,14 @@ def _faults(path: Path) -> Iterator[None]:
 def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
     """Return the table in a file of `schema`.
 
-    Raises `RowsFileError` when the file is missing, not Parquet, or of another schema.
+    Raises `RowsFileError` if the file is missing, not Parquet, or of another schema.
     """
     require_schema(path, schema)
     return read_table(path)
 
 
 def require_schema(path: Path, schema: pa.Schema) -> None:
-    """Raise `RowsFileError` when the file's columns differ from `schema`."""
+    """Raise `RowsFileError` if the file's columns differ from `schema`."""
     with _faults(path), pq.ParquetFile(path) as file:
         columns = file.schema_arrow
     for expected in schema:
@@ -201,11 +201,11 @@ def require_schema(path: Path, schema: pa.Schema) -> None:
             )
     surplus = [name for name in columns.names if name not in schema.names]
     if surplus:
-        raise RowsFileError(f"{path}: column {surplus[0]} is not of this schema")
+        raise RowsFileError(f"{path}: column {surplus[0]} does not have this schema")
 
 
 def distinct(path: Path, column: str) -> set[Any]:
-    """Return the values of a column, read piece by piece. Raises as `pieces` does."""
+    """Return the values of a column, read piece by piece. Raises the same errors as `pieces`."""
     found: set[Any] = set()
     for piece in pieces(path, [column]):
         found.update(piece.column(0).unique().to_pylist())
@@ -219,7 +219,7 @@ def metadata_of(table: pa.Table) -> dict[str, Any]:
 
 
 def require_known(path: Path, column: str, values: Iterable[Any], known: Sequence[str]) -> None:
-    """Raise `RowsFileError` when `column` has values that are not in `known`."""
+    """Raise `RowsFileError` if `column` has values that are not in `known`."""
     for value in values:
         if value not in known:
             raise RowsFileError(

@@ -1,1 +1,1 @@
-"""The workload model: arrivals, walks, lengths and patience of customers."""
+"""The workload model: the arrivals, walks, session lengths and patience of customers."""

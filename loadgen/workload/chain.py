@@ -1,7 +1,7 @@
-"""The Markov chain over the page types: LIFO-Pri's Fig. 1, or another chain.
+"""The Markov chain over the page types: that of LIFO-Pri's Fig. 1, or another chain.
 
-The module has the page types, the chain, the exact values that follow from it, and the walks drawn
-from it by quota or by chance. It is pure.
+The module contains the page types, the chain, exact values that follow from the chain, and walks
+drawn from it by quota or by chance. The module is pure.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*, section 3.2. The paper does not print the transition probabilities; they
@@ -20,12 +20,13 @@ from loadgen.workload.draws import LONGEST_WALK
 from loadgen.workload.refusals import SessionModelError
 
 PAGES = page_types.NAMES
-"""The page types, section 3.2.1, in the order of the chain."""
+"""The page types of section 3.2.1, in the order of the chain."""
 
 LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {page.name: page.leads_to for page in page_types.PAGE_TYPES if page.leads_to}
 )
-"""The transition probabilities of Fig. 1; the probability of the exit is what each row lacks to 1.
+"""The transition probabilities of Fig. 1; in each row, the rest to 1 is the probability of the
+exit.
 """
 
 MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
@@ -41,9 +42,9 @@ CONFIRM_PAGE = "Tr-4"
 class Chain:
     """A Markov chain over the page types; a session starts at `Br-1` and ends at the exit.
 
-    `transitions[page][following]` is a probability; what a row lacks to 1 is the probability of the
-    exit. Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a page whose
-    probabilities add up to more than 1, and a page from which no session ever exits.
+    `transitions[page][following]` is a probability; in each row, the rest to 1 is the probability
+    of the exit. Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a
+    page whose probabilities add up to more than 1, and a page from which no session ever exits.
     """
 
     transitions: Mapping[str, Mapping[str, float]] = field(
@@ -64,13 +65,15 @@ class Chain:
             if total > 1:
                 raise SessionModelError(
                     f"transitions.{page}",
-                    f"probabilities add up to {float(total):g}; give at most 1, the rest exits",
+                    f"probabilities add up to {float(total):g}; give at most 1 in total, the rest "
+                    "is the exit",
                 )
         exiting = self._pages_that_exit()
         for page in PAGES:
             if page not in exiting:
                 raise SessionModelError(
-                    f"transitions.{page}", "no session ever exits from here; leave some to the exit"
+                    f"transitions.{page}",
+                    "no session ever exits from here; leave a share for the exit",
                 )
 
     def row(self, page: str) -> Mapping[str, float]:
@@ -78,22 +81,27 @@ class Chain:
         return self.transitions.get(page, {})
 
     def visits(self) -> dict[str, float]:
-        """Return the expected requests of each page type per session, if every request succeeds."""
+        """Return the expected number of requests per session for each page type, if every request
+        succeeds.
+        """
         return {page: float(count) for page, count in _solve(self._flow_in(), FIRST_PAGE).items()}
 
     def mean_requests(self) -> float:
-        """Return the expected requests per session, if all succeed (2.397 for LIFO-Pri)."""
+        """Return the expected number of requests per session, if all succeed (2.397 for
+        LIFO-Pri).
+        """
         return sum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Return the mean execution time of a request, paper seconds (0.2501 for LIFO-Pri, Table
-        2)."""
+        """Return a request's mean execution time in paper seconds (0.2501 for LIFO-Pri, Table
+        2).
+        """
         return mean_execution_s(self.visits(), execution_s)
 
     def probability_of_confirm(self, page: str) -> float:
         """Return the probability that a session now at `page` reaches Tr-4.
 
-        Table 3 is proportional to it.
+        The values of Table 3 are proportional to this probability.
         """
         _require_page("page", page)
         flow = {
@@ -109,9 +117,8 @@ class Chain:
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
-        """Return the walk at `place` in [0, 1). The width of each walk is its probability.
-
-        A uniform random place gives a random walk.
+        """Return the walk that belongs to `place`, a number in [0, 1). Each walk takes up a part of
+        [0, 1) as wide as its probability, so a uniform random place gives a random walk.
         """
         page = FIRST_PAGE
         walk = [page]
@@ -130,10 +137,11 @@ class Chain:
     def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
         """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
 
-        For every beginning of a walk, the count differs from the expected count by at most 1. With
-        1000 sessions and LIFO-Pri's chain the file has 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30,
-        27 of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's file matches its chain
-        exactly. Independent draws would match it with a probability of about 2e-5.
+        For every possible beginning of a walk, the number of walks with it differs from the
+        expected number by at most 1. With 1000 sessions and LIFO-Pri's chain, the file has 400
+        Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27 of Tr-1 to Tr-4, the counts of Table 4 divided
+        by 24. The paper's file matches its chain exactly. Independent draws would do so with a
+        probability of about 2e-5.
         """
         walks = self._evenly_spaced(sessions)
         rng.shuffle(walks)
@@ -151,8 +159,8 @@ class Chain:
         }
 
         def first_from(bound: Fraction) -> int:
-            """Return the number i of the first walk whose place (i + 1/2) / sessions is at or
-            after this place.
+            """Return the number i of the first walk whose place, (i + 1/2) / sessions, is not
+            before this place.
             """
             return ceil(sessions * bound - Fraction(1, 2))
 
@@ -198,7 +206,9 @@ class Chain:
 def mean_execution_s(
     visits: Mapping[str, float], execution_s: Mapping[str, float] = MEAN_EXECUTION_S
 ) -> float:
-    """Return a request's mean execution time, paper seconds, for `visits` to each page type."""
+    """Return a request's mean execution time in paper seconds, given the `visits` to each page
+    type.
+    """
     total = sum(count * execution_s[page] for page, count in visits.items())
     return total / sum(visits.values())
 
@@ -232,4 +242,4 @@ def _solve(inflow: Mapping[str, Mapping[str, Fraction]], source: str) -> dict[st
 
 def _require_page(field: str, page: str) -> None:
     if page not in PAGES:
-        raise SessionModelError(field, f"unknown page {page!r}; pages are {', '.join(PAGES)}")
+        raise SessionModelError(field, f"unknown page {page!r}; the pages are {', '.join(PAGES)}")

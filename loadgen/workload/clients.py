@@ -1,15 +1,16 @@
-"""The closed loop of the Connection Sentry: clients send requests, whatever answers they get.
+"""The closed loop of the Connection Sentry, whose clients send requests regardless of the answers.
 
-The clients follow from the model's parameters and a seed: their requests, their think times and
-patience, and what they do when a patience has ended. Load generator and simulator use this same
-module. It is pure: standard library only, no clock, no I/O. All times are paper seconds.
+The model's parameters and a seed determine the clients: their requests, think times and patience,
+and what they do after a patience has ended. The load generator and the simulator both use this
+module. It is pure: it uses only the standard library, no clock and no I/O. All times are paper
+seconds.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
-e-Commerce Services*, section 4.2. The paper has Surge processes in two sets. Processes of the
-control set never cancel, and their requests are measured. Processes of the test set cancel when
-their patience ends. The paper replays a trace; here each request is drawn independently from the
-shares of the request classes. The paper does not state the distribution of patience, the think
-times, or what a client does after it cancels a request; these are this project's choices.
+e-Commerce Services*, section 4.2. The paper's clients are Surge processes in two sets. Processes of
+the control set never cancel, and their requests are measured. Processes of the test set cancel when
+their patience ends. The paper replays a trace; here, each request is drawn independently from the
+shares of the request classes. The paper does not state the distribution of the patience, the think
+times, or what a client does after it cancels a request, so this project chose them.
 """
 
 import math
@@ -29,18 +30,19 @@ ClientSet = Literal["control", "test"]
 KIND_PAGE: Mapping[str, str] = MappingProxyType(
     {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
 )
-"""The page type of each request class of the paper; `file` is outside the eight page types."""
+"""The page type of each of the paper's request classes; `file` is not one of the eight page
+types.
+"""
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
-"""The limit on the expected requests of one client in a run without waiting.
-
-A log can hold 32,767 per client.
+"""The limit on a client's expected number of requests in a run without waiting. A log can hold
+32,767 requests per client.
 """
 MOST_RELOADS = 200
 """The number of reloads of a request after which a client goes away.
 
-With a reload probability of 0.75, this happens with a probability of 1e-25.
+With a reload probability of 0.75, a client reaches this number with a probability of 1e-25.
 """
 
 _STEP_BITS = 15
@@ -49,7 +51,7 @@ _ATTEMPT_BITS = 8
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """The clients' behaviour.
+    """The parameters of the clients' behaviour.
 
     Durations are paper seconds. Raises `SessionModelError`, naming the field, for values outside
     the ranges given here.
@@ -68,11 +70,13 @@ class ClientModel:
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
     """The probability that a client that has left reloads at once; otherwise it goes away."""
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
-    """Mean of the exponential time for which a client stays away before it thinks of another
-    request."""
+    """The mean of the exponential time for which a client stays away before the think time of its
+    next request.
+    """
     mix: Mapping[str, float] = field(default_factory=lambda: defaults.CONNECTION_SENTRY_MIX)
-    """Weights of the kinds of request (`KIND_PAGE`), not negative; a missing kind is never
-    requested."""
+    """The weights of the kinds of request (`KIND_PAGE`), 0 or more; a kind without a weight is
+    never requested.
+    """
 
     def __post_init__(self) -> None:
         if not 1 <= self.per_set <= MOST_PER_SET:
@@ -94,7 +98,7 @@ class ClientModel:
         object.__setattr__(self, "mix", _checked_mix(self.mix))
 
     def parameters(self) -> dict[str, object]:
-        """Return all parameters by name, JSON-ready."""
+        """Return all parameters by name, ready for JSON."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)} | {
             "mix": dict(self.mix)
         }
@@ -105,45 +109,48 @@ class ClientModel:
         return cls(**given)
 
     def shares(self) -> dict[str, float]:
-        """Return the share of each kind among the requests; the shares add up to 1."""
+        """Return the share of each kind of request; the shares add up to 1."""
         total = math.fsum(self.mix.values())
         return {kind: weight / total for kind, weight in self.mix.items() if weight}
 
     def require_duration(self, duration_s: float) -> None:
         """Raise `SessionModelError` if a run of `duration_s` paper seconds is too long.
 
-        A client makes at most one request per think time. Reloads count as attempts, not as
-        requests. The limit `MOST_STEPS` applies to the average and leaves room for chance.
+        In the worst case, a client sends one request per mean think time. Reloads count as
+        attempts, not as requests. The limit `MOST_STEPS` applies to the average and leaves room for
+        chance.
         """
         require_positive("duration_s", duration_s)
         longest_s = MOST_STEPS * self.think_time_mean_s
         if duration_s > longest_s:
             raise SessionModelError(
                 "duration_s",
-                f"{duration_s:g}: with a think time of {self.think_time_mean_s:g} s "
-                f"give at most {longest_s:g} s",
+                f"{duration_s:g}: with a think time of {self.think_time_mean_s:g} s, give at most "
+                f"{longest_s:g} s",
             )
 
 
 class Turn(NamedTuple):
-    """A client's next step: a pause, and then a request."""
+    """The next thing that a client does: it pauses, and then sends a request."""
 
     step: int
     """The number of the client's request, from 0."""
     attempt: int
-    """The number of the attempt, from 1; an attempt above 1 is a reload of the same request."""
+    """The number of the attempt, from 1; every attempt after the first is a reload of the same
+    request.
+    """
     pause_s: float
-    """The pause since the last request ended, or since the run's start for the first request; 0 for
-    a reload.
+    """The pause since the previous request ended, or since the run's start for the first request;
+    it is 0 for a reload.
     """
 
 
 class Clients:
-    """The clients of one seed, which are the same in every run, whatever answers they get.
+    """The clients of one seed, which are the same in every run, regardless of the answers.
 
-    Clients 0 … `per_set` − 1 are the control set, the others the test set. Each concern has a
-    separate random stream, and a draw is addressed by client, step and attempt: the second attempt
-    of client 12 at its fifth request has one patience in every run.
+    Clients 0 … `per_set` − 1 form the control set, and all other clients the test set. Each concern
+    has a separate random stream, and a draw is addressed by client, step and attempt: for example,
+    the second attempt of client 12 at its fifth request has the same patience in every run.
     """
 
     __slots__ = (
@@ -174,7 +181,7 @@ class Clients:
         self._bounds = tuple(accumulate(model.shares().values()))[:-1]
 
     def set_of(self, client: int) -> ClientSet:
-        """Return the set of `client` (from 0)."""
+        """Return the set to which the client with number `client` (from 0) belongs."""
         return "control" if client < self.model.per_set else "test"
 
     def kind(self, client: int, step: int) -> str:
@@ -195,22 +202,25 @@ class Clients:
         return draw * mean_s if step == 0 else exponential(draw, mean_s)
 
     def patience_s(self, client: int, step: int, attempt: int) -> float:
-        """Return the patience of this attempt (from 1); `inf` in the control set."""
+        """Return the patience of this attempt (counted from 1), which is `inf` in the control
+        set.
+        """
         if self.set_of(client) == "control":
             return math.inf
         draw = uniform(self._patience_key, place(client, step, attempt))
         return (1 - draw) * self.model.patience_max_s
 
     def reloads(self, client: int, step: int, attempt: int) -> bool:
-        """Return whether the client, having left attempt `attempt`, sends the same
-        request again."""
+        """Return whether the client sends the same request again after it has left attempt
+        `attempt`.
+        """
         if attempt > MOST_RELOADS:
             return False
         draw = uniform(self._reload_key, place(client, step, attempt))
         return draw < self.model.reload_probability
 
     def away_s(self, client: int, step: int) -> float:
-        """Return how long the client stays away after it has given up request `step`."""
+        """Return the time for which the client stays away after it has given up request `step`."""
         draw = uniform(self._away_key, place(client, step))
         return exponential(draw, self.model.away_mean_s)
 
@@ -219,7 +229,8 @@ class Clients:
         return Turn(0, 1, self.think_time_s(client, 0))
 
     def after(self, client: int, step: int, attempt: int, left: bool) -> Turn:
-        """Return the turn after an attempt that has ended; `left` is True if its patience ended.
+        """Return the turn after an attempt that has ended; `left` is True if the patience ended
+        first.
 
         A client that left reloads at once, or goes away and then thinks of the next request. An
         attempt that ended in any other way, even in an error, is followed by the next request after
@@ -242,10 +253,12 @@ def _checked_mix(mix: Mapping[str, float]) -> dict[str, float]:
     for kind, weight in mix.items():
         if kind not in KIND_PAGE:
             raise SessionModelError(
-                "mix", f"unknown kind {kind!r}; kinds are {', '.join(KIND_PAGE)}"
+                "mix", f"unknown kind {kind!r}; the kinds are {', '.join(KIND_PAGE)}"
             )
         if not (weight >= 0 and math.isfinite(weight)):
             raise SessionModelError(f"mix.{kind}", f"{weight} is not a weight; give 0 or more")
     if not any(mix.values()):
-        raise SessionModelError("mix", "no kind has a weight above 0; give at least one")
+        raise SessionModelError(
+            "mix", "no kind has a weight above 0; give at least one such weight"
+        )
     return {kind: mix[kind] for kind in KIND_PAGE if kind in mix}

@@ -6,11 +6,11 @@ from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 _PAPER_CAPACITY_RPS = 5.6
-"""The paper's capacity at ρ = 1, in requests per second (section 3.2.2)."""
+"""The paper's capacity, which ρ = 1 uses fully, in requests per second (section 3.2.2)."""
 
 
 def describe(model: SessionModel | None = None) -> Iterator[str]:
-    """Yield the lines of the table, for LIFO-Pri's model by default.
+    """Yield the lines of the table of a session model, by default LIFO-Pri's.
 
     All times are paper seconds.
     """
@@ -36,7 +36,9 @@ def describe(model: SessionModel | None = None) -> Iterator[str]:
 
 
 def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
-    """Yield the lines of the table, for eDragon's model by default. All times are paper seconds."""
+    """Yield the lines of the table of a partly-open model, by default eDragon's. All times are
+    paper seconds.
+    """
     model = model or PartlyOpenModel()
     visits = model.visits()
     yield f"{'page':<5} {'per session':>11}  leads to"

@@ -1,7 +1,8 @@
 """The random streams of the session model, in which each number has an address.
 
-They use SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position. A draw takes 0.3 µs.
-A `random.Random` per session would cost ten times as much. `Random` keys the streams.
+The streams use SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position. A draw takes
+0.3 µs. A `random.Random` per session would cost ten times as much. The keys of the streams come
+from `Random`.
 """
 
 import math
@@ -10,7 +11,7 @@ from itertools import count
 from random import Random
 
 LONGEST_WALK = 4096
-"""The longest walk, and the number of steps with separate addresses."""
+"""The length of the longest walk, and thus the number of steps that need separate addresses."""
 
 LARGEST_MAX_RETRIES = 200
 
@@ -21,7 +22,7 @@ _ATTEMPT_BITS = 8
 
 
 def stream_key(seed: int, concern: str) -> int:
-    """Return the key of the random stream for one concern, such as arrivals, under this `seed`."""
+    """Return the key of the random stream for one concern, such as arrivals, with this `seed`."""
     return Random(f"{seed}/{concern}").getrandbits(64)
 
 
@@ -46,5 +47,7 @@ def stream(key: int) -> Iterator[float]:
 
 
 def exponential(place: float, mean: float) -> float:
-    """Return the value at `place` in [0, 1) of the exponential distribution with mean `mean`."""
+    """Return the quantile at `place`, in [0, 1), of the exponential distribution with mean
+    `mean`.
+    """
     return -math.log1p(-place) * mean

@@ -1,6 +1,7 @@
-"""A load that follows a formula over time `t`, in simple arithmetic and no other Python.
+"""A load that follows a formula over time `t`, which may contain only simple arithmetic.
 
-The text is parsed and checked, and never evaluated as a program. Pure: standard library only.
+The text is parsed and checked, and never evaluated as a program. The module is pure and uses only
+the standard library.
 """
 
 import ast
@@ -27,7 +28,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 }
 _FEWEST = {"min": 2, "max": 2}
 _MOST = {"min": 10, "max": 10}
-"""The number of arguments of a function; 1 for functions that are not listed."""
+"""The number of arguments of each function; a function that is not listed takes 1."""
 _NAMES: dict[str, _Value] = {"t": lambda t: t, "pi": lambda _: math.pi}
 ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 
@@ -39,7 +40,7 @@ class FormulaError(ValueError):
 class Formula:
     """A formula over the time `t`.
 
-    Raises FormulaError, which names the column of a part that is not allowed.
+    Raises FormulaError, which names the column of any part that is not allowed.
     """
 
     def __init__(self, text: str) -> None:
@@ -57,7 +58,9 @@ class Formula:
             raise FormulaError(f"cannot be read; allowed: {ALLOWED}") from None
 
     def at(self, time_s: float) -> float:
-        """Return the value at a time; raises FormulaError if there is none or it is below 0."""
+        """Return the value at a time. Raises FormulaError if the formula has no value there, or one
+        below 0.
+        """
         try:
             value = self._value(float(time_s))
         except (ArithmeticError, ValueError):

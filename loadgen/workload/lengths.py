@@ -1,11 +1,12 @@
-"""Sessions described only by their number of requests, as in SBAC.
+"""Sessions that are described only by their number of requests, as in SBAC.
 
-The distributions of session lengths, their exact moments, and the walk of a given length.
+The module contains the distributions of session lengths, their exact means, and the walk of a given
+length.
 
-Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management
-of Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes
-of sessions at a real shop). The paper does not say how an exponential number becomes a whole number
-of requests; both readings are here.
+Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management of
+Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes of
+sessions at a real shop). The paper does not explain how an exponential number becomes a whole
+number of requests, so the module has two interpretations.
 """
 
 import math
@@ -24,14 +25,15 @@ LengthKind = Literal["geometric", "exponential"]
 _SHARES_TOLERANCE = 1e-9
 
 _LONGEST = (FIRST_PAGE, *islice(cycle(("Br-2", "Br-4")), LONGEST_WALK - 1))
-"""The longest walk without a purchase: a category, a book, another category, and so on.
+"""The longest walk without a purchase: the home page, then a category, a book, another category,
+and so on.
 
 Each page is linked from the page before it.
 """
 
 
 class LengthClass(NamedTuple):
-    """One class of sessions: its share `share` of all sessions, and its mean number of requests
+    """A class of sessions: its share of all sessions, `share`, and its mean number of requests,
     `mean`.
     """
 
@@ -41,19 +43,23 @@ class LengthClass(NamedTuple):
 
 
 SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.817, 28.2))
-"""Lengths of sessions with a purchase, and of sessions without a purchase."""
+"""SBAC's classes: sessions with a purchase and sessions without one, with their shares and
+lengths.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLengths:
-    """The distribution of a session's requests: one mean for all, or a mixture of classes.
+    """The distribution of the number of requests in a session: one mean for all, or a mixture of
+    classes.
 
     `geometric`: P(L = n) = (1 − 1/m)^(n−1) / m, mean m exactly. `exponential`: L = max(1, round(X))
-    with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), a little
-    above m.
+    with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), which is
+    slightly above m.
 
-    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m). For a mean of
-    73.6, this is 7e-25, which the 53 bits of a draw cannot represent.
+    Lengths are limited to `LONGEST_WALK`. A draw exceeds this limit with a probability of
+    e^(−4096/m). For a mean of 73.6, the probability is 7e-25, which the 53 bits of a draw cannot
+    represent.
 
     Raises `SessionModelError`, naming the field, for:
 
@@ -61,11 +67,12 @@ class SessionLengths:
     - both or neither of `mean` and `mixture`,
     - shares that do not add up to 1, and names that occur twice,
     - means out of range: 1 to 4096 requests for `geometric`, above 0 to 4096 for `exponential`.
+
     """
 
     kind: LengthKind = "geometric"
     mean: float | None = None
-    """The mean number of requests per session, of the distribution before rounding."""
+    """The mean number of requests per session, according to the distribution before rounding."""
     mixture: tuple[LengthClass, ...] = ()
 
     def __post_init__(self) -> None:
@@ -93,14 +100,15 @@ class SessionLengths:
             raise SessionModelError("mixture", f"shares add up to {total:g}; make them 1")
 
     def classes(self) -> tuple[LengthClass, ...]:
-        """Return the mixture; without a mixture, return a single class of all sessions."""
+        """Return the mixture or, without a mixture, a single class of all sessions."""
         if self.mean is not None:
             return (LengthClass("all", 1.0, self.mean),)
         return self.mixture
 
     def at_least(self, length: int) -> float:
-        """Return the probability of `length` requests or more, for `length` up to
-        `LONGEST_WALK`."""
+        """Return the probability that a session has `length` requests or more, for `length` up to
+        `LONGEST_WALK`.
+        """
         if length <= 1:
             return 1.0
         if self.kind == "geometric":
@@ -108,9 +116,10 @@ class SessionLengths:
         return math.fsum(c.share * math.exp((0.5 - length) / c.mean) for c in self.classes())
 
     def visits(self) -> dict[str, float]:
-        """Return the expected requests of each page type per session, if every request succeeds.
+        """Return the expected number of requests per session for each page type, if every request
+        succeeds.
 
-        The value is exact: the sum of the probabilities of reaching each step.
+        The values are exact: they sum the probabilities that a session reaches each step.
         """
         reached = [self.at_least(step + 1) for step in range(LONGEST_WALK)]
         return {
@@ -120,16 +129,16 @@ class SessionLengths:
         }
 
     def mean_requests(self) -> float:
-        """Return the expected requests per session, if every request succeeds."""
+        """Return the expected number of requests per session, if every request succeeds."""
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Return the mean execution time of a request, paper seconds."""
+        """Return a request's mean execution time in paper seconds."""
         return mean_execution_s(self.visits(), execution_s)
 
     def parameters(self) -> dict[str, object]:
-        """Return all parameters by name, JSON-ready, with either `mean` or `mixture`, whichever is
-        used.
+        """Return all parameters by name, ready for JSON, with only the one of `mean` and `mixture`
+        that is used.
         """
         if self.mean is not None:
             return {"kind": self.kind, "mean": self.mean}
@@ -149,7 +158,9 @@ class SessionLengths:
 
 
 class LengthLaw:
-    """The classes and lengths of a distribution by their place in it, calculated only once."""
+    """The classes and lengths of a distribution, found by their place in it and calculated only
+    once.
+    """
 
     __slots__ = ("_offset", "_scales", "_uppers")
 
@@ -166,14 +177,14 @@ class LengthLaw:
             self._scales = [entry.mean for entry in classes]
 
     def kind_at(self, place: float) -> int:
-        """Return the class at `place` in [0, 1), as an index in the mixture.
+        """Return the class at `place`, a number in [0, 1), as an index in the mixture.
 
         Each class is as wide as its share.
         """
         return bisect(self._uppers, place)
 
     def length_at(self, kind: int, place: float) -> int:
-        """Return the length at `place` in [0, 1) of the distribution of class `kind`."""
+        """Return the length at `place`, a number in [0, 1), in the distribution of class `kind`."""
         length = int(exponential(place, self._scales[kind]) + self._offset)
         return min(length or 1, LONGEST_WALK)
 
@@ -187,5 +198,5 @@ def geometric_scale(mean: float) -> float:
 
 
 def walk_of(length: int) -> tuple[str, ...]:
-    """Return Br-1, then Br-2 and Br-4 in turn, `length` pages in all."""
+    """Return a walk of `length` pages: Br-1, then Br-2 and Br-4 in turn."""
     return _LONGEST[:length]

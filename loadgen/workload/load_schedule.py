@@ -1,6 +1,7 @@
-"""Offered load that changes in steps: SBAC's usual and busy days, eDragon's zones.
+"""An offered load that changes in steps, for SBAC's usual and busy days and for eDragon's zones.
 
-The module has piecewise constant loads and the arrivals that follow from them. It is pure.
+The module contains piecewise constant loads and the arrivals that follow from them. The module is
+pure.
 """
 
 import math
@@ -12,7 +13,9 @@ from loadgen.workload.refusals import SessionModelError, require_positive
 
 
 class Segment(NamedTuple):
-    """A segment of `duration_s` paper seconds at load `rho`; at load 0, no session arrives."""
+    """A segment that lasts `duration_s` paper seconds and has load `rho`; at load 0, no session
+    arrives.
+    """
 
     duration_s: float
     rho: float
@@ -51,8 +54,8 @@ class Schedule:
 
         Each rate holds until the next step, and the last rate until `until_s`.
 
-        Raises `SessionModelError` when the first step is not at 0, a step is not after the one
-        before it, the end is not after the last, or a rate is below 0 or always 0.
+        Raises `SessionModelError` if the first step is not at 0, a step is not after the previous
+        step, the end is not after the last step, or a rate is below 0 or all rates are 0.
         """
         if not steps or steps[0].from_s != 0:
             raise SessionModelError("steps.0.from_s", "the first step begins at 0")
@@ -75,16 +78,18 @@ class Schedule:
         return math.fsum(segment.duration_s for segment in self.segments)
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the mean number of arrivals when ρ = 1 is `session_rate` sessions per paper
-        second."""
+        """Return the mean number of arrivals if ρ = 1 stands for `session_rate` sessions per paper
+        second.
+        """
         return session_rate * math.fsum(s.duration_s * s.rho for s in self.segments)
 
     def arrivals(self, unit_gaps: Iterable[float], session_rate: float) -> Iterator[float]:
-        """Yield arrival times in paper seconds, where ρ = 1 is `session_rate` sessions per second.
+        """Yield arrival times in paper seconds, if ρ = 1 stands for `session_rate` sessions per
+        second.
 
         `unit_gaps` are exponential with mean 1. They form a Poisson process of rate 1, whose time
         each segment stretches by its rate: a session arrives when session_rate × ∫ρ reaches the sum
-        of the gaps. The same customers come under every load, only earlier or later.
+        of the gaps. Under every load, the same customers come, only earlier or later.
         """
         segments = iter(self.segments)
         segment = next(segments)

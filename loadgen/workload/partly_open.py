@@ -1,13 +1,14 @@
-"""The partly-open model: sessions arrive at a rate, and each stays for a number of interactions.
-The sessions follow from the model's parameters and a seed: their arrivals, the number of their
-interactions, their pages, think times, and numbers of images. Load generator and simulator use this
-same module. It is pure: standard library only, no clock, no I/O. All times are paper seconds.
+"""The partly-open model, whose sessions arrive at a rate and stay for a number of interactions. The
+model's parameters and a seed determine the sessions: their arrivals, the number of their
+interactions, their pages, think times, and numbers of images. The load generator and the simulator
+both use this module. It is pure: it uses only the standard library, no clock and no I/O. All times
+are paper seconds.
 
 Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
-and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Its 26
-interactions are the shop's eight pages here. The paper does not print the matrix, or how many
-images each page has; these are this project's choices. docs/edragon.md, *Workload*, lists the
-differences.
+and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Here, the
+shop's eight pages take the place of its 26 interactions. The paper gives neither the transition
+matrix nor the number of images of a page, so this project chose them. docs/edragon.md, *Workload*,
+lists the differences.
 """
 
 import math
@@ -31,26 +32,27 @@ from loadgen.workload.load_schedule import Schedule
 from loadgen.workload.refusals import SessionModelError, require_positive
 
 IMAGE = "image"
-"""The `page` of an interaction's image rows; it is outside the eight page types."""
+"""The `page` of an interaction's image rows, which is not one of the eight page types."""
 
 MOST_IMAGES = 100
-"""The upper limit on the mean number of images of an interaction."""
+"""The upper limit on the mean number of images per interaction."""
 
 _TRANSACTION_PAGES = tuple(page for page in PAGES if page.startswith("Tr"))
 _CHECKOUT_BEGINS = "Br-4"
 _BUYING_ALWAYS = Fraction(4, 7)
-"""The share of transaction pages when every customer who looks at a book buys it."""
+"""The share of transaction pages if every customer who looks at a book buys it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartlyOpenModel:
-    """The sessions' behaviour. Durations are paper seconds; defaults are eDragon's, section 4.
+    """The parameters of the sessions' behaviour. Durations are paper seconds; defaults are
+    eDragon's, section 4.
 
     Raises `SessionModelError`, naming the field, for values outside the ranges given here.
     """
 
     interactions_mean: float = 50.0
-    """The mean number of interactions of a session, including the effect of the cap; 1 to
+    """The mean number of interactions of a session, with the limit taken into account; 1 to
     `interactions_most`.
     """
     interactions_most: int = 100
@@ -64,13 +66,13 @@ class PartlyOpenModel:
     images_mean: float = 1.4
     """The mean number of images fetched after a page.
 
-    The number after each page is the whole number above or below the mean, in the proportion that
-    gives the mean.
+    The number after each page is one of the two whole numbers next to the mean, chosen with the
+    probabilities that give the mean.
     """
     transactions_ratio: float = 0.15
     """The share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7.
 
-    RUBiS's bidding mix has 15 % read-write interactions. At 4/7 every customer who looks at a book
+    RUBiS's bidding mix has 15 % read-write interactions. At 4/7, every customer who looks at a book
     buys it.
     """
 
@@ -84,7 +86,7 @@ class PartlyOpenModel:
             raise SessionModelError(
                 "interactions_mean",
                 f"{self.interactions_mean} is out of range; give 1 to {self.interactions_most}, "
-                "the most there may be",
+                "the maximum number of interactions",
             )
         if not (self.think_time_mean_s >= 0 and math.isfinite(self.think_time_mean_s)):
             raise SessionModelError(
@@ -108,7 +110,7 @@ class PartlyOpenModel:
             )
 
     def parameters(self) -> dict[str, object]:
-        """Return all parameters by name, JSON-ready; an endless timeout is the text `inf`."""
+        """Return all parameters by name, ready for JSON; an infinite timeout is the text `inf`."""
         found = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: "inf" if value == math.inf else value for name, value in found.items()}
 
@@ -120,9 +122,9 @@ class PartlyOpenModel:
     def end_probability(self) -> float:
         """Return p, the probability that a session leaves after an interaction.
 
-        Lengths are geometric and cut at M = `interactions_most`; p is the one solution of (1 − (1 −
-        p)^M) / p = `interactions_mean`: 0.0160 for 50 of at most 100. When the mean is M, p is 0
-        and every session has M interactions.
+        Lengths are geometric and limited to M = `interactions_most`; p is the only solution of (1 −
+        (1 − p)^M) / p = `interactions_mean`: 0.0160 for 50 of at most 100. If the mean is M, then p
+        is 0 and every session has M interactions.
         """
         if self.interactions_mean == self.interactions_most:
             return 0.0
@@ -141,8 +143,9 @@ class PartlyOpenModel:
 
         They are LIFO-Pri's chain, given that the session goes on (Br-1 → Br-2 4/9, Br-3 5/9; one
         way on from Br-2, Br-3, Tr-1, Tr-2, Tr-3), and Tr-4 → Br-1. From Br-4, a share b of the
-        sessions goes on to Tr-1, and the others start again at Br-1. A round has three browsing
-        pages and 4b others, so that `transactions_ratio` t = 4b / (3 + 4b), b = 3t / (4 (1 − t)).
+        sessions goes on to Tr-1, and the rest start again at Br-1. A round has three browsing pages
+        and, on average, 4b transaction pages; with t for `transactions_ratio`, t = 4b / (3 + 4b)
+        and b = 3t / (4 (1 − t)).
         """
         found = {page: _going_on(LIFO_PRI_TRANSITIONS.get(page, {})) for page in PAGES}
         ratio = min(Fraction(str(self.transactions_ratio)), _BUYING_ALWAYS)
@@ -151,8 +154,8 @@ class PartlyOpenModel:
         return found
 
     def visits(self) -> dict[str, float]:
-        """Return the expected interactions of each page type, if all requests of a session are
-        answered.
+        """Return the expected number of interactions per session for each page type, if all
+        requests are answered.
         """
         stays = 1 - self.end_probability()
         transitions = self.transitions()
@@ -168,17 +171,17 @@ class PartlyOpenModel:
         return found
 
     def replies_mean(self) -> float:
-        """Return the expected number of replies (pages and images) of a session, if every reply
+        """Return the expected number of replies (pages and images) per session, if every reply
         arrives.
         """
         return self.interactions_mean * (1 + self.images_mean)
 
 
 class Partly:
-    """The sessions of one seed, which are the same in every run, whatever answers they get.
+    """The sessions of one seed, which are the same in every run, regardless of the answers.
 
     Each concern has a separate random stream, and a draw is addressed by session and interaction:
-    session 7 has the same pages, pauses and images under every policy.
+    for example, session 7 has the same pages, pauses and images under every policy.
     """
 
     __slots__ = (
@@ -209,15 +212,16 @@ class Partly:
         }
 
     def arrivals(self, schedule: Schedule) -> Iterator[float]:
-        """Return the times of Poisson arrivals under `schedule` (`Schedule.of_rates`), in order.
-
-        The times count from the start. Session 0 is the first. The arrivals end with the schedule.
+        """Return the times of Poisson arrivals under `schedule` (`Schedule.of_rates`), in order and
+        counted from the start. Session 0 is the first. The arrivals end with the schedule.
         """
         unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
         return schedule.arrivals(unit_gaps, 1.0)
 
     def length(self, session: int) -> int:
-        """Return how many interactions session `session` (from 0) has if all goes well."""
+        """Return the number of interactions that session `session` (from 0) has if all its requests
+        succeed.
+        """
         most = self.model.interactions_most
         if math.isinf(self._scale):
             return most
@@ -225,8 +229,9 @@ class Partly:
         return min(int(exponential(draw, self._scale)) + 1, most)
 
     def pages(self, session: int) -> tuple[str, ...]:
-        """Return the pages that session `session` requests if all goes well, one per
-        interaction."""
+        """Return the pages that session `session` requests if all its requests succeed, one per
+        interaction.
+        """
         page = FIRST_PAGE
         found = [page]
         for interaction in range(1, self.length(session)):
@@ -257,12 +262,14 @@ class Partly:
 
 
 def _mean_length(end: float, most: int) -> float:
-    """Return the mean of a geometric length that is cut at `most`; `end` in (0, 1)."""
+    """Return the mean of a geometric length that is limited to `most`; `end` must be in (0, 1)."""
     return -math.expm1(most * math.log1p(-end)) / end
 
 
 def _going_on(row: Mapping[str, float]) -> dict[str, Fraction]:
-    """Return the row for a session that does not end; the last page leads to the first."""
+    """Return the row of transitions for a session that does not end; the last page leads to the
+    first.
+    """
     exact = {following: Fraction(str(probability)) for following, probability in row.items()}
     total = sum(exact.values())
     if not total:

@@ -1,9 +1,10 @@
 """The session model: the arrivals, walks and patience of customers.
 
-The customers follow from the model's parameters and a seed: arrivals, walks, patience, retries,
-think times. Load generator and simulator use this same module. It is pure: standard library only,
-no clock, no I/O. Its parts are pure, too: `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's sessions),
-`load_schedule` and `draws`. Other packages import from here. All times are paper seconds.
+The model's parameters and a seed determine the customers: their arrivals, walks, patience, retries
+and think times. The load generator and the simulator both use this module. It is pure: it uses only
+the standard library, no clock and no I/O. Its parts are pure, too: `chain` (LIFO-Pri's Fig. 1),
+`lengths` (SBAC's sessions), `load_schedule` and `draws`. Other packages import the model from here,
+not from its parts. All times are paper seconds.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*, section 3.2.
@@ -73,7 +74,7 @@ DrawingAll = Callable[[int], Iterator[float]]
 
 @dataclass(frozen=True, slots=True)
 class SessionModel:
-    """The customers' behaviour.
+    """The parameters of the customers' behaviour.
 
     Durations are paper seconds; defaults are LIFO-Pri's, section 3.2.1.
 
@@ -81,14 +82,14 @@ class SessionModel:
     """
 
     chain: Chain = field(default_factory=Chain)
-    """The Markov chain of the pages, by default that of Fig. 1."""
+    """The Markov chain over the page types, by default that of Fig. 1."""
     timeout_s: float = defaults.LIFO_PRI_TIMEOUT_S
-    """The constant part of every patience, httperf's `--timeout`; with `inf`, no customer ever
+    """The constant part of every patience (httperf's `--timeout`); with `inf`, no customer ever
     leaves.
     """
     think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
-    """The mean of the exponential part of a patience, httperf's `--think-timeout`; it is added to
-    `timeout_s`.
+    """The mean of the exponential part of a patience (httperf's `--think-timeout`), which is added
+    to `timeout_s`.
     """
     retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
     """The probability p that a timed-out request is sent again."""
@@ -105,9 +106,8 @@ class SessionModel:
     file_sessions: int = 1000
     """The number of walks in the session file."""
     lengths: SessionLengths | None = None
-    """The session lengths of SBAC, whose sessions request Br-1 and then Br-2 and Br-4 in turn.
-
-    With lengths, `chain`, `walks` and `file_sessions` are not used.
+    """The session lengths of SBAC, whose sessions request Br-1, then Br-2 and Br-4 in turn. If
+    lengths are given, `chain`, `walks` and `file_sessions` are not used.
     """
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ class SessionModel:
             raise SessionModelError("file_sessions", f"{self.file_sessions}: give 1 or more")
 
     def parameters(self) -> dict[str, object]:
-        """Return all parameters by name, JSON-ready; an endless patience is the text `inf`."""
+        """Return all parameters by name, ready for JSON; an infinite patience is the text `inf`."""
         found: dict[str, object] = {
             "transitions": {page: dict(row) for page, row in self.chain.transitions.items()}
         }
@@ -157,19 +157,22 @@ class SessionModel:
         return cls(chain, **{**rest, "timeout_s": float(rest.get("timeout_s", cls().timeout_s))})
 
     def visits(self) -> dict[str, float]:
-        """Return the expected requests of each page type per session, if every request succeeds."""
+        """Return the expected number of requests per session for each page type, if every request
+        succeeds.
+        """
         return self.lengths.visits() if self.lengths else self.chain.visits()
 
     def mean_requests(self) -> float:
-        """Return the exact number of expected requests per session, if every request succeeds."""
+        """Return the exact expected number of requests per session, if every request succeeds."""
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Return the mean execution time of a request, paper seconds."""
+        """Return a request's mean execution time in paper seconds."""
         return mean_execution_s(self.visits(), execution_s)
 
     def session_rate(self, rho: float, capacity_rps: float) -> float:
-        """Return the sessions per paper second that offer load ρ to `capacity_rps` requests/s.
+        """Return the rate of sessions, per paper second, that offers load ρ to a capacity of
+        `capacity_rps` requests/s.
 
         λ = ρ × capacity / mean requests per session: the load if every session completed.
         """
@@ -184,7 +187,7 @@ class SessionModel:
 
 
 class Customers:
-    """The customers of one seed, which are the same in every run, whatever answers they get.
+    """The customers of one seed, which are the same in every run, regardless of the answers.
 
     Each concern (arrivals, walks, patience, retries, think times) has a separate random stream. A
     draw is addressed by session, step and attempt, and does not depend on the draws before it. Two
@@ -217,7 +220,8 @@ class Customers:
         session_rate: float,
         schedule: Schedule | None = None,
     ) -> None:
-        """Make the customers; `session_rate` is in sessions per paper second and must be positive.
+        """Create the customers; `session_rate` is in sessions per paper second and must be
+        positive.
 
         With a `schedule`, `session_rate` is the rate at ρ = 1, and arrivals end with the last
         segment.
@@ -265,26 +269,29 @@ class Customers:
 
     @property
     def same_patience_s(self) -> float | None:
-        """The common patience of all attempts; None if the patiences differ."""
+        """The patience that all attempts share, or None if the patiences differ."""
         model = self.model
         is_drawn = model.think_timeout_mean_s != 0 and not math.isinf(model.timeout_s)
         return None if is_drawn else model.timeout_s
 
     def kind(self, session: int) -> int:
-        """Return the index of the session's class in the mixture of lengths; 0 without
-        a mixture."""
+        """Return the index of the session's class in the mixture of lengths, or 0 without a
+        mixture.
+        """
         if self._length_law is None or not self._mixed:
             return 0
         return self._length_law.kind_at(uniform(self._class_key, session))
 
     def length(self, session: int) -> int:
-        """Return how many pages session `session` (from 0) requests if all goes well."""
+        """Return the number of pages that session `session` (from 0) requests if all its requests
+        succeed.
+        """
         if self._length_law is None:
             return len(self.walk(session))
         return self._length_law.length_at(self.kind(session), uniform(self._length_key, session))
 
     def walk(self, session: int) -> tuple[str, ...]:
-        """Return the pages that session `session` (from 0) requests if all goes well."""
+        """Return the pages that session `session` (from 0) requests if all its requests succeed."""
         if self._length_law is not None:
             return walk_of(self.length(session))
         if self._file:
@@ -292,7 +299,7 @@ class Customers:
         return self.model.chain.walk_at(uniform(self._walk_key, session))
 
     def patience_s(self, session: int, step: int, attempt: int) -> float:
-        """Return the patience of this attempt; steps count from 0, attempts from 1."""
+        """Return the patience of this attempt; steps are counted from 0, attempts from 1."""
         same_s = self.same_patience_s
         if same_s is not None:
             return same_s

@@ -1,7 +1,7 @@
-"""Arrivals from a trace: a CSV or Parquet file with the times at which sessions began.
+"""Arrivals from a trace, which is a CSV or Parquet file with the start times of sessions.
 
-CSV needs the standard library only; pyarrow is imported for a Parquet file. Every fault names the
-file, the line, the column and what is allowed.
+A CSV file needs only the standard library; pyarrow is imported only for a Parquet file. Every fault
+names the file, the line, the column and what is allowed.
 """
 
 import csv
@@ -16,7 +16,7 @@ from loadgen.workload.chain import FIRST_PAGE, PAGES
 MOST_BYTES = 8 * 2**20
 MOST_ROWS = 200_000
 MOST_STEPS = 1000
-"""The maximum number of steps in a load that changes."""
+"""The maximum number of steps in a load that changes over time."""
 SUFFIXES = (".csv", ".parquet")
 _COLUMNS = ("time_s", "page", "session")
 
@@ -32,16 +32,16 @@ class Trace:
     """The sessions of a trace, counted in steps of equal length."""
 
     duration_s: float
-    """The time from the first session to the last, plus one mean gap."""
+    """The time from the first session's start to the last session's start, plus one mean gap."""
     counts: tuple[int, ...]
 
 
 def read(path: Path) -> Trace:
-    """Return the sessions in a file with the column `time_s`; raises TraceError.
+    """Return the sessions in a file with the column `time_s`. Raises TraceError.
 
-    If the file has a column `session`, the first row of each session counts. If it has only
-    `page`, the rows with the first page of sessions count. Otherwise every row is a session. Times
-    are seconds from any start, in any order.
+    If the file has a column `session`, the first row of each session counts. If it has only `page`,
+    the rows with the first page of sessions count. Otherwise every row is a session. Times are
+    seconds since any point in time, in any order.
     """
     if path.suffix not in SUFFIXES:
         raise TraceError(f"{path}: is not a trace; allowed: a file that ends with .csv or .parquet")

@@ -224,7 +224,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         ),
         (
             {"session_length_kind": "exponential"},
-            "--session-length-kind: 'exponential' says nothing without --session-length-mean",
+            "--session-length-kind: 'exponential' has no effect without --session-length-mean",
         ),
         (
             {"session_length_mean": "5", "session_mixture": "a:1:5"},
@@ -246,7 +246,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             {"load_schedule": "50:1,-1:2"},
             "--load-schedule: schedule.1.duration_s: -1.0: give a number above 0",
         ),
-        ({"load_schedule": "50:1", "rho": "2"}, "--rho: --load-schedule says the loads; leave"),
+        ({"load_schedule": "50:1", "rho": "2"}, "--rho: --load-schedule sets the loads; leave"),
         (
             {"load_schedule": "50:1", "sessions": "9"},
             "--sessions: give either --load-schedule or --sessions; each ends the arrivals",
@@ -273,12 +273,15 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             {"load_schedule": "50:1", "closed_loop_customers": "3"},
             "--load-schedule: a closed loop has no arrivals; leave it out",
         ),
-        ({"account": "customer"}, "--account: 'customer' has no place for a number"),
+        ({"account": "customer"}, "--account: 'customer' has no placeholder for a number"),
         ({"partly_open": "perhaps"}, "--partly-open: 'perhaps' is neither true nor false"),
         (PARTLY | CLIENTS, "--partly-open: give either --partly-open or --clients-per-set, not"),
         ({"partly_open": "true"}, "--sessions-schedule: is missing; give second:rate, e.g. 0:3.5"),
         ({"authority": "/nowhere.pem"}, "--authority: there is no file /nowhere.pem"),
-        ({"clients_per_set": "9"}, "--arrivals-until-s: is missing; say how long the clients are"),
+        (
+            {"clients_per_set": "9"},
+            "--arrivals-until-s: is missing; it sets the time for which the clients send requests",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_one_line(given: dict[str, str], line: str) -> None:
@@ -304,7 +307,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(given: dict[str, str], line
         ({"away_mean_s": "-1"}, "--away-mean-s: -1 is out of range; give a number of at"),
         ({"client_mix": "home"}, "--client-mix: 'home' is not a weight; give kind:weight"),
         ({"client_mix": ""}, "--client-mix: '' is not a weight; give kind:weight"),
-        ({"client_mix": "cart:1"}, "--client-mix: unknown kind 'cart'; kinds are home, b"),
+        ({"client_mix": "cart:1"}, "--client-mix: unknown kind 'cart'; the kinds are home, b"),
         ({"client_mix": "home:-1"}, "--client-mix: home: -1.0 is not a weight; give 0 or"),
         ({"client_mix": "file:0"}, "--client-mix: no kind has a weight above 0"),
         (
@@ -313,7 +316,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(given: dict[str, str], line
         ),
         (
             {"arrivals_until_s": "70001"},
-            "--arrivals-until-s: 70001: with a think time of 3.5 s give at most 70000 s",
+            "--arrivals-until-s: 70001: with a think time of 3.5 s, give at most 70000 s",
         ),
         ({"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
     ],
@@ -335,13 +338,13 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
         ({"sessions_schedule": "0:0,9:0"}, "--sessions-schedule: no session ever arrives"),
         (
             {"sessions_schedule": "0:3.5"},
-            "--arrivals-until-s: is missing; say when arrivals end, or end --sessions-schedule at "
-            "0, e.g. 0:3.5,600:0",
+            "--arrivals-until-s: is missing; give the time at which arrivals end, or end "
+            "--sessions-schedule with rate 0, e.g. 0:3.5,600:0",
         ),
         ({"arrivals_until_s": "1200"}, "--arrivals-until-s: 1200 is not after 1200 s"),
         (
             {"sessions_schedule": "0:1e-9,1:0"},
-            "--sessions-schedule: no session arrives in so short a time; give more",
+            "--sessions-schedule: no session arrives in so short a time; give a longer time",
         ),
         (
             {"sessions_schedule": "0:1e9,1:0"},
@@ -352,7 +355,8 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
         ({"interactions_mean": "0"}, "--interactions-mean: 0 is out of range; give a"),
         (
             {"interactions_mean": "101"},
-            "--interactions-mean: 101.0 is out of range; give 1 to 100, the most there may be",
+            "--interactions-mean: 101.0 is out of range; give 1 to 100, the maximum number of "
+            "interactions",
         ),
         (
             {"interactions_most": "5000"},
@@ -419,7 +423,7 @@ OF_PARTLY = {
         (
             CLIENTS,
             OF_SESSIONS | {"retry_probability": "0.5", "session_length_mean": "5"},
-            "clients come in a closed loop; leave it or --clients-per-set out",
+            "clients come in a closed loop; leave out this option or --clients-per-set",
         ),
         ({}, OF_PARTLY, "says nothing without --partly-open"),
         ({}, OF_CLIENTS, "says nothing without --clients-per-set"),

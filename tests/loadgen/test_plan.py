@@ -88,7 +88,7 @@ SESSIONS: dict[str, Any] = {"kind": "sessions", "rho": 1, "count": 5}
         (
             {"load": {"kind": "partly-open", "steps": [[0, 1]]}},
             "load.until_s",
-            "is missing; give it, or end steps with a rate of 0",
+            "is missing; give this time, or end steps with a rate of 0",
         ),
         (
             {"load": {"kind": "clients", "until_s": 9}, "load_factor_file": "f"},
@@ -111,7 +111,7 @@ def test_an_invalid_plan_is_refused_by_field(plain: Any, field: str, words: str)
         (None, {}, "--plan: {file}: No such file or directory"),
         ("{", {}, "--plan: {file} is no JSON: "),
         ('{"seed": -1}', {}, "--plan: load: Field required"),
-        ("{}", {"rho": "2"}, "--rho: --plan says everything; leave it or --plan out"),
+        ("{}", {"rho": "2"}, "--rho: --plan sets all values; leave out this option or --plan"),
         (
             '{"load": {"kind": "sessions", "rho": 1, "count": 5}, "authority": "/no.pem"}',
             {},

@@ -106,7 +106,8 @@ def test_a_master_without_workers_refuses_to_start(tmp_path: Path) -> None:
     with _served(tmp_path, *role) as ui:
         answer = ui.start()
         assert answer["success"] is False
-        assert answer["message"] == "--master: no worker has joined yet; start one with --worker"
+        expected = "--master: no worker has joined yet; start a worker with --worker"
+        assert answer["message"] == expected
         # With one it starts, and stops by itself, and can do so again.
         with locust_process.started(tmp_path, "--worker", "--master-port", port):
             for _ in range(2):

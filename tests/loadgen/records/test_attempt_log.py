@@ -73,9 +73,9 @@ def test_rows_sent_as_columns_are_the_same_rows(rows: list[Attempt], cut: int) -
 
 def test_columns_that_do_not_fit_are_refused() -> None:
     log = AttemptLog()
-    with pytest.raises(ValueError, match="11 columns of one length"):
+    with pytest.raises(ValueError, match="11 columns of equal length"):
         log.extend_columns([[1], [0]])
-    with pytest.raises(ValueError, match="11 columns of one length"):
+    with pytest.raises(ValueError, match="11 columns of equal length"):
         log.extend_columns([[1]] * 10 + [[]])
     assert len(log) == 0
 
@@ -138,7 +138,7 @@ def _table(**changes: pa.Array) -> pa.Table:
     [
         (_table().drop_columns(["patience_s"]), "column patience_s is missing"),
         (_table(step=pa.array([0], pa.int64())), "column step is int64, should be int16"),
-        (_table(colour=pa.array(["red"])), "column colour is not of this schema"),
+        (_table(colour=pa.array(["red"])), "column colour does not have this schema"),
         (_table(outcome=pa.array(["lost"])), "outcome 'lost' is unknown; outcomes are completed"),
     ],
 )
