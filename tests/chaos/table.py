@@ -1,6 +1,6 @@
-"""The table of results: a row per part that was killed, written by the run that measured it.
+"""The table of results: a row for each killed part, written by the test run that measured it.
 
-A run of some parts alone (`ARGS="-k redis"`) leaves the rows of the others as they are.
+A run of only some parts (`ARGS="-k redis"`) does not change the rows of other parts.
 """
 
 import os
@@ -17,17 +17,17 @@ from tests.chaos.ledger import Balance
 
 PARTS = ("postgres", "redis", "broker", "gateway", "shop", "ads", "lab", "lab-worker")
 HEADER = (
-    "killed",
+    "killed part",
     "served again after, s",
-    "looks that failed",
-    "buyers' requests that failed",
-    "orders confirmed",
+    "failed samples",
+    "failed requests of buyers",
+    "confirmed orders",
     "lost",
     "doubled",
-    "shelves and sums",
-    "the experiment under way",
-    "what it said",
-    "measured",
+    "books and totals",
+    "state of the experiment",
+    "message of the experiment",
+    "date, load, commit",
 )
 
 
@@ -39,7 +39,7 @@ def measured() -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One part, killed twice: under buyers, and under an experiment."""
+    """The results of one part, killed twice: once while buyers buy, once during an experiment."""
 
     part: str
     served_again_s: float
@@ -74,7 +74,7 @@ STORM = "## Random kills"
 
 
 def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
-    """Write docs/results/chaos-<runtime>.md; without `storm` that section stays as it is."""
+    """Write docs/results/chaos-<runtime>.md; without `storm`, that section does not change."""
     path = REPOSITORY / "docs" / "results" / f"chaos-{runtime}.md"
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     _, _, kept_storm = before.partition(f"\n{STORM}\n")
@@ -83,19 +83,19 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
     head = [
         f"# One part killed at a time ({runtime})",
         "",
-        "The test sends SIGKILL to every part twice: while eight buyers buy as fast as the shop "
-        "allows, and in the middle of an experiment launched in the console. A row stays until its "
-        "part is killed again. The columns are:",
+        "The test sends SIGKILL to every part twice: once while eight buyers buy as fast as the "
+        "shop allows, and once in the middle of an experiment that was launched in the console. A "
+        "row stays until a later test kills its part again. The columns are:",
         "",
-        "- *Served again after*: seconds from the kill to the first page after the last failed "
-        "one, sampled ten times a second through the gateway.",
-        "- *Lost*: orders confirmed to a customer that are not in the database.",
+        "- *Served again after*: seconds from the kill until pages were served again without "
+        "failures, sampled ten times per second through the gateway.",
+        "- *Lost*: orders that were confirmed to a customer but are not in the database.",
         "- *Doubled*: purchases with more than one order.",
-        "- *Shelves and sums*: *add up* if books on the shelves and in orders are as many as "
-        "before, and every order's total is that of its lines.",
+        "- *Books and totals*: *add up* if the books on the shelves and in orders together are as "
+        "many as before, and every order's total is the sum of its lines.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
-        "has each row's. "
+        "has the commit of each row. "
         f"*Machine:* {len(os.sched_getaffinity(0))} CPUs ({platform.system()} "
         f"{platform.release()}). *Date:* {datetime.now(UTC):%Y-%m-%d}.",
         "",
@@ -115,7 +115,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _kept(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the rows that exist, by part."""
+    """Yield each part with its row in the existing page."""
     for line in path.read_text(encoding="utf-8").splitlines():
         part = line.removeprefix("| ").partition(" |")[0]
         if part in PARTS:
@@ -123,7 +123,7 @@ def _kept(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sum(of_buyers: int, of_run: int | None) -> str:
-    """Return the sum; a run that kept no attempts has none."""
+    """Return the sum of both numbers as text; the number of the run is None if it is unknown."""
     return f"{of_buyers}, in the run unknown" if of_run is None else f"{of_buyers + of_run}"
 
 
