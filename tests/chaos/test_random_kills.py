@@ -98,36 +98,40 @@ def _section(
     stopped = sum(count for what, count in done.items() if what.endswith("stopped"))
     failures = ", ".join(f"{how} × {count}" for how, count in buyers.failures.most_common())
     figures = (
-        ("purchases begun", balance.purchases),
-        ("confirmed", balance.confirmed),
-        ("refused for want of copies", sum(one.refused for one in buyers.purchases)),
-        ("keys of payment forms", balance.keys),
+        ("begun purchases", balance.purchases),
+        ("confirmed purchases", balance.confirmed),
+        (
+            "purchases refused because no copies were left",
+            sum(one.refused for one in buyers.purchases),
+        ),
+        ("different keys of payment forms", balance.keys),
         ("orders in the database", balance.orders),
-        ("orders lost", balance.lost),
-        ("orders doubled", balance.doubled),
-        ("buyers shown two numbers", balance.shown_two),
-        ('told "nothing was ordered", yet ordered', balance.refused_yet_ordered),
-        ("orders without lines or with another total", "none" if balance.money_adds_up else "SOME"),
+        ("lost orders", balance.lost),
+        ("doubled orders", balance.doubled),
+        ("buyers who saw two order numbers", balance.shown_two),
+        ('orders although the page said "nothing was ordered"', balance.refused_yet_ordered),
+        ("orders that have no lines or a wrong total", "none" if balance.money_adds_up else "SOME"),
         ("copies of each book", "add up" if balance.copies_add_up else "DO NOT ADD UP"),
         (
-            "impressions of banners, of pages",
-            f"{balance.banners:,}, {'as many' if balance.banners_add_up else 'NOT AS MANY'}",
+            "impressions counted for banners and for pages",
+            f"{balance.banners:,}{' each' if balance.banners_add_up else ', NOT EQUAL'}",
         ),
         ("buyers who had to sign in again", buyers.signed_in_again),
-        ("requests that failed", f"{sum(buyers.failures.values())} of {buyers.requests}"),
+        ("failed requests", f"{sum(buyers.failures.values())} of {buyers.requests}"),
     )
     return [
         STORM,
         "",
         f'`make test-chaos RUNTIME={runtime.name} ARGS="-k random_kills --storm-minutes '
-        f'{minutes:g}"`, {table.measured()}. {BUYERS} buyers walk from the home page to the '
-        "confirm and send every form again, under the same key, until a page comes. They reset, "
-        "close, half-close and double four confirms in five. Leaving cancels work for half of the "
-        f"time. Meanwhile {killed} processes are killed (-9), parts are stopped for "
-        f"{STOPPED_S:g} s (real time) {stopped} times, and everything is killed at once "
+        f'{minutes:g}"`, {table.measured()}. {BUYERS} buyers go from the home page to the '
+        "confirm, and send every form again, with the same key, until they receive a page. For four "
+        "confirms in five, they reset, close or half-close the connection, or send the form twice. "
+        f"For half of the time, leaving cancels work. Meanwhile, the test kills {killed} processes "
+        f"(`kill -9`), stops parts for {STOPPED_S:g} s (real time) {stopped} times, and kills all "
+        "parts at once "
         f"{done['everything at once']} time(s).",
         "",
-        "| what | count |",
+        "| what was counted | number |",
         "| --- | ---: |",
         *(f"| {what} | {count} |" for what, count in figures),
         "",
