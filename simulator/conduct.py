@@ -16,8 +16,7 @@ class Conduct:
 
     def __init__(self, scenario: Scenario, record: Record) -> None:
         self.due: list[tuple[float, int, Session]] = []
-        """The next request of each session, as a heap of (time, the session's index, the session).
-        """
+        """A heap with the next request of each session: (time, index of the session, session)."""
         self.sessions_ended = 0
         self._customers = scenario.customers
         self._record = record
@@ -26,8 +25,8 @@ class Conduct:
         self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
-        """Record an answer that came in time, and plan the customer's next request or the session's
-        end.
+        """Record an answer that arrived in time, and plan the customer's next request or the
+        session's end.
         """
         record = self._record
         record.completed[session.index] += 1
@@ -56,7 +55,7 @@ class Conduct:
             self._session_ended(now_s, session, fate)
 
     def left(self, now_s: float, session: Session) -> None:
-        """Let the customer, whose connection is now closed, try again or leave for good."""
+        """Let the customer, whose connection is now closed, try again or leave permanently."""
         customers = self._customers
         if isinstance(customers, Clients):
             self._take_turn(now_s, customers, session, left=True)
@@ -69,12 +68,16 @@ class Conduct:
             self._session_ended(now_s, session, SessionFate.TIMED_OUT)
 
     def ask_at(self, send_s: float, session: Session) -> None:
-        """Plan the next request for `send_s`, unless that is after the clients' end."""
+        """Plan the next request for time `send_s`, unless that is after the time at which clients
+        end.
+        """
         if send_s < self._asks_until_s:
             heappush(self.due, (send_s, session.index, session))
 
     def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
-        """Let a client without an answer repeat the request, or pause and send the next."""
+        """Let a client that got no answer repeat the request, or pause and send its next
+        request.
+        """
         step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
         session.step, session.attempt = step, attempt
         if session.is_new:  # the policy cannot link the next attempt to this one

@@ -12,16 +12,17 @@ from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
 from simulator.scenario import ScenarioError
 
 LOAD_RATIO = 0.3
-"""The load, as a share of one processor's capacity.
-
-It is so low that no session waits long enough to leave.
+"""The load during the measurement, as a share of one processor's capacity. It is so low that no
+session waits long enough to leave.
 """
 
 SESSIONS = 2000
 
 
 class ConnectionProfile(NamedTuple):
-    """The CPU seconds per new (CTN) and per resumed (CTO) connection, including its requests."""
+    """The CPU seconds per new connection (CTN) and per resumed connection (CTO), including their
+    requests.
+    """
 
     ctn_s: float
     cto_s: float
@@ -57,7 +58,7 @@ def static_profile(
     ).applications[0]
     if not found.resumed_connections_served:
         raise ScenarioError(
-            "model", "no connection is resumed; give longer sessions or longer think times"
+            "model", "no connection is resumed; use longer sessions or longer think times"
         )
     return ConnectionProfile(
         found.new_connections_busy_s / found.new_connections_served,

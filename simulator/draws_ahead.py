@@ -1,7 +1,8 @@
-"""Many numbers drawn at once: the work of requests, and whole streams.
+"""Draws of many numbers at once: the work of requests, and whole random streams.
 
-`uniforms` is `loadgen.workload.draws.uniform` for arrays, with results that are equal bit by bit.
-Without numpy, as in a browser, the same draws are calculated one at a time.
+The function `uniforms` does the same for arrays as `loadgen.workload.draws.uniform`, with results
+that are equal bit by bit. Without numpy, as in a browser, the same draws are calculated one at a
+time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,11 +25,11 @@ DRAWN_AT_ONCE = 256
 
 
 class WorkDraws:
-    """The work of each attempt, as a place in [0, 1) of the distribution of its page.
+    """The work of each attempt, as a place in [0, 1) in the distribution for its page.
 
     The work has a separate random stream, addressed by session, step and attempt. An attempt needs
     the same work under every policy. For the first attempts of many sessions, numpy makes all draws
-    together, at a tenth of the cost. If a session is lost, some of its draws remain unused. Retries
+    together, which costs a tenth. If a session is lost, some of its draws remain unused. Retries
     and requests of clients are drawn one by one. `addressed` maps a session, step and attempt to a
     position in the stream.
     """
@@ -55,13 +56,13 @@ class WorkDraws:
         return [draws[begin:end] for begin, end in pairwise(begins)]
 
     def of(self, session: int, step: int, attempt: int) -> float:
-        """Return the draw of one attempt."""
+        """Return the draw for one attempt."""
         return uniform(self._key, self._addressed(session, step, attempt))
 
 
 def stream_ahead(key: int) -> Iterator[float]:
-    """Return all numbers of the stream `key`, from position 0: the same numbers as `loadgen`, but
-    faster.
+    """Return all numbers of the stream `key` from position 0 on; they are the same as `loadgen`'s,
+    but faster.
     """
     if not HAS_NUMPY:
         return stream(key)
@@ -73,7 +74,9 @@ def stream_ahead(key: int) -> Iterator[float]:
 
 
 def uniforms(key: int, positions: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.float64]":
-    """Return the numbers at `positions` of the stream `key`: SplitMix64, as in `uniform`."""
+    """Return the numbers at `positions` of the stream `key`, calculated by SplitMix64, as in
+    `uniform`.
+    """
     z = np.uint64(key) + positions * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

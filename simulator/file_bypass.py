@@ -1,4 +1,4 @@
-"""The gateway's bypass for file requests, in virtual time."""
+"""The gateway's bypass for file requests, simulated in virtual time."""
 
 from simulator.record import Record
 from simulator.servers import Server
@@ -22,7 +22,7 @@ class FileBypass:
         self._record = record
 
     def submit(self, now_s: float, id: int, asked: Asked) -> bool:
-        """Serve a file request or let it wait; return False if the queue is full."""
+        """Start a file request or let it wait; return False if the queue is full."""
         if len(self.in_service) < IN_SERVICE:
             self._start(now_s, id, asked)
         elif len(self.waiting) < PLACES:

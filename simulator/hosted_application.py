@@ -1,4 +1,4 @@
-"""One application of a hosting platform: its customers, their connections, its threads."""
+"""One application of a hosting platform, with its customers, their connections and its threads."""
 
 import math
 from collections import deque
@@ -12,16 +12,17 @@ from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 SYN_AGAIN_AFTER_S = (3.0, 6.0)
-"""The times after which a SYN is sent again. A full backlog leaves a SYN unanswered; Linux 2.6
-sends it again 3 s later, and 6 s after that (RFC 1122's initial timeout, doubled)."""
+"""The seconds after which a SYN is sent again. If the backlog is full, a SYN is not answered; Linux
+2.6 sends it again after 3 s, and after a further 6 s (RFC 1122's initial timeout, doubled).
+"""
 
 
 class HostedSession:
     """A session under way.
 
     `awaits` is the number of the attempt for which it waits, or 0. Work for any other attempt is an
-    orphan. At `open_until_s`, the server closes its idle connection. `has_ticket` is whether it has
-    completed a full handshake, and so can resume. `is_resumed` is whether its connection is
+    orphan. At `open_until_s`, the server closes its idle connection. `has_ticket` is True if it has
+    completed a full handshake and can therefore resume. `is_resumed` is True if its connection is
     resumed. `knocks` counts its unanswered SYNs.
     """
 
@@ -52,12 +53,11 @@ class HostedSession:
 
 
 class Work(NamedTuple):
-    """The work of a thread: an attempt of a session.
-
-    The attempt `opens` a connection, or uses an open connection. The connection is resumed
-    (`is_resumed`) or new. `is_handshake` is True during a full handshake. The page and its images
-    are `replies` answers, which take `page_s` CPU seconds. `busy_s` is the length of the thread's
-    next or present step.
+    """The work of a thread: an attempt of a session. The attempt opens a connection (`opens`), or
+    uses an open one. The connection is resumed (`is_resumed`) or new. `is_handshake` is True during
+    a full handshake. The page and its images are `replies` answers, which take `page_s` CPU
+    seconds. `busy_s` is the length of the thread's present step, or of the next step if none is in
+    progress.
     """
 
     session: HostedSession
@@ -71,11 +71,10 @@ class Work(NamedTuple):
 
 
 class HostedApplication:
-    """The execution of one `AppScenario`.
-
-    `start_work(now_s, work)` gives a job to the processors; `work_done` follows when the job is
-    done. `call_back(time_s, session, attempt)` requests a call of `called_back` at that time.
-    `patience_ended` follows at the time of the first entry in `patience_ends`.
+    """The simulation of one `AppScenario`. The callback `start_work(now_s, work)` gives a job to
+    the processors; `work_done` must be called when the job is done. `call_back(time_s, session,
+    attempt)` requests a call of `called_back` at that time. `patience_ended` must be called at the
+    time of the first entry in `patience_ends`.
     """
 
     def __init__(
@@ -130,8 +129,9 @@ class HostedApplication:
             self._connect(now_s, session)
 
     def patience_ended(self, now_s: float) -> None:
-        """End the first patience of `patience_ends`; a session that still waits discards its
-        connection."""
+        """Handle the first entry of `patience_ends`, the end of a patience; a session that still
+        waits discards its connection.
+        """
         _, attempt, session = self.patience_ends.popleft()
         if session.awaits != attempt:
             return
@@ -188,7 +188,7 @@ class HostedApplication:
     # ---- threads -------------------------------------------------------------------------------
 
     def work_done(self, now_s: float, work: Work) -> None:
-        """Take a job that the processors have finished, and give the thread its next one."""
+        """Take a job that the processors have finished, and give the thread its next job."""
         session = work.session
         is_awaited = session.awaits == work.attempt
         if not is_awaited:
@@ -220,8 +220,8 @@ class HostedApplication:
     def _serve(self, now_s: float, work: Work) -> bool:
         """Give work to a thread; return False if there is nothing to do.
 
-        A customer who left before the connection was accepted costs nothing: no handshake is
-        possible. A request that came over an open connection is read and answered in full.
+        A customer who left before the connection was accepted costs nothing, because no handshake
+        is possible. A request that came over an open connection is read and answered in full.
         """
         session = work.session
         if not work.opens:
@@ -241,6 +241,6 @@ class HostedApplication:
         self._start_work(now_s, work)
 
     def _page_s(self, session: HostedSession) -> float:
-        """Return the CPU seconds of the page, the same for each attempt."""
+        """Return the CPU seconds of the page, which are the same for each attempt."""
         place = uniform(self._work_key, address(session.index, session.step, 0))
         return self._page_least_s + self._page_range_s * place

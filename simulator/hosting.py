@@ -1,4 +1,4 @@
-"""A hosting platform in virtual time: eDragon's applications, their processors and the CPU manager.
+"""The simulation of a hosting platform: eDragon's applications, processors and CPU manager.
 
 Source: edragon.txt, sections 3 and 4.
 """
@@ -27,7 +27,7 @@ Progress = Callable[[float], None]
 def simulate_platform(
     scenario: PlatformScenario, *, on_progress: Progress | None = None
 ) -> PlatformResult:
-    """Simulate the scenario; the same scenario gives the same result, to the last digit.
+    """Simulate the scenario; the same scenario gives exactly the same result.
 
     `on_progress` is called with the time, at every interval of the CPU manager.
     """
@@ -36,10 +36,11 @@ def simulate_platform(
 
 
 class _Platform:
-    """One run of a scenario.
+    """One simulation of a scenario.
 
-    Events that are due at the same time happen in this order: work done, the end of a patience, a
-    load monitor's interval, the CPU manager's, a customer's next page, a new session.
+    Events that are due at the same time happen in this order: the end of work, the end of a
+    patience, a load monitor's interval, the CPU manager's interval, a customer's next page, a new
+    session.
     """
 
     def __init__(self, scenario: PlatformScenario, on_progress: Progress | None) -> None:
@@ -158,7 +159,7 @@ class _Platform:
                 application.admission.timer_due(now_s)
 
     def _begin(self) -> None:
-        """Assign processors before applications first request them: by demand, or in even parts."""
+        """Assign processors before the applications' first request: by demand, or in even parts."""
         if self._scenario.provisioning == "linux":
             self._processors.grant(0.0, None)
             for application in self._applications:
@@ -182,7 +183,7 @@ class _Platform:
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
         """Assign processors.
 
-        An application without a request so far counts as needing all of them.
+        An application that has sent no request so far counts as needing all processors.
         """
         scenario = self._scenario
         is_static = scenario.provisioning == "static"
@@ -214,10 +215,8 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission.
-
-    With `static`, it counts on its part, which is set once at the start; with `linux`, on all
-    processors.
+    """Return a new admission. With `static`, it assumes its even part of the processors, which is
+    set once at the start; with `linux`, it assumes all processors.
     """
     if scenario.admission == "none":
         return create_connection_admission("none", {})

@@ -1,4 +1,4 @@
-"""The result of the simulation of a hosting platform, and the ledger that gathers it."""
+"""The result of the simulation of a hosting platform, and the ledger that collects it."""
 
 from array import array
 from collections.abc import Mapping
@@ -27,19 +27,18 @@ class AppResult:
     """The result of one application, with times in seconds from the start."""
 
     series: Mapping[str, Series]
-    """One value per second, by column.
-
-    Counts in each second: `new_sessions`, `replies`, `new_connections`, `resumed_connections`,
-    `refused` (connections). Mean over the manager's interval: `busy` (processors in use). Values at
-    the beginning of the interval: `processors` (processors assigned; all processors without a
-    manager), `requested` (R_i; nan without a request).
+    """The values of each second, by column. Counts in each second: `new_sessions`, `replies`,
+    `new_connections`, `resumed_connections`, `refused` (connections). Means over the manager's
+    interval: `busy` (processors in use). Values at the beginning of the interval: `processors`
+    (processors assigned; all processors without a manager), `requested` (R_i; nan without a
+    request).
     """
     sessions: Mapping[HostedFate, int]
     replies: int
     """The number of pages and images that arrived in time."""
     response_s: Series
-    """The response time of each page answered in time, from the request, or from the opening of the
-    connection, to the last image of the page. Earlier attempts are included.
+    """The response time of each page answered in time, from its request or, if a connection was
+    opened for it, from that moment, to the page's last image. Earlier attempts are included.
     """
     response_ended_s: Series
     """The time at which each response in `response_s` ended."""
@@ -58,7 +57,7 @@ class AppResult:
 
 @dataclass(frozen=True, slots=True)
 class PlatformResult:
-    """The outcome; applications are in the order of the scenario."""
+    """The outcome of the simulation, with the applications in the order of the scenario."""
 
     applications: tuple[AppResult, ...]
     end_s: float
@@ -79,11 +78,13 @@ class Ledger:
         self.response_ended_s = array("d")
         self.wasted_busy_s = 0.0
         self.connections_served = [0, 0]
-        """The numbers of connections served: new, resumed."""
+        """The number of new connections served, and the number of resumed connections served."""
         self.connections_busy_s = [0.0, 0.0]
         self.busy_marks: list[tuple[float, float]] = [(0.0, 0.0)]
         self.assignments: list[tuple[float, float, float]] = []
-        """Tuples of (start, processors, requested or nan)."""
+        """The assignments, as tuples of start time, assigned processors, and requested processors
+        or nan.
+        """
 
     def connection(self, now_s: float, *, resumed: bool, is_accepted: bool) -> None:
         """Count a connection that has arrived."""
@@ -99,7 +100,9 @@ class Ledger:
         self.response_ended_s.append(now_s)
 
     def result(self, end_s: float, busy_s: float) -> AppResult:
-        """Return the application's result; `busy_s` CPU seconds up to `end_s`."""
+        """Return the application's result at time `end_s`, with `busy_s` as the CPU seconds used so
+        far.
+        """
         under_way = sum(self.new_sessions) - sum(self.sessions.values())
         counted = {
             name: np.array(getattr(self, name), float)

@@ -22,11 +22,12 @@ Admission = Literal["eac", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs in CPU seconds on one processor like the paper's, at 1.4 GHz.
+    """The costs in CPU seconds on one processor like those of the paper, at 1.4 GHz.
 
-    A mean session costs `session_s`: one full handshake, a resumed one after every think time
-    longer than the server keeps a connection, and its replies. The cost of a page is uniform within
-    ± `page_spread_ratio` of its mean; an image always costs `image_ratio` of a page's mean.
+    A mean session costs `session_s`: one full handshake, a resumed handshake after every think time
+    that is longer than the server keeps a connection, and its replies. The cost of a page is
+    uniform within ± `page_spread_ratio` of its mean; an image always costs `image_ratio` of a
+    page's mean.
     """
 
     handshake_full_s: float = 0.175
@@ -34,11 +35,13 @@ class Costs:
     handshake_resumed_s: float = 0.002
     """Section 3.2."""
     session_s: float = 1.33
-    """Four processors serve 3 new sessions/s (section 5.2)."""
+    """The mean cost of a session, because four processors serve 3 new sessions/s (section 5.2)."""
     image_ratio: float = 0.1
-    """This project's choice, because an image is a small file, while a page is generated."""
+    """The value is this project's choice, because an image is a small file, while a page is
+    generated.
+    """
     page_spread_ratio: float = 0.5
-    """This project's choice; the shop's page work has the same value."""
+    """The value is this project's choice, and the same as in the shop's page work."""
 
     def __post_init__(self) -> None:
         for name in ("handshake_full_s", "handshake_resumed_s", "image_ratio"):
@@ -51,7 +54,7 @@ class Costs:
             raise ScenarioError("page_spread_ratio", f"{self.page_spread_ratio}: give 0 to 1")
 
     def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
-        """Return the mean cost of a page for which a mean session of `model` costs `session_s`.
+        """Return the mean cost of a page at which a mean session of `model` costs `session_s`.
 
         Raises `ScenarioError` if the handshakes alone cost more.
         """
@@ -59,7 +62,9 @@ class Costs:
         left_s = self.session_s - self.handshake_full_s - resumed * self.handshake_resumed_s
         if left_s <= 0:
             raise ScenarioError(
-                "session_s", f"{self.session_s}: its handshakes cost more; give a larger number"
+                "session_s",
+                f"{self.session_s}: the handshakes of a session alone cost more; "
+                "give a larger number",
             )
         return left_s / (model.interactions_mean * (1 + model.images_mean * self.image_ratio))
 
@@ -71,11 +76,11 @@ def resumption_ratio(model: PartlyOpenModel, persistence_s: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class AppScenario:
-    """One application (a Tomcat of the paper) and its customers.
+    """One application (one of the paper's Tomcats) and its customers.
 
-    `schedule` is in new sessions/s (`Schedule.of_rates`). `ctn_s` and `cto_s` are the CPU seconds
-    of a new and of a resumed connection, including its requests, as `connection_profile` measures
-    them; admission `eac` needs both.
+    `schedule` gives the rate of new sessions per second (`Schedule.of_rates`). `ctn_s` and `cto_s`
+    are the CPU seconds of a new and of a resumed connection, including its requests, as
+    `connection_profile` measures them; admission `eac` needs both.
     """
 
     model: PartlyOpenModel
@@ -95,10 +100,11 @@ class AppScenario:
 
 @dataclass(frozen=True, slots=True)
 class PlatformScenario:
-    """One run of a hosting platform, which starts empty and is cut at `duration_s`. With
-    `admission` eac, each application has eDragon's load monitor and admission. Its capacity is the
-    processors that the CPU manager assigns (ecm), its even part (static), or all processors
-    (linux). `backlog` connections wait for one of `threads` HttpProcessors; None: any number.
+    """The description of one run of a hosting platform, which starts empty and is cut off at
+    `duration_s`. With `admission` eac, each application has eDragon's load monitor and admission.
+    Its capacity is the processors that the CPU manager assigns (ecm), its even part (static), or
+    all processors (linux). Up to `backlog` connections wait for one of `threads` HttpProcessors;
+    None stands for any number.
     """
 
     applications: tuple[AppScenario, ...]
@@ -112,13 +118,13 @@ class PlatformScenario:
     backlog: int | None = 100
     persistence_s: float = 10.0
     interval_s: float = 2.0
-    """The intervals k_ECM and k_APL."""
+    """The intervals k_ECM and k_APL of the paper, in seconds."""
     ewma_alpha: float = 0.7
     duration_s: float = 5400.0
 
     def __post_init__(self) -> None:
         if not self.applications:
-            raise ScenarioError("applications", "give one or more")
+            raise ScenarioError("applications", "give at least one application")
         for name in ("processors", "threads"):
             if getattr(self, name) < 1:
                 raise ScenarioError(name, f"{getattr(self, name)}: give 1 or more")

@@ -1,4 +1,4 @@
-"""The times at which customers' patience ends, with the earliest first."""
+"""The times at which customers' patience ends, sorted with the earliest first."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,8 +10,9 @@ from loadgen.workload.sessions import Customers
 from simulator.sessions import Session
 
 PatienceEnd = tuple[float, int, Session]
-"""(time, id, session): the end of the patience with attempt `id`, if the session still
-awaits it."""
+"""The end of a patience, as (time, id, session); it takes effect if the session still waits for
+attempt `id`.
+"""
 
 
 def ends_of_patience(
@@ -19,8 +20,8 @@ def ends_of_patience(
 ) -> tuple[Sequence[PatienceEnd], Callable[[PatienceEnd], None], Callable[[], PatienceEnd]]:
     """Return the pending ends, and the functions that add an end and remove the earliest.
 
-    If all patiences are equal, they end in the order of sending, so a queue holds the ends.
-    Otherwise, a heap holds them.
+    If all patiences are equal, they end in the order in which the attempts were sent, so a queue
+    holds the ends. Otherwise, a heap holds the ends.
     """
     if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
         in_order = deque[PatienceEnd]()

@@ -12,7 +12,7 @@ INF = math.inf
 class _Execution:
     """A request in service, with its remaining work and its state.
 
-    `finish` is the virtual end of its slice while it is on a CPU (or wants to be), and None while
+    `finish` is the virtual end of its slice while it runs on a CPU or waits for one, and None while
     it waits for its back end. `is_cancelled` means that its entry in a heap no longer counts.
     """
 
@@ -41,12 +41,12 @@ class _Execution:
 
 
 class ProcessorSharing:
-    """The execution of a `SharedCpus`; see `servers.Server`.
+    """The simulation of a `SharedCpus`; the interface is `servers.Server`.
 
     With n requests on c CPUs, each request progresses at rate min(1, c/n). *Virtual time* is the
     progress of a request that has run since the start, and grows at that rate. A busy slice of b
-    seconds that begins at virtual time v ends at v + b, whatever other requests come and go. One
-    heap ordered by these ends makes each event O(log n) instead of O(n).
+    seconds that begins at virtual time v ends at v + b, regardless of which other requests come and
+    go. A heap ordered by these ends lets each event cost O(log n) instead of O(n).
     """
 
     def __init__(self, described: SharedCpus) -> None:
@@ -193,7 +193,9 @@ class ProcessorSharing:
         return self._busy_s
 
     def _pass_time(self, now_s: float) -> None:
-        """Account for the time since the last event, in which no request began or ended."""
+        """Update the progress for the time since the last event, in which no request began or
+        ended.
+        """
         n = self._on_cpu
         if n:
             elapsed_s = now_s - self.now_s

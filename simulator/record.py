@@ -1,4 +1,6 @@
-"""The record of a simulation in progress: counts, fates of sessions, samples, rows of the log."""
+"""The record of a simulation in progress: counts, fates of sessions, samples and rows of the
+log.
+"""
 
 import math
 from array import array
@@ -26,7 +28,7 @@ SAMPLED_FATES = (
     "withdrawn",
     "cancelled",
 )
-"""Fates whose totals are in every sample, as in a live run's samples.parquet."""
+"""The fates whose totals are in every sample, as in a live run's samples.parquet."""
 
 UNANSWERED = (
     AttemptOutcome.TIMED_OUT,
@@ -34,7 +36,9 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""The possible outcomes of simulated attempts without an answer; connections are never refused."""
+"""The possible outcomes of simulated attempts that get no answer; a simulated connection is never
+refused.
+"""
 
 SAMPLED = (
     "time_s",
@@ -54,8 +58,8 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """The record: lists of counts per fate, indexed by the page's place in SERVED_PAGES, and of
-    sessions' values, indexed by session.
+    """The record. Its lists of counts per fate are indexed by a page's place in SERVED_PAGES, and
+    its lists of sessions' values by session.
     """
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
@@ -99,7 +103,7 @@ class Record:
     def expect(
         self, arrivals_s: Sequence[float], lengths: Sequence[int], kinds: Iterable[int]
     ) -> None:
-        """Add entries for the next sessions, whose indexes are the next numbers."""
+        """Add entries for the next sessions, whose indexes continue the numbering."""
         new = len(arrivals_s)
         self._arrived_s.extend(arrivals_s)
         self._ended_s.extend(repeat(math.nan, new))
@@ -128,7 +132,7 @@ class Record:
         self.wasted_busy_s += spent_s - self._spent_before.pop(id, 0.0)
 
     def session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
-        """Record the end of a session, whose orphan requests may still be under way."""
+        """Record the end of a session. Its orphan requests may still be under way."""
         index = session.index
         self._ended_s[index] = now_s
         self._fate[index] = fate
@@ -137,7 +141,7 @@ class Record:
                 self._log.append(not_generated(index, step, session.walk[step]))
 
     def write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
-        """Write the attempt's row; a simulated customer sends at the intended time."""
+        """Write the attempt's row; a simulated customer always sends at the intended time."""
         assert self._log is not None
         index, step, attempt = session.index, session.step, session.attempt
         patience_s = self._customers.patience_s(index, step, attempt)
@@ -186,7 +190,7 @@ class Record:
         self._rows.append(row)
 
     def _waiting(self) -> list[int]:
-        """Return how many requests for each of the eight pages wait, which are those without a
+        """Return, for each of the eight pages, the number of requests that wait: those without a
         fate.
         """
         arrived, dispatched, dropped = self.arrived, self.dispatched, self.dropped

@@ -1,4 +1,4 @@
-"""The result of a simulation."""
+"""The result of a simulation: its sessions, counts and times."""
 
 from array import array
 from collections.abc import Mapping
@@ -26,16 +26,17 @@ class Sessions:
 
     arrived_s: "array[float]"
     ended_s: "array[float]"
-    """The end of each session; nan for unfinished sessions."""
+    """The time at which each session ended, or nan for an unfinished session."""
     length: "array[int]"
-    """The number of requests that the session planned; 0 for a client, because a client has no last
-    request.
+    """The number of requests that each session planned; it is 0 for a client, because a client has
+    no last request.
     """
     completed: "array[int]"
-    """The number of requests that were answered in time."""
+    """The number of requests of each session that were answered in time."""
     kind: "array[int]"
-    """The index of the session's class in the mixture of lengths; 0 for a client of the control
-    set, 1 for a client of the test set."""
+    """The index of each session's class in the mixture of lengths; for clients, 0 stands for the
+    control set and 1 for the test set.
+    """
     fate: "array[int]"
     """The fate of each session, as a code of `SessionFate`."""
 
@@ -58,10 +59,12 @@ class Simulated:
     """
     counts: Mapping[str, Mapping[str, int]]
     """The number of requests by page type and fate (`gateway.policies.interface.FATES`), as the
-    driver counts them; `other` are files, as in the gateway's snapshot.
+    driver counts them; `other` stands for files, as in the gateway's snapshot.
     """
     served: Mapping[str, int]
-    """The number of requests executed in full by page type, including orphan requests."""
+    """The number of requests that were executed in full, by page type and including orphan
+    requests.
+    """
     busy_s: float
     """The server time used, including rejections; for `SharedCpus`, the sum over all CPUs."""
     useful_busy_s: float
@@ -83,7 +86,7 @@ class Simulated:
     cancelled: int
     """The number of requests that were stopped in service."""
     end_s: float
-    """The time of the last event, or of the cut."""
+    """The time of the last event, or the time at which the simulation was cut."""
     requests: int
     """The number of attempts that were sent.
 
@@ -94,5 +97,7 @@ class Simulated:
     waits.
     """
     samples: Mapping[str, list[Any]]
-    """One value per utilisation interval by column, the last one up to `end_s`; the columns of
-    samples.parquet, and `admission` (the admission policy's snapshot) if there is one."""
+    """The samples by column, with one value per utilisation interval; the last interval ends at
+    `end_s`. The columns are those of samples.parquet, and `admission` (the admission policy's
+    snapshot) if the policy has an admission.
+    """

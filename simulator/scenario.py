@@ -13,7 +13,7 @@ from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, Customers, Sessio
 
 FILE = KIND_PAGE["file"]
 SERVED_PAGES = (*PAGES, FILE)
-"""The pages that a server serves: PAGES in the same order, and then files."""
+"""The kinds of pages that a server serves: those of PAGES in the same order, then files."""
 
 FILE_PLACE = len(PAGES)
 
@@ -39,14 +39,15 @@ def require_one_of(field: str, value: str, literal: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SharedCpus:
-    """LIFO-Pri's server: up to `workers` requests in service share `cpus` CPUs, and wait in
-    parallel.
+    """LIFO-Pri's server, in which up to `workers` requests share `cpus` CPUs and wait for their
+    back end in parallel.
 
-    An execution time is uniform within mean ± `spread_ratio` × mean of its page type, or
-    exponential with that mean. The share `busy_ratio` of it is CPU time (processor sharing, each
-    request on at most one CPU). The rest is waiting time. Both are cut into `slices` pairs of a
-    busy and a waiting period, as in the shop's page work. `mean_execution_s` has the eight pages
-    and, for clients that request files, `file`. A file uses its share of the CPUs, but no worker.
+    An execution time is uniform within ± `spread_ratio` × the mean around the mean of its page
+    type, or exponential with that mean. The share `busy_ratio` of an execution time is CPU time
+    (processor sharing, each request on at most one CPU). The rest is waiting time. Both times are
+    split into `slices` pairs of a busy and a waiting period, as in the shop's page work.
+    `mean_execution_s` has the eight pages and, for clients that request files, `file`. A file uses
+    its share of the CPUs, but no worker.
     """
 
     workers: int = defaults.LIFO_PRI_WORKERS
@@ -87,19 +88,20 @@ SPECWEB96 = (
     FileClass(0.14, 10_000, 90_000),
     FileClass(0.01, 100_000, 900_000),
 )
-"""SBAC, section 4."""
+"""The classes of files in SBAC, section 4."""
 
 SHARES_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class FifoServer:
-    """SBAC's server: one request at a time, service time proportional to the file's size.
+    """SBAC's server, which serves one request at a time; the service time is proportional to the
+    file's size.
 
     With `service_times` exponential, it is the server of the M/M/1 queue instead. It serves
     `capacity_rps` requests of mean size per second. The queueing policy acts as the listen queue. A
-    rejection costs `rejection_cost` mean service times `ahead` of the queue. With `free`, a
-    rejection costs nothing, because a gateway in front of the server answers.
+    rejection costs `rejection_cost` mean service times. With `ahead`, it is served before the
+    queue. With `free`, it costs nothing, because a gateway in front of the server answers.
     """
 
     capacity_rps: float = defaults.SBAC_CAPACITY_RPS
@@ -116,16 +118,15 @@ class FifoServer:
         if abs(math.fsum(each.share for each in self.file_classes) - 1) > SHARES_TOLERANCE:
             raise ScenarioError("file_classes", "the shares do not add up to 1")
         if any(not 0 < each.smallest_bytes <= each.largest_bytes for each in self.file_classes):
-            raise ScenarioError("file_classes", "give sizes above 0, the smallest first")
+            raise ScenarioError("file_classes", "give sizes above 0, with the smallest first")
         if not self.rejection_cost >= 0:
             raise ScenarioError("rejection_cost", f"{self.rejection_cost}: give 0 or more")
 
 
 def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
-    """Return the capacity of a simulated server for the customers' mix of pages.
-
-    With shared CPUs it is cpus / (busy_ratio × mean execution time). It is at most the capacity
-    that the workers would have with unlimited CPUs. A FIFO server has the given capacity.
+    """Return the capacity of a simulated server for the customers' mix of pages. With shared CPUs,
+    the capacity is cpus / (busy_ratio × mean execution time). It is at most the capacity that the
+    workers would have with unlimited CPUs. A FIFO server has the given capacity.
     """
     if isinstance(server, FifoServer):
         return server.capacity_rps
@@ -138,9 +139,9 @@ class Scenario:
     """The description of one simulation, which starts with an empty system.
 
     Arrivals end after `sessions` sessions, at `arrivals_until_s`, or at the end of the customers'
-    schedule. The simulation runs until the last request has ended, or is cut at `stop_s`. Requests
-    under way at the cut count as neither completed nor lost. At least one of these four ends is
-    required.
+    schedule. The simulation runs until the last request has ended, or is cut off at `stop_s`.
+    Requests under way at the cut count as neither completed nor lost. At least one of these four
+    ends is required.
 
     With `Clients` as `customers`, the simulation is a closed loop instead (Connection Sentry). All
     clients are there from the start, and no client begins a request at or after `arrivals_until_s`.
@@ -160,11 +161,11 @@ class Scenario:
     Files bypass the policy (`file_bypass`). Only `SharedCpus` serves files, and it needs a mean
     execution time for `file`. Raises `SessionModelError` if a client would request too many pages.
 
-    `abandonment` is the effect of a customer who leaves. `ignore` executes orphan requests in full,
-    `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in
-    service at once. `session_known_from`: a session counts as under way once it was admitted
-    (SBAC's simulation), or once it has an answer, and with it the gateway's cookie. An attempt
-    before that counts as a separate session.
+    `abandonment` sets the effect of a customer who leaves. `ignore` executes orphan requests in
+    full, `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in
+    service at once. `session_known_from` sets when a session counts as under way: once it was
+    admitted (as in SBAC's simulation), or once it has an answer, and with it the gateway's cookie.
+    Any attempt before that time counts as a separate session.
     """
 
     customers: Customers | Clients
@@ -197,7 +198,9 @@ class Scenario:
 
     def _check_clients(self, clients: Clients) -> None:
         if self.sessions is not None:
-            raise ScenarioError("sessions", "clients in a closed loop do not arrive; leave it out")
+            raise ScenarioError(
+                "sessions", "clients in a closed loop do not arrive; leave this value out"
+            )
         ends_s = [end_s for end_s in (self.arrivals_until_s, self.stop_s) if end_s is not None]
         if not ends_s:
             raise ScenarioError(

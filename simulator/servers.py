@@ -13,23 +13,21 @@ class Server(Protocol):
 
     cpus: int
     free: int
-    """The number of workers that could start a request now."""
+    """The number of free workers, which could start a request now."""
     next_s: float
-    """The time at which `advance` must be called next; inf for never."""
+    """The time at which `advance` must be called next; inf stands for never."""
     now_s: float
     """The time up to which `advance` has carried out the server's work."""
     slices: int
-    """The number of slices and waits so far after which the request continued."""
+    """The number of slices and waits that have ended so far without ending their request."""
     spent_s: float
-    """The server time of the request that `advance` returned last."""
+    """The server time used by the request that `advance` returned last."""
     rejection_busy_s: float
-    """The server time of all rejections so far."""
+    """The server time spent on all rejections so far."""
 
     def start(self, now_s: float, id: int, page: int, work: float) -> None:
-        """Begin a request.
-
-        `page` is its place in SERVED_PAGES. `work` is the place in [0, 1) of its service time in
-        the distribution of the page. A file needs no worker.
+        """Begin a request. `page` is the place of its page in SERVED_PAGES. `work` is the place in
+        [0, 1) of its service time in the page's distribution. A file needs no worker.
         """
         ...
 
@@ -37,17 +35,19 @@ class Server(Protocol):
         """Carry out the work that is due from `next_s` to `until_s`; return the id of a request
         that ended, or 0.
 
-        It stops early when a request has ended or a worker has become free; `now_s` is then that
-        time.
+        The method stops early when a request has ended or a worker has become free; `now_s` is then
+        the time of that event.
         """
         ...
 
     def spent_until(self, now_s: float, id: int) -> float:
-        """Return the server time used so far by a request in service, CPU seconds."""
+        """Return the server time that a request in service has used so far, in CPU seconds."""
         ...
 
     def cancel(self, now_s: float, id: int) -> None:
-        """Stop a request in service; the next call of `advance`, due at once, returns its id."""
+        """Stop a request in service; the next call of `advance`, which is due at once, returns its
+        id.
+        """
         ...
 
     def reject(self, now_s: float) -> None:
@@ -55,5 +55,5 @@ class Server(Protocol):
         ...
 
     def busy_until(self, now_s: float) -> float:
-        """Return the server time used so far, CPU seconds."""
+        """Return the server time used so far, in CPU seconds."""
         ...

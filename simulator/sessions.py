@@ -1,4 +1,4 @@
-"""The sessions of a simulation: sessions under way, and sessions still to come."""
+"""The sessions of a simulation: those under way, and those still to come."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,14 +13,16 @@ from simulator.draws_ahead import WorkDraws, stream_ahead
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
-"""The number of sessions made together, whose work numpy draws at a tenth of the cost."""
+"""The number of sessions that are made together, so that numpy can draw their work at a tenth of
+the cost.
+"""
 
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class ByStep(Protocol[T_co]):
-    """A table of a session's values by step."""
+    """A table with one value of a session for each step."""
 
     def __getitem__(self, step: int, /) -> T_co: ...
 
@@ -28,12 +30,12 @@ class ByStep(Protocol[T_co]):
 class Session:
     """One customer's session, or a client of a closed loop.
 
-    `awaits` is the id of the attempt that the customer waits for, or 0. A request in the system
-    that its session does not wait for is an orphan. `name` is the session's name for a policy. In
-    the gateway, this is the id in its cookie or, until the customer has a cookie, a name for the
-    attempt alone (docs/decisions/0006). `work` has the first attempt's draw of each step. `length`
-    is the number of steps, or 0 if the steps never end. `arrival_s` is the time of the first
-    request, `sent_s` that of the last one.
+    `awaits` is the id of the attempt that the customer waits for, or 0. If the session does not
+    wait for one of its requests in the system, that request is an orphan. `name` is the session's
+    name for a policy. In the gateway, this is the id in its cookie or, until the customer has a
+    cookie, a name for the attempt alone (docs/decisions/0006). `work` has the first attempt's draw
+    of each step. `length` is the number of steps, or 0 if the steps never end. `arrival_s` is the
+    time of the first request, and `sent_s` the time of the latest request.
     """
 
     __slots__ = (
@@ -73,10 +75,12 @@ class Session:
 
 
 Asked = tuple[Session, int, float]
-"""A request in the system, with its session, its page's place in SERVED_PAGES, and its work."""
+"""A request in the system, with its session, the place of its page in SERVED_PAGES, and its
+work.
+"""
 
 NOBODY = Session(-1, math.inf, (), (), 0)
-"""The session after the last session; it never arrives."""
+"""A placeholder for the session after the last session; it never arrives."""
 
 
 class _Endless(Generic[T_co]):
@@ -90,7 +94,9 @@ class _Endless(Generic[T_co]):
 
 
 Expecting = Callable[[Sequence[float], Sequence[int], Iterable[int]], None]
-"""A callback that receives the arrival times, lengths and kinds of the sessions drawn."""
+"""A callback that receives the arrival times, lengths and kinds of sessions that have been
+drawn.
+"""
 
 
 class SessionsToCome:
@@ -119,7 +125,9 @@ class SessionsToCome:
             first += len(block_s)
 
     def clients(self) -> Iterator[Session]:
-        """Yield the clients of a closed loop, who are there from the start; client 0 first."""
+        """Yield the clients of a closed loop, which are there from the start, in the order of their
+        numbers.
+        """
         clients = self._scenario.customers
         if not isinstance(clients, Clients):
             return
@@ -135,7 +143,7 @@ class SessionsToCome:
             )
 
     def work(self, session: Session) -> float:
-        """Return the work of the session's attempt, as a place in [0, 1)."""
+        """Return the work of an attempt of the session, as a place in [0, 1)."""
         if session.attempt == 1:
             return session.work[session.step]
         return self._draws.of(session.index, session.step, session.attempt)

@@ -18,7 +18,7 @@ class Grant(NamedTuple):
 
 
 class _Application(Generic[Job]):
-    """The jobs of one application; `running` is ordered by the virtual time of their end."""
+    """The jobs of one application; `running` is ordered by the virtual time at which they end."""
 
     __slots__ = ("busy_s", "grant", "rate", "running", "virtual_s")
 
@@ -38,9 +38,9 @@ class SharedProcessors(Generic[Job]):
     jobs than whole processors, and otherwise all of it. With `granted` None, the jobs of all
     applications share all `processors`.
 
-    A job of b seconds begun at its application's virtual time v ends at v + b, however rates change
-    meanwhile (see `processor_sharing`). `next_s` is the time at which `advance` must be called
-    next.
+    A job of b seconds that begins at its application's virtual time v ends at v + b, regardless of
+    how rates change meanwhile (see `processor_sharing`). `next_s` is the time at which `advance`
+    must be called next.
     """
 
     def __init__(self, applications: int, processors: int) -> None:
@@ -91,7 +91,7 @@ class SharedProcessors(Generic[Job]):
         return self._applications[application].busy_s
 
     def _pass_time(self, now_s: float) -> None:
-        """Account for the progress of jobs since the last change."""
+        """Update the progress of all jobs for the time since the last change."""
         elapsed_s = now_s - self._since_s
         if elapsed_s > 0:
             for one in self._applications:

@@ -1,4 +1,4 @@
-"""The simulation: customers, a policy and a server in virtual time.
+"""The simulation of customers, a policy and a server in virtual time.
 
 The module decides the order of events. `gateway.policies.driver` drives the policy,
 `simulator.conduct` decides the customers' next actions, and the server's model decides how the
@@ -57,9 +57,9 @@ _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
 def simulate(
     scenario: Scenario, *, log: AttemptKeeper | None = None, on_progress: Progress | None = None
 ) -> Simulated:
-    """Simulate the scenario; the same scenario gives the same result, to the last digit.
+    """Simulate the scenario; the same scenario gives exactly the same result.
 
-    A policy can be used only once: make a new policy for each simulation. `log` gets a row per
+    A policy can be used only once, so create a new policy for each simulation. `log` gets a row per
     attempt, in the form that the load generator writes. `on_progress` is called with the time and
     the number of sessions that have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
     """
@@ -68,11 +68,11 @@ def simulate(
 
 
 class _Simulation:
-    """One run of a scenario. There are six kinds of events: the server's next event, the end of a
-    patience, the policy's timer, a load sample, a request of a customer under way (after thinking,
-    or again), a new session. Events that are due at the same time happen in this order. An answer
-    at the last moment is therefore in time, and a free worker takes a waiting request before the
-    next customer comes.
+    """One simulation of a scenario. There are six kinds of events: the server's next event, the end
+    of a patience, the policy's timer, a load sample, a request of a customer under way (after
+    thinking, or again), a new session. Events that are due at the same time happen in this order.
+    An answer at the last moment is therefore in time, and a free worker takes a waiting request
+    before the next customer comes.
     """
 
     def __init__(
@@ -154,8 +154,8 @@ class _Simulation:
                 timers_on_end = timers_on_end + 1 if now_s == end_s else 0
                 if timers_on_end > TIMERS_ON_END:
                     raise BrokenPolicyError(
-                        f"{policy.name}: next_timer_s gives {wanted_s} again and again, and "
-                        f"timer_due at {now_s:g} s does not change it"
+                        f"{policy.name}: next_timer_s returns {wanted_s} repeatedly, and "
+                        f"timer_due at {now_s:g} s does not change this"
                     )
                 driver.timer_due(now_s)
             elif now_s == sample_s:
@@ -292,7 +292,7 @@ class _Simulation:
     # ---- as the driver's host ------------------------------------------------------------------
 
     def start(self, now_s: float, id: int, asked: Asked) -> None:
-        """Let the server begin the request."""
+        """Let the server begin a request that the policy has dispatched."""
         _, place, work = asked
         self._record.dispatched[place] += 1
         self._server.start(now_s, id, place, work)
@@ -310,12 +310,12 @@ class _Simulation:
             self._conduct.failed(now_s, session, outcome, fate)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Let the server write each rejection."""
+        """Let the server spend the time of each rejection."""
         for _ in range(number):
             self._server.reject(now_s)
 
     def cancel(self, now_s: float, id: int) -> None:
-        """Let the server stop the request, once."""
+        """Let the server stop the request, if it has not been stopped before."""
         if id not in self._cancelled:
             self._cancelled.add(id)
             self._server.cancel(now_s, id)
@@ -333,9 +333,8 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off.
-
-    A simulation creates no reference cycles, and searching for them takes a sixth of the time.
+    """Switch garbage collection off. A simulation creates no reference cycles, and the search for
+    cycles would take a sixth of its time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

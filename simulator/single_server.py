@@ -1,4 +1,4 @@
-"""A server that serves one request at a time: SBAC's server, or the server of the M/M/1 queue."""
+"""A server that serves one request at a time, such as SBAC's server or that of an M/M/1 queue."""
 
 import math
 from bisect import bisect_right
@@ -10,7 +10,7 @@ SIZES_PER_CLASS = 9
 
 
 class SingleServer:
-    """The execution of a `FifoServer`; see `servers.Server`.
+    """The simulation of a `FifoServer`; the interface is `servers.Server`.
 
     A rejection never interrupts a request. It waits until the request in service has ended, and is
     then served before all requests in the queue.
@@ -87,8 +87,8 @@ class SingleServer:
 
 
 def file_service_times(described: FifoServer) -> tuple[list[float], list[float]]:
-    """Return the upper ends of the files' shares of [0, 1), without the last end, and the files'
-    service times.
+    """Return two lists: the upper ends of the files' shares of [0, 1), except the last, and the
+    files' service times.
 
     All files of a class are equally likely. A file of mean size takes 1 / `capacity_rps`.
     """
