@@ -24,7 +24,7 @@ KINDS = {
 
 
 def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
-    """Return the attempts of a kind, page and session, in the order that the kind defines.
+    """Return the attempts of this kind, page and session, in the order that the kind defines.
 
     Raises ExperimentError, which names the field with the invalid value.
     """
@@ -50,7 +50,7 @@ def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
 
 
 def _where(table: pa.Table, wanted: Mapping[str, object]) -> pa.Table:
-    """Return the rows that have these values in their columns."""
+    """Return the rows that have the given value in each of these columns."""
     for column, value in wanted.items():
         table = table.filter(pc.equal(table.column(column), value))
     return table

@@ -1,28 +1,29 @@
-"""The capacity bound: the maximum number of confirms for a policy that does not know which
+"""The capacity bound: the maximum number of confirms that a policy can reach without knowing which
 customers will buy.
 
-It follows from the customers and the server of a run. docs/bound.md explains the proof.
+It depends on the customers and the server of a run. docs/bound.md explains the proof.
 
-The program has these variables and constants. x_p is the number of sessions served at page p, per
-session that arrives. w_p is the server time for page p, and r is the server time available. Both
-are multiples of the server time for serving all planned requests of all sessions:
+The bound is the solution of a linear program. Its variable x_p is the number of sessions served at
+page p, per session that arrives. The constant w_p is the server time for page p, and the constant r
+is the server time available. Both times are multiples of the server time for serving all planned
+requests of all sessions:
 
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
 
-Without the constraint on r the program is a Markov decision problem. Each corner of this problem is
-a set of pages: a page in the set serves all sessions that come to it, and any other page serves
-none. The constraint on r mixes at most two such corners. Therefore the optimum, as a function of
-the server time, is the upper concave hull of the points (time, confirms) of all sets of pages. The
-eight pages of a shop have 2⁷ such sets. `Chain.visits` solves the linear system of each set in
-fractions, which is exact and needs no solver. The tests compare its result with the program's dual,
-which proves that the result is optimal.
+Without the constraint on r, the program is a Markov decision problem. Each corner of this problem
+is a set of pages: a page in the set serves all sessions that come to it, and any other page serves
+none. With the constraint on r, the optimum is a mixture of at most two such corners. Therefore the
+optimum, as a function of the server time, is the upper concave hull of the points (time, confirms)
+of all sets of pages. The eight pages of a shop have 2⁷ such sets. `Chain.visits` solves the linear
+system of each set in fractions, which is exact and needs no solver. The tests compare its result
+with the program's dual, which proves that the result is optimal.
 
 The r of a run is the work that the server can do from the first arrival to the last answer, divided
-by the work that its customers would have caused.
+by the work of all planned requests.
 
-Floats are added with `math.fsum`, because `sum` rounds them differently from Python 3.12 on, and a
-browser has a newer Python than most machines.
+Floats are added with `math.fsum`, because `sum` rounds differently in Python 3.12 and later, and
+the Python in a browser is newer than on most machines.
 """
 
 import math
@@ -47,7 +48,7 @@ class Optimum:
     """The optimal use of the server time."""
 
     confirm_ratio: float
-    """The share of the planned confirms that is reached, 0 to 1."""
+    """The share of the planned confirms that the optimum reaches, 0 to 1."""
     flow: Mapping[str, float]
     """The number of sessions served at each page, per session that arrives."""
     turned_away_ratio: Mapping[str, float]
@@ -55,15 +56,14 @@ class Optimum:
     omitted.
     """
     worth_per_time: float
-    """The additional confirms (as a share of the planned confirms) per additional server time.
-
-    This is the price of capacity, the dual of its constraint; it is 0 if capacity is sufficient.
-    """
+    """The additional confirms (as a share of the planned confirms) per additional unit of `room`.
+    This is the price of capacity, the dual value of the constraint on r; it is 0 if capacity is
+    sufficient."""
 
 
 class _Corner(NamedTuple):
-    """A set of pages that serve all their sessions, while other pages serve none. Numbers are per
-    arriving session."""
+    """A set of pages that serve all their sessions, while other pages serve none. All numbers are
+    per arriving session."""
 
     time: float
     """The server time, in multiples of the server time for the whole chain."""
@@ -75,7 +75,7 @@ class _Corner(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class CapacityBound:
-    """The reference for a run: the chain of its customers and the capacity of its server."""
+    """The reference for a run: the chain of the run's customers and the capacity of its server."""
 
     model: SessionModel
     capacity_rps: float
@@ -84,7 +84,7 @@ class CapacityBound:
     cost_s: Mapping[str, float]
     """The expected server time of each page, in any unit; `capacity_rps` is calculated from it."""
     slower_ratio: float = 1.0
-    """The actual server time of pages divided by the expected server time."""
+    """The actual server time of the pages, divided by the expected server time."""
 
     def reachable_ratio(self, planned: Mapping[str, int], working_s: float) -> float:
         """Return the share of the planned confirms that can be reached, 0 to 1.
@@ -92,7 +92,7 @@ class CapacityBound:
         `planned`: the number of requests by page if every session were served to its end.
         `working_s`: the paper seconds in which the server could work on these requests. If the
         session model has only lengths, no customer buys, and the function returns the share of the
-        work that can be done.
+        work that the server can do.
         """
         cost_s = math.fsum(planned[page] * self.cost_s[page] for page in PAGES)
         asked = cost_s * self.slower_ratio
@@ -104,10 +104,10 @@ class CapacityBound:
         return optimum(self.model.chain, able / asked, self.cost_s).confirm_ratio
 
     def as_json(self) -> dict[str, Any]:
-        """Return the bound as numbers, for programs without this module.
+        """Return the bound as numbers, for programs that do not have this module.
 
         Each pair of a `room` and a `confirm_ratio` is a corner of `reachable_ratio`. Straight lines
-        connect the corners, and the ratio is 1 for a room of 1 or more. The room is `work_per_s`
+        connect the corners, and the ratio is 1 if the room is 1 or more. The room is `work_per_s`
         times the working time, divided by `slower_ratio` times the sum of `cost_s` of all planned
         requests.
         """
@@ -145,7 +145,8 @@ def optimum(
 
 
 def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimum:
-    """Mix two corners: a share `share` of the upper corner, and the rest of the lower corner."""
+    """Return a mixture of two corners: a share `share` of the upper corner, and the rest of the
+    lower corner."""
 
     def mix(low: float, high: float) -> float:
         return low + share * (high - low)
@@ -175,7 +176,7 @@ def _hull_of(chain: Chain, execution_s: Mapping[str, float]) -> tuple[_Corner, .
 def _hull(
     rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
 ) -> tuple[_Corner, ...]:
-    """Return the corners on the upper concave hull, by increasing server time.
+    """Return the corners on the upper concave hull, in increasing order of server time.
 
     The first corner serves no session. The last corner needs the least server time among the
     corners with the most confirms. Times are multiples of the server time for the whole chain, and

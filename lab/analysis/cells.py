@@ -1,6 +1,7 @@
 """The repetitions of one policy at one load, read from a result folder.
 
-A cell also states whether LIFO-Pri published metrics that are comparable with the cell's metrics.
+A cell also states whether the LIFO-Pri paper has metrics that are comparable with the cell's
+metrics.
 """
 
 import math
@@ -31,7 +32,7 @@ from lab.titles import title_of
 from loadgen.workload.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
-"""The limit for the response times of Br-1 in LIFO-Pri's text about Fig. 7, paper seconds."""
+"""The response time of Br-1, in paper seconds, that LIFO-Pri's text about Fig. 7 mentions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ class Cell:
     quick_share: tuple[float, ...]
     """The share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
     clients: tuple[Mapping[Part, Got], ...]
-    """The results of each client set by class, per repetition of a closed loop; empty mappings if
-    the load is open."""
+    """The results of each client set by class, for each repetition of a closed loop; empty mappings
+    if the load is open."""
     published: str | None
-    """The policy whose published metrics are comparable with these, or None if there is no such
-    policy."""
+    """The policy whose published metrics are comparable with the cell's metrics, or None if there
+    is no such policy."""
     load: str
-    """The offered load as text: for a schedule, its mean; empty for a closed loop."""
+    """The offered load as text (for a schedule, the mean load); empty for a closed loop."""
 
     @property
     def title(self) -> str:
@@ -106,7 +107,7 @@ class Cell:
         return estimate(known) if known else None
 
     def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
-        """Return the metric by seed, for the repetitions that have it."""
+        """Return the metric of each repetition that has it, by seed."""
         return {
             summary.seed: value
             for summary, run in zip(self.summaries, self.runs, strict=True)
@@ -124,7 +125,8 @@ class _Repetition(NamedTuple):
 
 
 def read_cells(folder: ComparisonResult) -> list[Cell]:
-    """Return the complete runs of an experiment, by ρ and policy in the order of the spec.
+    """Return the complete runs of an experiment as cells, ordered by ρ and then by policy as in the
+    spec.
 
     Raises ExperimentError if all sessions of a run began in the warm-up.
     """
@@ -169,7 +171,7 @@ def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
     """Return the bound of the runs of `spec`.
 
-    It takes the costs of live pages of profile `real` from LIFO-Pri's Table 2.
+    For live pages of profile `real`, the costs are those of LIFO-Pri's Table 2.
     """
     return CapacityBound(
         spec.customers.as_model(),

@@ -1,6 +1,6 @@
 """The requests of closed-loop clients, by set and class (Connection Sentry).
 
-Tables 1 to 4 of the paper consist of these numbers, which are calculated from the attempts alone.
+The paper's Tables 1 to 4 consist of such numbers; only the attempts are needed to calculate them.
 """
 
 from collections.abc import Mapping
@@ -30,16 +30,16 @@ class Got:
 
     served: int
     latency_s: float | None
-    """The mean latency of the served attempts, paper seconds; None if no attempts were served."""
+    """The mean latency of the served attempts, in paper seconds; None if no attempt was served."""
     p95_s: float | None
     left: int
-    """The number of attempts whose client left."""
+    """The number of attempts whose client left before an answer."""
     turned_away: int
     """The number of attempts that were dropped, rejected, refused or failed."""
 
 
 def by_class(attempts: pa.Table, control_clients: int) -> Mapping[Part, Got]:
-    """Return the results of every set and class that occurs.
+    """Return the results for each combination of set and class that occurs.
 
     Clients 0 … `control_clients` − 1 are the control set.
     """

@@ -1,4 +1,4 @@
-"""The curves of a comparison as numbers: response times, metrics over ρ, fates of sessions.
+"""The curves of a comparison as numbers: response times, metrics over ρ, and fates of sessions.
 
 All times are paper seconds.
 """
@@ -17,8 +17,8 @@ from lab.intervals import estimate
 from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
-"""The times t, paper seconds, at which the distributions of response times are compared; LIFO-Pri's
-Figs. 4 to 7 end earlier."""
+"""The times t, in paper seconds, at which the distributions of response times are compared; the
+axes of LIFO-Pri's Figs. 4 to 7 end earlier."""
 BIN_S = 1.0
 """The width of a bar of the histogram, paper seconds."""
 ALL_PAGES = "all pages"
@@ -53,7 +53,8 @@ def curves_of(folder: ComparisonResult) -> dict[str, Any]:
 
 
 def share_above(times_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return P(response time > t) at TIMES_S; attempts without an answer are infinite."""
+    """Return P(response time > t) at TIMES_S; attempts without an answer have an infinite response
+    time."""
     ordered = np.sort(times_s)
     return 1.0 - np.searchsorted(ordered, TIMES_S, side="right") / len(ordered)
 
@@ -130,7 +131,8 @@ def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
 
 
 def _interval(values: Sequence[float], most: float = np.inf) -> dict[str, float | None]:
-    """Return the mean of a metric, and its interval cut to the range from 0 to `most`."""
+    """Return the mean of a metric and its interval, which is limited to the range from 0 to
+    `most`."""
     known = estimate(values)
     half = known.half_width
     return {

@@ -29,8 +29,8 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The number of decisions for other requests that are kept in detail; further decisions are only
-counted."""
+"""The number of decisions in favour of other requests that are kept in detail; further decisions
+are only counted."""
 
 Knew = Mapping[str, Any]
 """A policy's snapshot.
@@ -42,7 +42,7 @@ When the request is dispatched, the snapshot also has `place` in the queue (`old
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The attempt to explain; the columns of attempts.parquet."""
+    """The attempt to explain, identified by columns of attempts.parquet."""
 
     session: int
     step: int
@@ -59,7 +59,7 @@ class DecisionTrace:
     arrived_s: float | None = None
     knew_at_arrival: Knew = field(default_factory=dict)
     load: dict[str, float] | None = None
-    """The newest load sample that the policy had received when it made its first decision."""
+    """The last load sample that the policy had received when it made its first decision."""
     refused: str = ""
     """`drop` or `reject`; empty if the policy accepted the request."""
     refused_s: float | None = None
@@ -72,10 +72,10 @@ class DecisionTrace:
     overtook: dict[str, int] = field(default_factory=dict)
     """The number of newer requests that were dispatched while this request waited, by page type."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
-    """The last decisions in favour of another request, each with `time_s`, `page`, `came_s` and the
+    """The last decisions in favour of other requests, each with `time_s`, `page`, `came_s` and the
     snapshot `knew`."""
     disciplines: list[tuple[float, str]] = field(default_factory=list)
-    """The discipline in force at arrival, and each change while the request waited."""
+    """The discipline that was in force at arrival, and each change while the request waited."""
     left_s: float | None = None
     """The time at which the customer left."""
     withdrawn_s: float | None = None
@@ -97,7 +97,7 @@ class Watched(Recorded):
         self._id: int | None = None
         self._waits = False
         self._beside: dict[int, Request] = {}
-        """The requests that wait now, including the wanted attempt."""
+        """The waiting requests, including the wanted attempt."""
         self._knew: dict[str, Any] = {}
         self._load: LoadSample | None = None
 
@@ -127,7 +127,7 @@ class Watched(Recorded):
         )
 
     def _place(self) -> dict[str, Any]:
-        """Return the position of the request, ordered by age, in its queue."""
+        """Return the request's position, by age, in its queue."""
         one_for_all = self._wanted.page not in self._knew.get("queues", {})
         line = [
             one.id for one in self._beside.values() if one_for_all or one.page == self._wanted.page

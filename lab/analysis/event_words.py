@@ -10,12 +10,12 @@ FAULT_ENDS = {"slow-database": "the database is as usual"}
 
 
 def load_words(rho: float | None) -> str:
-    """Return a run's offered load as text; the load is None in a closed loop."""
+    """Return a run's offered load as text; a load of None means a closed loop."""
     return "closed loop" if rho is None else f"ρ = {rho:g}"
 
 
 def factor_words(factor: float) -> str:
-    """Return the text for a change of the load."""
+    """Return the text that describes a change of the load."""
     return f"load × {factor:g}"
 
 

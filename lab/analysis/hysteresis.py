@@ -7,10 +7,10 @@ covers attempts that were answered and attempts that customers left. A customer 
 an infinite response time. Rejected customers do not count, because they get their answer at once
 and do not wait.
 
-The percentile is *normal* while it is at most twice the percentile of the calm before the rush. If
-the percentile of the calm is unknown or infinite, no percentile is normal. The shop has recovered
-at the first time after the rush from which the percentile stays normal for ten seconds; at least
-half of the ten values must be known.
+The percentile is *normal* while it is at most twice as large as in the calm before the rush. If the
+percentile of the calm is unknown or infinite, no percentile is normal. The shop has recovered at
+the first time after the rush from which the percentile stays normal for ten seconds; at least half
+of the ten values must be known.
 """
 
 import math
@@ -54,7 +54,7 @@ class Conduct:
     title: str
     what: str
     changes: Mapping[str, Any]
-    """Changes to the spec's section `[customers]`."""
+    """The changes that this behaviour makes to the spec's section `[customers]`."""
 
 
 CONDUCTS = (
@@ -90,7 +90,8 @@ def schedule(*, quick: bool) -> list[dict[str, float]]:
 def course_of(
     attempts: pa.Table, samples: Mapping[str, Sequence[Any]], arrivals_until_s: float
 ) -> dict[str, Any]:
-    """Return the course of a run second by second from its start, ready for JSON.
+    """Return the course of a run, second by second from its start, in a form that can be written as
+    JSON.
 
     - `response_p95_s`: None where too few attempts ended, "inf" where customers left too many,
     - `answered_ratio` of the attempts that ended, and `waiting` requests,
@@ -122,7 +123,8 @@ def rolling(
     times_s: npt.NDArray[np.float64],
     grid: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """Return the 95th percentile of the response times in the WINDOW_S before each grid point.
+    """Return the 95th percentile of the response times in the WINDOW_S seconds before each grid
+    point.
 
     The value is nan if fewer than FEWEST attempts ended in the window.
     """
@@ -170,7 +172,7 @@ def normal_p95_s(calms: Sequence[float | None]) -> float | None:
 
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:
-    """Return as an array the numbers of a JSON list that `course_of` wrote."""
+    """Return an array with the numbers of a JSON list that `course_of` wrote."""
     return [math.inf if isinstance(value, str) else value for value in values]
 
 
@@ -181,7 +183,7 @@ def _plain(value: float) -> float | str | None:
 
 
 def _percentile(times_s: npt.NDArray[np.float64]) -> float:
-    """Return the PERCENT-th percentile by rank, without interpolation, because times can be
+    """Return the percentile (PERCENT) by rank; interpolation is impossible because times can be
     infinite."""
     if not len(times_s):
         return math.nan
@@ -209,7 +211,7 @@ def _answered(
 def _at(
     time_s: Sequence[float], values: Sequence[float], grid: npt.NDArray[np.float64]
 ) -> list[int]:
-    """Return the newest value at each grid point."""
+    """Return the most recent value at each grid point."""
     place = np.searchsorted(np.asarray(time_s, dtype=float), grid, side="right") - 1
     found = np.asarray(values)[np.maximum(place, 0)]
     return [int(value) for value in np.where(place >= 0, found, 0)]

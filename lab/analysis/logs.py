@@ -1,7 +1,8 @@
 """Queries on the raw logs of a result, with answers in plain JSON values.
 
-Every query takes one dictionary, so it can be answered in a process with limits (`common.bounded`).
-If a file is damaged, a query raises ExperimentError, or any other exception that the damage causes.
+The argument of every query is one dictionary, so that a process with limits can answer it
+(`common.bounded`). If a file is damaged, a query raises ExperimentError, or any other exception
+that the damage causes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,12 +27,12 @@ from loadgen.records.attempt_log import require_attempts
 from loadgen.records.rows import RowsFileError, Size, check_rows, pieces, size_of
 
 MOST_FRAMES = 1200
-"""The approximate number of samples that a race shows of a run."""
+"""The approximate number of samples of each run that a race shows."""
 _COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "waiting")
 _TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total", "orphaned_total",
            "confirms_total")  # fmt: skip
 _AROUND_S = 2.0
-"""The paper seconds before and after an attempt for which samples are returned."""
+"""The paper seconds before and after an attempt that the returned samples cover."""
 
 Asked = Mapping[str, Any]
 
@@ -60,7 +61,7 @@ def _size_of(path: Path) -> Size:
 
 
 class TooManyRowsError(ExperimentError):
-    """An error: the tables have more rows than allowed."""
+    """Raised if the tables have more rows than allowed."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(f"the tables have at least {rows:,} rows")
@@ -68,7 +69,7 @@ class TooManyRowsError(ExperimentError):
 
 
 def check(folder: Path, most_rows: int) -> None:
-    """Read every table in a folder piece by piece, so that reading needs little memory.
+    """Read every table in a folder piece by piece, so that this takes little memory.
 
     Raises TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a
     table is damaged.
@@ -111,7 +112,7 @@ def attempts(asked: Asked) -> dict[str, Any]:
     """Return the attempts of a `run` with this `kind`, `page` type and `session`: their number as
     `number`, and `rows`.
 
-    `rows` has at most `most` of them, beginning with number `first`.
+    `rows` has at most `most` attempts, beginning with number `first`.
     """
     _, _, run = _run(asked)
     found = attempt_choice.chosen(run.attempts(), asked["kind"], asked["page"], asked["session"])
@@ -177,7 +178,7 @@ def around(asked: Asked) -> dict[str, Any]:
 def frames(asked: Asked) -> dict[str, Any]:
     """Return about MOST_FRAMES samples of a `run` as columns.
 
-    Times are paper seconds since the first customer. Totals count from the start of the run.
+    Times are paper seconds since the first customer. Totals are counted from the start of the run.
     `marks` are the changes during the run.
     """
     folder, _, run = _run(asked)

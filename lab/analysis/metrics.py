@@ -19,7 +19,7 @@ TableName = Literal["Who sells", "Sessions", "Requests"]
 
 
 class Curve(NamedTuple):
-    """The curve of a metric over the offered load."""
+    """A curve that shows a metric over the offered load."""
 
     key: str
     """The curve's name in the addresses of the console's pages."""
@@ -31,7 +31,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of a run: its name, unit, meaning and calculation."""
+    """A number that describes a run: its name, unit, meaning and calculation."""
 
     name: str
     """The name of the column in the database. A `_ratio` is 1 at 100 %, and an `_s` is in paper
@@ -42,14 +42,16 @@ class Metric:
     """The unit in tables; a ratio with the unit `%` is printed multiplied by 100."""
     definition: str
     of: Callable[[Outcomes], float | None]
-    """The function that calculates the number; it returns None if the run has no such number."""
+    """The function that calculates the number; it returns None if the run does not have the
+    number."""
     digits: int = 0
     if_unknown: str = "none"
     """The text that tables print if no run has the number."""
     curve: Curve | None = None
     """The curve over the offered load; None if the metric is not drawn."""
     is_of_sessions: bool = False
-    """Whether a closed loop lacks the metric, because sessions in a closed loop never end."""
+    """Whether the metric is missing in a closed loop, because sessions in a closed loop never
+    end."""
     tables: tuple[TableName, ...] = ()
     """The tables of a comparison that print the metric."""
     is_pooled: bool = False
@@ -94,7 +96,7 @@ METRICS: tuple[Metric, ...] = (
         "duration_s",
         "Duration s",
         "s",
-        "Paper seconds from the first arrival to the end of the last session.",
+        "The paper seconds from the first arrival to the end of the last session.",
         lambda run: run.duration_s,
         1,
     ),
@@ -102,38 +104,47 @@ METRICS: tuple[Metric, ...] = (
         "planned_requests",
         "Planned requests",
         "requests",
-        "Requests that the sessions would make if every session were served to its end.",
+        "The number of requests that would be made if every session were served to its end.",
         lambda run: sum(run.planned.values()),
     ),
     Metric(
         "generated_attempts",
         "Generated attempts",
         "attempts",
-        "Attempts that were made, including retries.",
+        "The number of attempts that customers made, including retries.",
         lambda run: sum(run.generated(page) for page in run.attempts),
     ),
-    _outcome("completed_requests", AttemptOutcome.COMPLETED, "Requests answered in time."),
+    _outcome(
+        "completed_requests", AttemptOutcome.COMPLETED, "The number of requests answered in time."
+    ),
     _outcome(
         "timed_out_attempts",
         AttemptOutcome.TIMED_OUT,
-        "Attempts whose customer left before the answer came.",
+        "The number of attempts whose customer left before the answer came.",
     ),
     _outcome(
-        "dropped_attempts", AttemptOutcome.DROPPED, "Attempts turned away because a queue was full."
+        "dropped_attempts",
+        AttemptOutcome.DROPPED,
+        "The number of attempts turned away because a queue was full.",
     ),
     _outcome(
         "rejected_attempts",
         AttemptOutcome.REJECTED,
-        "Attempts answered with the rejection page of an admission policy or of DOOR-FIFO.",
+        "The number of attempts answered with the rejection page of an admission policy or of "
+        "DOOR-FIFO.",
     ),
     _outcome(
-        "refused_attempts", AttemptOutcome.REFUSED, "Attempts whose connection was not accepted."
+        "refused_attempts",
+        AttemptOutcome.REFUSED,
+        "The number of attempts whose connection was not accepted.",
     ),
-    _outcome("failed_attempts", AttemptOutcome.FAILED, "Attempts answered with an error."),
+    _outcome(
+        "failed_attempts", AttemptOutcome.FAILED, "The number of attempts answered with an error."
+    ),
     _outcome(
         "not_generated_requests",
         AttemptOutcome.NOT_GENERATED,
-        "Planned requests that were never sent, because their session was lost earlier.",
+        "The number of planned requests that were never sent because their session was lost.",
     ),
     Metric(
         "completed_ratio",
@@ -162,21 +173,28 @@ METRICS: tuple[Metric, ...] = (
         1,
         tables=("Requests",),
     ),
-    _fate("arrived_sessions", "Sessions that arrived; each has one of the four fates below."),
+    _fate(
+        "arrived_sessions",
+        "The number of sessions that arrived; each of them has one of the four fates below.",
+    ),
     _fate(
         "rejected_sessions",
-        "Sessions that got a rejection page at their first attempt, and no page of the shop.",
+        "The number of sessions that got a rejection page at their first attempt, and no page of "
+        "the shop.",
     ),
     _fate(
         "never_let_in_sessions",
-        "Other sessions that got no page of the shop: they gave up waiting, or were dropped, "
-        "refused, failed, or rejected at a later attempt.",
+        "The number of other sessions that got no page of the shop: their customers gave up "
+        "waiting, or their requests were dropped, refused, failed, or rejected at a later attempt.",
     ),
     _fate(
         "lost_sessions",
-        "Sessions that got at least one page of the shop, but not all that they planned.",
+        "The number of sessions that got at least one page of the shop, but not all planned pages.",
     ),
-    _fate("completed_sessions", "Sessions of which every planned request was answered in time."),
+    _fate(
+        "completed_sessions",
+        "The number of sessions whose planned requests were all answered in time.",
+    ),
     Metric(
         "completed_of_let_in_ratio",
         "Completed % of let in",
@@ -201,8 +219,8 @@ METRICS: tuple[Metric, ...] = (
         "useful_rps",
         "Useful requests/s",
         "requests/s",
-        "Requests of completed sessions per paper second while sessions arrived (SBAC's useful "
-        "work).",
+        "The number of requests of completed sessions per paper second while sessions arrived "
+        "(SBAC's useful work).",
         lambda run: run.useful_rps,
         2,
         curve=Curve("useful", "requests of completed sessions per paper second", 5),
@@ -223,7 +241,7 @@ METRICS: tuple[Metric, ...] = (
         "confirms",
         "Confirms",
         "confirms",
-        "Completed purchases (Tr-4).",
+        "The number of completed purchases (Tr-4).",
         lambda run: run.confirms,
         tables=("Who sells",),
         is_pooled=True,
@@ -232,7 +250,7 @@ METRICS: tuple[Metric, ...] = (
         "confirms_per_1000",
         "Confirms of 1,000",
         "confirms",
-        "Confirms over sessions, times 1,000.",
+        "Confirms divided by sessions, times 1,000.",
         lambda run: 1000 * run.confirms / run.sessions if run.sessions else None,
         1,
         curve=Curve("confirms", "confirms of 1,000 sessions", 4),
@@ -242,8 +260,8 @@ METRICS: tuple[Metric, ...] = (
         "confirm_bound",
         "Bound",
         "confirms",
-        "The maximum number of confirms that this run's customers and server allow a policy that "
-        "does not know which customers will buy (docs/bound.md).",
+        "The maximum number of confirms that a policy can reach with this run's customers and "
+        "server without knowing which customers will buy (docs/bound.md).",
         lambda run: run.confirm_bound,
         1,
         tables=("Who sells",),
@@ -264,8 +282,8 @@ METRICS: tuple[Metric, ...] = (
         "estimated_efficiency_ratio",
         "Estimated",
         "",
-        "The expected efficiency if sessions are served like these. It scatters less than "
-        "confirms divided by the bound.",
+        "The expected efficiency if each page serves the same share of its sessions as in this "
+        "run. It scatters less than confirms divided by the bound.",
         lambda run: run.estimated_efficiency_ratio,
         2,
         "–",
@@ -276,26 +294,26 @@ METRICS: tuple[Metric, ...] = (
         "throughput_rps",
         "Requests/s",
         "requests/s",
-        "Completed requests per paper second of the whole run, until the end of its last session.",
+        "Completed requests per paper second, over the whole run until its last session ends.",
         lambda run: run.throughput_rps,
         2,
         curve=Curve("throughput", "completed requests per paper second", 1),
         tables=("Who sells",),
     ),
 )
-"""All metrics, in the order that tables and the database's columns have."""
+"""All metrics, in the order of the tables' and the database's columns."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def curves() -> list[tuple[Curve, Metric]]:
-    """Return the metrics that are drawn over the offered load, in the order of the page."""
+    """Return the metrics that are drawn over the offered load, in the order that the page has."""
     found = [(metric.curve, metric) for metric in METRICS if metric.curve is not None]
     return sorted(found, key=lambda one: one[0].place)
 
 
 def of_table(table: TableName) -> list[Metric]:
-    """Return the metrics that a table prints, in its order."""
+    """Return the metrics that a table prints, in the table's order."""
     return [metric for metric in METRICS if table in metric.tables]
 
 
@@ -303,8 +321,8 @@ PAGE = """\
 # Metrics of a run
 
 `python -m lab.analysis.metrics` writes this page. Each metric is declared once, in
-`lab/analysis/metrics.py`. This declaration defines it in tables, CSV files, curves and the columns
-of `results.runs` in PostgreSQL. The database stores a ratio of 100 % as 1.
+`lab/analysis/metrics.py`. This declaration defines the metric for tables, CSV files, curves and
+the columns of `results.runs` in PostgreSQL. The database stores a ratio of 100 % as 1.
 
 | metric | in tables | unit | definition |
 | --- | --- | --- | --- |

@@ -1,7 +1,7 @@
 """The outcomes of a run: counts, percentages, revenue and the fates of sessions.
 
-Tables 4 and 5, revenue efficiency and the table of sessions consist of these numbers. They are
-calculated from the attempts alone.
+Tables 4 and 5, revenue efficiency and the table of sessions consist of these numbers. Only the
+attempts are needed to calculate them.
 """
 
 from collections.abc import Mapping
@@ -32,11 +32,8 @@ class SessionFates:
     rejected: int
     """Sessions that got a rejection page at their first attempt, and no page of the shop later."""
     never_let_in: int
-    """Other sessions without any page of the shop.
-
-    Their customers gave up waiting, or the requests were dropped, refused, failed, or rejected at a
-    later attempt.
-    """
+    """Other sessions without any page of the shop: customers gave up waiting, or their requests
+    were dropped, refused, failed, or rejected at a later attempt."""
     completed: int
     """Sessions whose planned requests were all answered in time."""
     completed_requests: int
@@ -71,8 +68,8 @@ FATES = {
     "never_let_in": "never let in",
     "rejected": "rejected at once",
 }
-"""The name of each fate of a session, in the order that pages use; every session has one of
-them."""
+"""The names of the fates of sessions, in the order that pages use; every session has exactly one
+fate."""
 FATES_MEANING = (
     "Each session has one of four fates. Completed: every request that it planned was answered in "
     "time. Lost after being let in: it got at least one page of the shop, but not all planned "
@@ -85,7 +82,7 @@ FATES_MEANING = (
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The attempts of one run by page type and outcome, and the requests that its sessions
+    """The attempts of one run by page type and outcome, and the requests that the run's sessions
     planned."""
 
     rho: float | None
@@ -104,19 +101,18 @@ class Outcomes:
     useful_in_arrivals: int = 0
     """The number of requests of completed sessions that were answered before the last arrival."""
     expected_confirm_ratio: float | None = None
-    """The expected share of the planned confirms if sessions are served like these; None if no
-    session plans to buy.
-    """
+    """The expected share of the planned confirms if each page serves the same share of its sessions
+    as in this run; None if no session plans to buy."""
     reachable_ratio: float | None = None
     """The share of the planned confirms that this run's capacity bound allows.
 
     None if no capacity is known, as in a closed loop.
     """
     lasting_ratio: float | None = None
-    """The share of the planned confirms that the bound would allow in a lasting overload: the
+    """The share of the planned confirms that the bound would allow if the overload never ended: the
     server is assumed to stop at the last arrival."""
     undisturbed_ratio: float = 1.0
-    """The part of the time with arrivals that passed before the first failed attempt, 0 to 1."""
+    """The time before the first failed attempt, as a share of the time with arrivals, 0 to 1."""
 
     @property
     def sessions(self) -> int:
@@ -158,8 +154,8 @@ class Outcomes:
     def useful_rps(self) -> float:
         """Requests of completed sessions per paper second of arrivals (SBAC's useful work).
 
-        The time after the last arrival does not count, because the longest session determines its
-        length, and this session differs between policies.
+        The time after the last arrival does not count, because its length depends on the longest
+        session, which differs between policies.
         """
         return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
 
@@ -172,12 +168,9 @@ class Outcomes:
 
     @property
     def confirm_bound(self) -> float | None:
-        """The maximum number of confirms in this run for a policy that does not know which
-        customers will buy.
-
-        It follows from the run's customers and server (docs/bound.md). It is None if no capacity is
-        known.
-        """
+        """The maximum number of confirms that a policy can reach in this run without knowing which
+        customers will buy. It depends on the run's customers and server (docs/bound.md). It is None
+        if no capacity is known."""
         if self.reachable_ratio is None:
             return None
         return self.planned[CONFIRM_PAGE] * self.reachable_ratio
@@ -191,9 +184,9 @@ class Outcomes:
     def estimated_efficiency_ratio(self) -> float | None:
         """The expected confirms divided by the capacity bound; None if no session plans to buy.
 
-        The ratio has the same mean as confirms / bound if a policy does not know which customers
-        will buy. It scatters far less, because every served page counts; in confirms / bound, only
-        the 2.7 % of sessions that buy count.
+        The ratio has the same mean as confirms / bound if the policy does not know which customers
+        will buy. It scatters far less, because it counts every served page, while confirms / bound
+        counts only the 2.7 % of sessions that buy.
         """
         if self.expected_confirm_ratio is None or self.reachable_ratio is None:
             return None
@@ -218,7 +211,7 @@ class Outcomes:
         """Return the percentages of Table 5.
 
         In overload, the paper divides by the browsing requests of the full sessions: 54,480 of all
-        57,528 requests. At ρ = 0.85 the paper states 100 %, which is only possible if it divides by
+        57,528 requests. At ρ = 0.85 the paper states 100 %, which is possible only if it divides by
         all requests.
 
         `not_generated` is the remainder to 100, as in the paper. Retries count as attempts although
@@ -268,7 +261,7 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
 def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
     """Return the attempts that began after `warm_up_s` paper seconds.
 
-    The function is for a closed loop, in which sessions never end.
+    This function is for a closed loop, in which sessions never end.
     """
     return attempts.filter(pc.greater_equal(attempts.column("started_s"), warm_up_s))
 
@@ -323,13 +316,13 @@ def _undisturbed_ratio(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) 
 
 
 def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
-    """Return the expected confirms divided by the planned confirms; the expectation follows from
-    the served shares.
+    """Return the expected confirms divided by the planned confirms; the expected confirms are
+    calculated from the served shares.
 
-    Let s_p be the share of the sessions coming to page p that page p served. Let P(p → q) be the
-    share of page p's planned requests that page q follows. The number of sessions that come to page
-    q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is that a
-    policy does not know which customers will continue.
+    Let s_p be the share that page p served of the sessions that came to it. Let P(p → q) be the
+    share of page p's planned requests that are followed by a request for page q. The number of
+    sessions that come to page q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The
+    only assumption is that a policy does not know which customers will continue.
     """
     of_session, _, completed = _lengths(attempts)
     is_planned = attempts.column("attempt").to_numpy() <= 1
@@ -436,12 +429,9 @@ def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bo
 
 
 def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:
-    """Return the response times of attempts, paper seconds; infinite for attempts that never
-    completed.
-
-    The response times cover all attempts, as in LIFO-Pri's footnote 1: a timed-out or dropped
-    request has an infinite response time.
-    """
+    """Return the response times of all attempts, in paper seconds. As in LIFO-Pri's footnote 1, the
+    response time of an attempt that did not complete (for example, a timed-out or dropped request)
+    is infinite."""
     table = attempts.filter(pc.not_equal(attempts.column("attempt"), 0))
     if page is not None:
         table = table.filter(pc.equal(table.column("page"), page))

@@ -9,7 +9,7 @@ GROUPS = ("Browsing", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
 """The columns of Table 4; `Browsing` is Br-1 to Br-4 together."""
 
 PUBLISHED_SESSIONS = 24_000
-"""The number of sessions in Table 4: a file of 1,000 sessions is used 24 times (section 3.2.1)."""
+"""The number of sessions in Table 4: a file of 1,000 sessions, used 24 times (section 3.2.1)."""
 
 PAPERS = {
     "lifo-pri": "LIFO-Pri (Singhmar et al., 2004)",
@@ -18,7 +18,7 @@ PAPERS = {
     "ad-server": "Ad server (Diniz et al., 2000)",
     "edragon": "eDragon (Guitart et al., 2008)",
 }
-"""The titles of the five papers, by the names of their experiments."""
+"""The titles of the five papers by their experiments' names."""
 
 Row = tuple[int | None, ...]
 
@@ -30,11 +30,10 @@ def published() -> dict[str, Any]:
 
 
 def table4(rho: float | None, policy: str) -> dict[str, Row]:
-    """Return the rows generated, completed, timed_out and dropped of Table 4, by column of GROUPS.
-
-    A number is None if the paper omits it; for SQ the paper has only totals, in the first column.
-    The mapping is empty for a ρ or a policy that Table 4 does not have.
-    """
+    """Return Table 4's rows generated, completed, timed_out and dropped, each with a number for
+    each column of GROUPS. A number is None if the paper omits it; for SQ the paper has only totals,
+    which are in the first column. The mapping is empty for a ρ or a policy that Table 4 does not
+    have."""
     tables = published()["lifo_pri"]["table4"]
     key = policy.replace("-", "_")
     if rho == 0.85 and key in tables["rho_1_40"]:

@@ -1,7 +1,5 @@
-"""The comparison of three counts of a run: the counts of the client, the gateway and the shop.
-
-The module states which counts must agree, and by how much they may differ.
-"""
+"""The comparison of a run's counts by the client, the gateway and the shop. The module states which
+counts must agree, and by how much they are allowed to differ."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,7 +22,8 @@ from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 FILE = KIND_PAGE["file"]
 
 _CONNECTING_S = 1.0
-"""The real seconds within which even a busy machine accepts a connection and reads a request."""
+"""The real seconds that even a busy machine needs at most to accept a connection and read a
+request."""
 
 
 def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
@@ -80,7 +79,7 @@ def reconcile(
 
     A customer can leave at the moment when an answer is sent. Then the client counts a timeout, and
     the gateway counts an answer, a drop or a rejection. Therefore every check against the client's
-    counts has a tolerance of the number of timed-out attempts. `hasty` counts by page the attempts
+    counts has a tolerance: the number of timed-out attempts. `hasty` counts by page the attempts
     that ended so soon that they may not have reached the gateway.
 
     The shop does not count the requests that the gateway stopped as served. An `overdue` request is
@@ -130,8 +129,8 @@ def _check(statement: str, value: int, low: int, high: int) -> Check:
 
 
 def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]) -> list[Check]:
-    """Return the checks of one page: the client's counts against the gateway's, and the gateway's
-    counts against each other."""
+    """Return the checks of one page. They compare the client's counts with the gateway's, and the
+    gateway's counts with each other."""
     timed_out = client.get(AttemptOutcome.TIMED_OUT, 0)
     dropped = client.get(AttemptOutcome.DROPPED, 0)
     rejected = client.get(AttemptOutcome.REJECTED, 0)
@@ -194,8 +193,8 @@ def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str
 
 
 def _lost(counts: Mapping[str, Any]) -> int:
-    """Return the number of requests that the shop could not answer because a service behind it was
-    unavailable."""
+    """Return the number of requests that the shop could not answer because a service that it needs
+    was unavailable."""
     return sum(counts["shop"].get("lost_to", {}).values())
 
 

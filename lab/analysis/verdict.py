@@ -1,7 +1,8 @@
-"""The conclusion of a comparison: a sentence for each load, which includes how certain it is.
+"""The conclusion of a comparison: a sentence for each load, which also says how certain the
+conclusion is.
 
-The sentence says which policy did best and by how much. Compared runs have the same customers, so
-the certainty follows from the paired differences by seed (`lab.intervals.paired`).
+The sentence says which policy was best and by how much. Compared runs have the same customers, so
+the certainty is calculated from the paired differences by seed (`lab.intervals.paired`).
 """
 
 import re
@@ -15,7 +16,8 @@ from lab.intervals import paired
 from lab.spec.experiment import Spec
 
 _TIMES_FROM_RATIO: Final = 1.5
-"""The smallest ratio that the sentence states as a factor, for example “twice as much”."""
+"""The smallest ratio of two policies that the sentence states as a factor, for example “2.3 times
+as much”."""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
@@ -25,18 +27,21 @@ _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confir
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """The number by which an experiment compares policies; a larger one is better."""
+    """The number by which an experiment compares policies; a larger number is better."""
 
     of: Callable[[Cell], float]
     """The number that orders the policies: a sum or a mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
     """The number that is compared seed by seed; it can scatter less than `of`."""
     best: str
-    """`{policy} sold the most: {number}{limit}`."""
+    """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
-    """`chance can explain the differences between {policies}: {number}{limit}`."""
+    """The sentence if no policy was certainly best:
+
+    `chance can explain the differences between {policies}: {number}{limit}`.
+    """
     equal: str
-    """`{policies} sold the same: {number}{limit}`."""
+    """The sentence if the numbers are equal: `{policies} sold the same: {number}{limit}`."""
     digits: int = 0
 
     def text(self, number: float) -> str:
@@ -73,9 +78,9 @@ _USEFUL_WORK: Final = _Aim(
 
 
 def verdict(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """Return a sentence for each load, or none where no two policies can be compared.
+    """Return a sentence for each load at which at least two policies can be compared.
 
-    A closed loop has no verdict, because which number matters depends on the question.
+    A closed loop has no verdict, because the number that matters depends on the question.
     """
     if spec.clients:
         return []
@@ -144,7 +149,8 @@ def _limit(first: Cell) -> str:
 
 
 def _lead(aim: _Aim, first: Cell, second: Cell) -> str:
-    """`2.4 times as much as SQ (40)`, or `SQ 95`."""
+    """Return how far the best policy leads, for example `2.4 times as much as SQ (40)` or
+    `ahead of SQ with 95`."""
     number = aim.text(aim.of(second))
     if aim.of(second) and (ratio := aim.of(first) / aim.of(second)) >= _TIMES_FROM_RATIO:
         return f"{ratio:.1f} times as much as {second.title} ({number})"
@@ -165,15 +171,15 @@ _ALIKE: Final = re.compile(
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
 _UNSURE: Final = "share too few seeds"
 _MOST_READ: Final = 1000
-"""The maximum number of characters that are read of a sentence, which may come from another
-machine."""
+"""The maximum number of characters that the parser reads of a sentence, because results can come
+from other machines."""
 _MOST_NAMES: Final = 40
 """The maximum number of characters that a short form uses for the names of several policies."""
 
 
 def short_form(sentences: Sequence[str]) -> str:
-    """Return the winner of each load as a short text for lists: `DOOR-LIFO`, or `ρ = 1: SQ; ρ = 2:
-    DOOR-LIFO`.
+    """Return a short text for lists that names the winner at each load: `DOOR-LIFO`, or `ρ = 1: SQ;
+    ρ = 2: DOOR-LIFO`.
 
     The function reads the sentences of `verdict`, because results keep them. For other sentences it
     returns an empty text.

@@ -21,23 +21,24 @@ WHY_IT_DIFFERS = (
     "useful work with about 60 % of its capacity; this one does so with nearly all."
 )
 LATE_SHARE_LIMIT = 0.01
-"""The largest share of late attempts in a run for which there is no warning."""
+"""The largest share of late attempts, 0 to 1, with which a run gets no warning."""
 APART_LIMIT_S = 0.1
-"""The largest gap between the starts of simultaneous runs for which there is no warning, real
-seconds."""
+"""The largest gap between the starts of simultaneous runs, in real seconds, that causes no
+warning."""
 FEW_SALES = 30
-"""The bound below which chance can change confirms / bound by a third or more."""
+"""The number of possible confirms below which chance can change confirms / bound by a third or
+more."""
 UNDISTURBED_LIMIT = 0.5
-"""The largest share of the time with arrivals that can pass before the first lost session; above
-it, the overload has not taken hold."""
+"""The largest share of the time with arrivals, 0 to 1, that can pass before the first lost session
+without a warning; above it, the run is too short for its overload to show."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""The largest difference between simultaneous shops for which there is no warning, as a share of
-their median."""
+"""The largest difference between simultaneous shops, as a share of their median, that causes no
+warning."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
-    """Return the warnings, then the checks that hold, one line for each."""
+    """Return the warnings and then the checks that hold, one line for each of them."""
     runs = [(cell, summary) for cell in cells for summary in cell.summaries]
     lines = _of_the_bound(cells)
     broken = [(cell, summary) for cell, summary in runs if not summary.reconciles]
@@ -123,7 +124,7 @@ def is_warning(line: str) -> bool:
 
 
 def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
-    """Return warnings if comparing the confirms with the bound makes them doubtful."""
+    """Return warnings if a comparison with the bound makes the confirms doubtful."""
     known = [cell for cell in cells if cell.rho is not None and cell.bound]
     lines = []
     for cell in known:
@@ -184,7 +185,8 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
 
 
 def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return the CPUs of simultaneous runs, and warnings about them; empty for consecutive runs."""
+    """Return a line about the CPUs of simultaneous runs, and warnings about these runs; empty for
+    consecutive runs."""
     found = [summary.at_once for summary in summaries if summary.at_once is not None]
     if not found:
         return []

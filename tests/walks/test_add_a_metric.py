@@ -16,7 +16,7 @@ print(row["attempts_per_session"])
 def test_a_metric_takes_two_files(copy: ProjectCopy) -> None:
     """It is in the tables, their CSV, the database, the console and the documentation."""
     (text,) = guide.additions(METRICS)
-    end = ')\n"""All metrics, in the order that tables and the database\'s columns have."""\n'
+    end = ')\n"""All metrics, in the order of the tables\' and the database\'s columns."""\n'
     copy.replace(METRICS, end, text + end)
     copy.write(PAGE, copy.python("-m", "lab.analysis.metrics"))
     assert copy.touched() == {METRICS, PAGE}
