@@ -20,7 +20,9 @@ from lab.results.metrics import Results
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
-"""The space above the curves for names of parts of the x axis, as a share of the curves' height."""
+"""The space above the curves for the names of parts of the x axis, as a share of the curves'
+height.
+"""
 _LETTERS_PER_INCH = 8.5
 """The number of letters per inch of panel height in a label next to a panel; longer labels are
 wrapped."""
@@ -63,8 +65,9 @@ def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Pa
 
 
 def as_csv(figure: Figure, results: Results) -> str:
-    """Return the numbers of a figure as CSV, with a line for each point; only the header if there
-    are no points."""
+    """Return the numbers of a figure as CSV, with a line for each point; a figure without points
+    has only the header.
+    """
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))
@@ -86,7 +89,7 @@ def _number(value: float | None) -> str:
 
 
 def _draw(panel: Panel, results: Results, axes: Axes, height: float) -> None:
-    """Draw a panel of this height in inches."""
+    """Draw a panel with this height in inches."""
     drawn = [curve.series(results) for curve in panel.curves]
     draw_series(axes, panel.kind, drawn)
     draw_published(axes, panel.kind, drawn, panel.published)

@@ -11,12 +11,12 @@ from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 Verdict = tuple[str, bool | None]
-"""The finding as text, and whether the claim holds; None if the results cannot decide it."""
+"""The finding as text, and whether the claim holds (None if the results cannot decide this)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement that must hold, and the rule by which the results decide it."""
+    """A statement that must hold, and the rule that decides from the results whether it holds."""
 
     text: str
     required: str
@@ -24,7 +24,7 @@ class Claim:
     check: Callable[[Results], Verdict]
 
     def decide(self, results: Results) -> Verdict:
-        """Return the verdict; None if a case that the claim needs has no runs yet."""
+        """Return the verdict, or None if a case that the claim needs has no runs yet."""
         if any(not results.of(case) for case in self.needs):
             return "not simulated", None
         return self.check(results)
@@ -51,7 +51,8 @@ _NAMED = 2
 def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the conclusion of a report in sentences, from the rows of its claims.json.
 
-    The first sentence counts the claims that hold. The second names the first few that do not hold.
+    The first sentence counts the claims that hold. The second sentence names the first few claims
+    that do not hold.
     """
     verdicts = [str(one.get("Holds")) for one in claims]
     if not claims:
@@ -104,11 +105,10 @@ def at_most(text: str, case: AnyCase, value: Value, limit: float) -> Claim:
 
 
 def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -> Claim:
-    """Return the claim that each metric is larger than the next one.
-
-    The differences between consecutive metrics decide, repetition by repetition. The claim does not
-    hold if 0 is in the 95 % interval of a difference. With a single repetition, the difference
-    alone decides.
+    """Return the claim that each metric is larger than the next metric. The differences between
+    consecutive metrics, one for each repetition, decide the claim. It does not hold if the 95 %
+    interval of a difference contains 0. With a single repetition, the sign of the difference
+    decides.
     """
 
     def check(results: Results) -> Verdict:
@@ -135,8 +135,9 @@ def _is_larger(
 
 
 def is_above_zero(found: Estimate) -> bool | None:
-    """Return whether a difference is positive; None if 0 is in the 95 % interval, so that it could
-    be chance."""
+    """Return whether a difference is positive; None if the 95 % interval contains 0, because the
+    difference could then be chance.
+    """
     if abs(found.mean) <= (found.half_width or 0.0):
         return None
     return found.mean > 0
@@ -145,8 +146,8 @@ def is_above_zero(found: Estimate) -> bool | None:
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
     """Return whether a metric is between `low` and `high`.
 
-    Return None if a bound is within the 95 % interval, because the metric could be on either side
-    by chance.
+    Return None if the 95 % interval contains a bound, because the metric could be on either side of
+    the bound by chance.
     """
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):

@@ -1,4 +1,4 @@
-"""The figures of a comparison: response time CCDF and throughput against ρ, as PNG and SVG."""
+"""The figures of a comparison, as PNG and SVG: response time CCDF and throughput against ρ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +47,7 @@ def draw_figures(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Path]:
 
 
 def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
-    """Return the line under a figure of a comparison: experiment, number of runs and date."""
+    """Return the line under a comparison's figure: experiment, number of runs and date."""
     spec = folder.spec()
     runs = sum(len(cell.runs) for cell in cells)
     words = "run" if runs == 1 else "runs"
@@ -57,7 +57,9 @@ def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
 def _ccdf(
     folder: ComparisonResult, cells: Sequence[Cell], rho: float | None, style: Styles
 ) -> Figure:
-    """Draw Fig. 7: P(response time of Br-1 > t), pooled; unanswered attempts are infinite."""
+    """Draw Fig. 7: P(response time of Br-1 > t) over all repetitions together; unanswered attempts
+    have an infinite response time.
+    """
     figure, (axes,) = new_figure(1, 1, _INCHES)
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
     warm_up_s = folder.spec().warm_up_s
@@ -115,7 +117,7 @@ def _throughput(folder: ComparisonResult, cells: Sequence[Cell], style: Styles) 
 
 
 def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
-    """Draw the useful work, and the completed share of the sessions that were let in."""
+    """Draw the useful work next to the share of the admitted sessions that completed."""
     figure, (left, right) = new_figure(1, 2, _PAIR_INCHES)
     _over_rho(left, cells, style, lambda run: run.useful_rps)
     _over_rho(right, cells, style, lambda run: run.fates.completed_of_let_in_ratio)
@@ -135,7 +137,7 @@ def _over_rho(
     style: Styles,
     figure_of: Callable[[Outcomes], float | None],
 ) -> None:
-    """Draw a metric of the runs against ρ: one line with intervals for each policy."""
+    """Draw a metric against ρ, with a line and intervals for each policy."""
     for policy, look in style.items():
         own = [cell for cell in cells if cell.policy == policy]
         found = [

@@ -40,16 +40,17 @@ IN_TEXT = {
     "LIFO": r"LIFO",
     "DOOR": r"DOOR",
 }
-"""The terms that pages also explain within sentences, each with its pattern.
+"""The terms that pages explain even within sentences, each with its pattern.
 
-Pages explain policies and page types within sentences, too. Other terms are everyday words there.
+Pages explain policies and page types within sentences, too. Other terms are ordinary words within
+sentences.
 """
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One term with its synonyms, its explanation, and its formula if there is one."""
+    """One term with its synonyms, its explanation, and its formula, if any."""
 
     title: str
     names: tuple[str, ...]
@@ -126,8 +127,7 @@ def key(label: str) -> str:
 
 @cache
 def keys(*, of_parameters: bool) -> dict[str, int]:
-    """Return the positions of entries in `entries` by name, either for parameters or for all other
-    terms."""
+    """Return the positions of entries in `entries` by name, for parameters or for other terms."""
     found: dict[str, int] = {}
     for place, entry in enumerate(entries()):
         if entry.is_parameter == of_parameters:
@@ -140,8 +140,8 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
 def in_text() -> tuple[tuple[str, int], ...]:
     """Return the pattern and the position of each entry that pages explain in running text.
 
-    Patterns are valid in Python and in JavaScript. A longer name comes before a shorter name with
-    which it begins.
+    Patterns are valid in Python and in JavaScript. If a name begins with a shorter name, the longer
+    name comes first.
     """
     found = []
     for place, entry in enumerate(entries()):
@@ -157,7 +157,7 @@ def in_text() -> tuple[tuple[str, int], ...]:
 
 
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:
-    """Return the entry for a label; for labels of a form, search the parameters first.
+    """Return the entry for a label; for the labels of a form, search the parameters first.
 
     A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has the entry of SQ.
     The console's `glossary.js` follows the same rule.
@@ -176,7 +176,7 @@ def find(label: str, *, is_parameter: bool = False) -> Entry | None:
 
 
 def sections(title: str, found: Iterator[Entry]) -> str:
-    """Return a section of the page with entries that come from data sheets."""
+    """Return a section of the glossary page with entries from data sheets."""
     lines = [f"## {title}"]
     for entry in found:
         text = entry.text.replace("*", "\\*").replace("<", "&lt;")

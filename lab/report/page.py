@@ -101,8 +101,9 @@ def claims_summary(claims: Table) -> str:
 
 
 def _runs(figure: Figure, study: Study, results: Results) -> str:
-    """Return the number of runs in a figure; if the figure names no cases, return the number in the
-    study."""
+    """Return the number of runs in a figure; if the figure names no cases, return the study's
+    number of runs.
+    """
     number = results.number(figure.cases()) or results.number(study.cases())
     return "1 run" if number == 1 else f"{number} runs"
 
@@ -155,7 +156,9 @@ def _embedded(svg: Path) -> str:
 
 
 def alternative_text(figure: Figure) -> str:
-    """Return the text for readers who cannot see the figure; the table below has the numbers."""
+    """Return the text that describes the figure to readers who cannot see it; the table below the
+    figure has the numbers.
+    """
     panels = [
         f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
         f"for {', '.join(curve.label for curve in panel.curves)}."

@@ -14,8 +14,9 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""The highest number of policies for which all pairs are compared; if there are more, each is
-compared with the first."""
+"""The maximum number of policies for which all pairs are compared; if there are more policies, each
+is compared only with the first.
+"""
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
 _BUYERS: Final[_Metrics] = (
@@ -24,13 +25,13 @@ _BUYERS: Final[_Metrics] = (
     ("Estimated", 3, lambda run: run.estimated_efficiency_ratio),
     ("Requests/s", 2, lambda run: run.throughput_rps),
 )
-"""The columns: title, digits and metric."""
+"""The columns, each with its title, number of decimals and metric."""
 _SESSIONS: Final[_Metrics] = (
     ("Completed %", 1, lambda run: 100 * run.fates.share("completed")),
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )
-"""The columns for sessions of fixed lengths, in which no customer buys."""
+"""The columns for sessions that have only lengths, in which no customer buys."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
@@ -39,11 +40,10 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
     found = Table(
         "Differences by seed",
         ("ρ", "Policy", "less", *(column for column, _, _ in metrics)),
-        note="Runs with the same seed have the same customers, so differences are calculated seed "
-        "by seed. Values are means of the differences ± half-width of the 95 % interval. A "
+        note="Runs with the same seed have the same customers, so a difference is calculated for "
+        "each seed. Values are means of these differences ± half-width of the 95 % interval. A "
         "difference is larger than chance explains if its interval excludes 0 (marked *). "
-        "Overlapping intervals "
-        "in other tables do not show this."
+        "Whether intervals in other tables overlap does not show this."
         + ("" if spec.customers.lengths else " The confirms are counted per run."),
     )
     for cell, other in _pairs(cells):
@@ -54,7 +54,7 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
 
 
 def _pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Yield each pair at one load: first the policy that is later in the spec, then the other."""
+    """Yield each pair of policies at one load; the policy that is later in the spec comes first."""
     for rho in dict.fromkeys(cell.rho for cell in cells):
         there = [cell for cell in cells if cell.rho == rho]
         if len(there) <= ALL_PAIRS_UP_TO:

@@ -1,7 +1,6 @@
-"""Ratios of one case's metric to the same metric of another case, repetition by repetition.
-
-Repetitions of two cases have the same seeds, so each repetition gives one ratio. Effects of the
-seed on both cases cancel out.
+"""Ratios of a metric in one case to the same metric in another case, one ratio for each repetition.
+The repetitions of two cases have the same seeds, so each repetition gives one ratio, in which the
+effects of the seed on both cases cancel out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,14 +34,14 @@ class Ratio:
         return found
 
     def estimate(self, results: Results) -> Estimate | None:
-        """Return the mean and interval of the ratios; None if there are no ratios."""
+        """Return the mean of the ratios with its interval, or None if there are no ratios."""
         found = self.each(results)
         return estimate(list(found.values())) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class RatioEntry:
-    """A cell of a table: the published ratio next to the measured one."""
+    """A cell of a table: the published ratio next to the measured ratio."""
 
     ratio: Ratio
     published: float | None = None
@@ -78,11 +77,10 @@ class RatioCurve:
 
 
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
-    """Return the claim that one ratio is smaller than another.
-
-    The differences of the repetitions decide. The claim does not hold if 0 is in the 95 % interval
-    of the differences. If both cases have a single repetition, its difference decides. One
-    difference from several repetitions is not enough.
+    """Return the claim that one ratio is smaller than another ratio. The differences between the
+    ratios in each repetition decide the claim. It does not hold if the 95 % interval of the
+    differences contains 0. If both cases have a single repetition, its difference decides. If there
+    are several repetitions but only one has both ratios, its difference is not enough.
     """
 
     def check(results: Results) -> Verdict:
@@ -99,8 +97,9 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """Return the claim that a ratio is below 1; the claim fails if 1 is in the 95 % interval of the
-    ratio."""
+    """Return the claim that a ratio is below 1; the claim fails if the 95 % interval of the ratio
+    contains 1.
+    """
 
     def check(results: Results) -> Verdict:
         found = ratio.estimate(results)

@@ -9,12 +9,12 @@ SEAL: Final = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; "
     "base-uri 'none'\">"
 )
-"""The Content-Security-Policy that forbids all scripts in the content after it, also in attributes.
-
-The policy stays in force if the content contains the beginning of a page (doctype, html, head).
+"""The Content-Security-Policy that forbids all scripts in the content after it, even scripts in
+attributes. The policy stays in force even if the content contains the beginning of a page (doctype,
+html, head).
 """
 
 
 def sealed(page: str) -> str:
-    """Return the page with the policy before its content."""
+    """Return the page with the Content-Security-Policy in front of its content."""
     return page if page.startswith(SEAL) else SEAL + page.removeprefix("\ufeff")

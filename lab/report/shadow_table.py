@@ -16,23 +16,23 @@ _VERDICTS = (
     ("would have served later, %", "later"),
     ("customer would have left, %", "would_lose"),
 )
-"""The titles of the columns, each with its verdict in the gateway's counts."""
+"""The columns' titles, each with the verdict that the gateway counts for it."""
 
 
 def table(cells: Sequence[Cell]) -> Table | None:
     """Return a shadow's decisions as shares of the requests that it decided, by acting policy; None
-    if there are none."""
+    if it decided no requests.
+    """
     names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
     if not names:
         return None
     found = Table(
         "Decisions of other policies",
         ("", *(cell.heading for cell in cells)),
-        note="These policies saw the events of the acting policy's run, and their decisions had no "
+        note="These policies saw the events of the acting policy's run, but their decisions had no "
         "effect. Values are means per run, in % of the requests that these policies decided. A "
-        "policy decides no requests of a session that it refused before. A run with such a policy "
-        "would have other "
-        "customers: run a comparison to see its effect.",
+        "policy does not decide the requests of a session that it has refused before. Under such a "
+        "policy, customers would behave differently: run a comparison to see its effect.",
     )
     for name in names:
         for words, verdict in _VERDICTS:

@@ -1,4 +1,4 @@
-"""The forms of a reproduced figure or table, and the study to which they belong.
+"""The forms of reproduced figures and tables, and the study to which a figure or table belongs.
 
 Each form names the cases that it needs. The plan of a reproduction is the union of these cases.
 """
@@ -24,7 +24,7 @@ class Curve(Protocol):
         ...
 
     def cases(self) -> Iterable[AnyCase]:
-        """Return the cases whose results are needed."""
+        """Return the cases whose results the numbers need."""
         ...
 
     def series(self, results: Results) -> Series:
@@ -34,7 +34,7 @@ class Curve(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CaseCurve:
-    """A curve of one metric, with a different case at each x."""
+    """A curve that shows one metric, with a different case at each x."""
 
     label: str
     points: Sequence[tuple[float, AnyCase, Value]]
@@ -54,8 +54,9 @@ class CaseCurve:
 
 @dataclass(frozen=True, slots=True)
 class ProfileCurve:
-    """A curve of several metrics of one case, with one metric at each x: a histogram, a
-    distribution or bins."""
+    """A curve that shows several metrics of one case, with a different metric at each x: a
+    histogram, a distribution or bins.
+    """
 
     label: str
     case: AnyCase
@@ -77,7 +78,7 @@ class ProfileCurve:
 
 @dataclass(frozen=True, slots=True)
 class FormulaCurve:
-    """A curve that needs no simulation: an equation, a load pattern."""
+    """A curve that needs no simulation, such as an equation or a load pattern."""
 
     label: str
     x: Sequence[float]
@@ -94,11 +95,11 @@ class FormulaCurve:
 class Panel:
     """The content of one set of axes.
 
-    `lines` are curves with a marker and an interval at each x. `plain` are curves of many points.
+    `lines` are curves with a marker and an interval at each x. `plain` are curves with many points.
     `steps` are constant between the values of x. `bars` are groups of bars with `x_names` under
-    them. `published` holds the paper's numbers by curve label and x. `levels` holds the numbers
-    that the paper gives for a part of the x axis. `printed_x` limits the x values in the table.
-    `stretches` are parts of the x axis with a name.
+    them. `published` holds the paper's numbers by curve label and x. `levels` holds the paper's
+    numbers for parts of the x axis. `printed_x` limits the x values in the table. `stretches` are
+    named parts of the x axis.
     """
 
     key: str
@@ -124,7 +125,9 @@ class Panel:
         return chain.from_iterable(curve.cases() for curve in self.curves)
 
     def table(self, results: Results) -> Table:
-        """Return published next to simulated numbers, a row per x, a column per curve."""
+        """Return the table of published numbers next to simulated numbers, with a row for each x
+        and a column for each curve.
+        """
         series = [curve.series(results) for curve in self.curves]
         every = list(dict.fromkeys(x for one in series for x in one.x))
         shown = every if self.printed_x is None else [x for x in every if x in self.printed_x]
@@ -159,7 +162,7 @@ class TableCell(Protocol):
     """A cell of a table whose text comes from the results."""
 
     def cases(self) -> Iterable[AnyCase]:
-        """Return the cases whose results are needed."""
+        """Return the cases whose results the text needs."""
         ...
 
     def text(self, results: Results) -> str:
@@ -187,7 +190,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryTable:
-    """A table whose cells name their cases, under row names of one or more columns."""
+    """A table whose cells name their cases; the row names take one or more columns."""
 
     title: str
     header: Sequence[str]
@@ -232,7 +235,9 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure or table of a report: its title, its panels and tables, and its differences."""
+    """A figure or table of a report: its title, its panels and tables, and its differences from the
+    paper.
+    """
 
     key: str
     heading: str
@@ -259,14 +264,14 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
-    """Interpretations of ambiguous places in the paper: (name, explanation)."""
+    """The interpretations of ambiguous passages in the paper, each as (name, explanation)."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
-    """A part of the result folder's name; empty means `reproduce-` and the paper."""
+    """A part of the result folder's name; an empty text means `reproduce-` and the paper."""
 
     @property
     def name(self) -> str:
-        """The name of the result folder, after its date."""
+        """The part of the result folder's name that follows the date."""
         return self.folder or f"reproduce-{self.paper}"
 
     def cases(self) -> Iterable[AnyCase]:

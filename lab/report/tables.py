@@ -29,17 +29,18 @@ ROWS = {
 
 
 def headline(cells: Sequence[Cell]) -> Table:
-    """Return the headline table: completed requests, sales, and sales as a share of the bound."""
+    """Return the main table: completed requests, sales, and sales as a share of the bound."""
     metrics = of_table("Who sells")
     table = Table(
         "Who sells",
         ("ρ", "Policy", *(metric.title for metric in metrics), "Br-1 < 5 s"),
         note="Values are means of the repetitions ± half-width of the 95 % interval; confirms and "
-        "bound are sums over all repetitions. The bound is the most confirms that these customers "
-        "and this server allow any policy that does not know who will buy. It counts the server's "
-        "time from the first arrival to the last answer. Efficiency = confirms / bound. Few "
-        "sessions buy, so confirms scatter. Estimated is the expected efficiency of sessions that "
-        "were served like these; it scatters less. Requests/s are completed requests per paper "
+        "bound are sums over all repetitions. The bound is the maximum number of confirms that a "
+        "policy can reach with these customers and this server without knowing who will buy. It "
+        "counts the server's time from the first arrival to the last answer. Efficiency = confirms "
+        "/ bound. Confirms scatter because few sessions buy. Estimated is the expected efficiency "
+        "if each page serves the same share of its sessions as in these runs; it scatters less. "
+        "Requests/s are completed requests per paper "
         "second, from the first arrival to the end of the last session.",
     )
     for cell in cells:
@@ -63,10 +64,11 @@ def sessions(cells: Sequence[Cell]) -> Table:
          *(metric.title for metric in metrics)),
         note=f"Arrived is the mean per run. {FATES_MEANING} These four columns are in % of all "
         "sessions that arrived. "
-        "Admission policies and DOOR-FIFO send rejection pages. Completed and lost sessions are "
-        "those that were let in. Overload favours short sessions: a large number of completed "
-        "sessions may be little work. Useful requests are the requests of completed sessions: per "
-        "paper second while sessions arrived, and in % of all requests that were answered in time.",
+        "Admission policies and DOOR-FIFO send rejection pages. The sessions that were let in are "
+        "the completed and the lost sessions. Overload favours short sessions, so a large number "
+        "of completed sessions can mean little work. Useful requests are the requests of "
+        "completed sessions: their number per paper second while sessions arrived, and their "
+        "percentage of all requests that were answered in time.",
     )  # fmt: skip
     for cell in cells:
         table.rows.append(
@@ -93,8 +95,8 @@ def table4(cells: Sequence[Cell]) -> Table:
         ("ρ", "Policy", "Requests", *published.GROUPS),
         note="Generated is the number of attempts, including retries."
         + (
-            " SQ has one queue, so the paper prints totals of its generated and dropped requests: "
-            "they are in the first column. “–” means not published."
+            " SQ has one queue, so the paper prints only totals of its generated and dropped "
+            "requests; the totals are in the first column. “–” means not published."
             if beside
             else ""
         ),
@@ -143,9 +145,10 @@ def table5(cells: Sequence[Cell]) -> Table:
         note="As in the paper, percentages are of the browsing requests of full sessions if ρ > 1, "
         "and of all requests otherwise. Dropped includes all attempts that were turned away or "
         "failed. Not generated is the paper's row: 100 minus the three rows above. These rows "
-        "count retries and purchases, which the browsing requests do not include. So the row is "
-        "too small, and below 0 where there are many retries. Never sent is the share of the "
-        "requests that no customer ever sent." + (" “–” means not published." if beside else ""),
+        "count retries and purchases, which the browsing requests do not include. The row is "
+        "therefore too small, and below 0 if there are many retries. Never sent is the percentage "
+        "of planned requests that customers never sent."
+        + (" “–” means not published." if beside else ""),
     )
     for row in ("completed", "timed_out", "dropped", "not_generated", "never_asked_for"):
         columns = []
@@ -163,16 +166,15 @@ def _table5_percent(row: str, run: Outcomes) -> float:
 
 
 def clients(cells: Sequence[Cell]) -> Table:
-    """Return the results of each set of clients, by class (Connection Sentry, Tables 1 to 4)."""
+    """Return the table of each client set's results by class (Connection Sentry, Tables 1 to 4)."""
     table = Table(
         "Requests of clients by class",
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
         note="Values are means of the repetitions ± half-width of the 95 % interval, in paper "
         "seconds. Clients of the control set never leave, so the paper measures their requests. "
-        "Latency is the mean over "
-        "served requests. In the test set, only fast requests are served before the client "
-        "leaves, so compare latencies in the control set. Left is the number of attempts whose "
-        "client lost patience; a reload is a new attempt.",
+        "Latency is the mean over served requests. In the test set, clients leave before slow "
+        "requests are served, so compare the latencies of the control set. Left is the number of "
+        "attempts whose client left before the answer; a reload is a new attempt.",
     )
     for cell in cells:
         for part in dict.fromkeys(part for sets in cell.clients for part in sets):
@@ -202,7 +204,7 @@ def clients(cells: Sequence[Cell]) -> Table:
 
 
 def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
-    """Return the tables of these runs, the most important table first."""
+    """Return the tables of these runs, beginning with the most important table."""
     found = (wasted_work.table(spec, cells), shadow_table.table(cells))
     last = [table for table in found if table is not None]
     if spec.clients:
@@ -222,9 +224,10 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
 
 
 def of_terminal(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
-    """Return the tables that a terminal prints, the most important table last.
+    """Return the tables that a terminal prints, ending with the most important table.
 
-    Tables 4 and 5 are printed only next to published numbers; otherwise they stay in files.
+    Tables 4 and 5 are printed only if there are published numbers to compare; otherwise they are
+    only written to files.
     """
     applying = [table for table in tables if not table.title.startswith("Table ") or _beside(cells)]
     return applying[::-1]

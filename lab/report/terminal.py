@@ -20,8 +20,9 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to the error output if JSON uses the standard output; with `quiet` print only the
-    essential lines."""
+    """Print to standard error if JSON uses standard output; with `quiet` print only the essential
+    lines.
+    """
     console.stderr, console.quiet = as_json, quiet
     try:
         yield
@@ -64,7 +65,7 @@ def verdict(summary: RunSummary) -> str:
 
 
 class _Bar:
-    """A progress bar in a terminal; a log gets only the lines of `say`."""
+    """A progress bar in a terminal; a log file gets only the lines of `say`."""
 
     def __init__(self, total: float) -> None:
         self._progress = Progress(
@@ -119,7 +120,7 @@ class TasksProgress(_Bar):
 
 
 class RunProgress(_Bar):
-    """A progress bar for consecutive runs or groups of simultaneous runs, in real seconds."""
+    """A progress bar, in real seconds, for consecutive runs or groups of simultaneous runs."""
 
     def __init__(self, total_real_s: float) -> None:
         super().__init__(total_real_s)
@@ -131,8 +132,8 @@ class RunProgress(_Bar):
         """Begin a run that takes about `real_s`; return the function that receives its progress
         lines.
 
-        `clients_until_s` (paper seconds) marks a closed loop, in which sessions end only with the
-        run.
+        `clients_until_s` (paper seconds) marks a closed loop, in which sessions end only when the
+        run ends.
         """
         return self.at_once([title], real_s, clients_until_s)[0]
 

@@ -1,7 +1,7 @@
 """Tables and metrics as tidy CSV: one number in each row, with its interval and its unit.
 
 The columns have the names that `lab.analysis.metrics` has, and a ratio of 1 means 100 %. A table of
-a result has only the printed digits and units; `summary` and `runs` have all digits.
+a result has only the digits and units that are printed; `summary` and `runs` have all digits.
 """
 
 import csv
@@ -17,7 +17,7 @@ from lab.report.drawing.table import Table
 from lab.titles import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
-"""The first character of every file, by which Excel recognises UTF-8; pandas skips it."""
+"""The first character of every file, which tells Excel that the file is UTF-8; pandas skips it."""
 _N: Final = r"[+-]?(?:\d[\d,]*)?\.?\d+"
 _NUMBER: Final = re.compile(rf"({_N})(?: ± ({_N}))?( %)?(?: \*)?", re.ASCII)
 _PLACE: Final = re.compile(r"ρ = (\S+(?: \(schedule\))?) (.+)")
@@ -28,7 +28,7 @@ _VALUES: Final = ("metric", "value", "low", "high", "unit", "published")
 
 
 class Number(NamedTuple):
-    """A number of a table as printed, with the half-width of its 95 % interval if there is one."""
+    """A printed number of a table, with the half-width of its 95 % interval, if any."""
 
     value: Decimal
     half_width: Decimal | None
@@ -51,7 +51,9 @@ def file_name(title: str) -> str:
 
 
 def of_table(table: Table) -> str:
-    """Return a table as tidy CSV, with published numbers in a column where the table has them."""
+    """Return a table as tidy CSV; if the table has published numbers, they are in a separate
+    column.
+    """
     ids = _identifiers(table)
     split = [_PLACE.fullmatch(str(head)) for head in table.header[ids:]]
     is_turned = ids == 1 and bool(split) and all(split)

@@ -11,14 +11,14 @@ from lab.spec.experiment import Spec
 from loadgen.records.attempts import AttemptOutcome
 
 _WHY_CONFIRMS_FALL = {
-    "8q-lifo-pri": "its priority is N × U, the requests of a page that wait times its utility. "
-    "Requests of customers who left lie at the bottom of its LIFO queues and keep N high, so that "
-    "a customer who comes to a later page is served next. Once they are withdrawn, fewer "
-    "requests wait. N × U of the later pages is then lower, so a buyer waits longer for a turn"
+    "8q-lifo-pri": "its priority is N × U, the number of waiting requests of a page times the "
+    "page's utility. Requests of customers who left remain at the bottom of its LIFO queues and "
+    "keep N high, so that a customer who comes to a later page is served next. If these requests "
+    "are withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
+    "longer"
 }
-"""The effect of cancelling on a policy's rule, by policy.
-
-A report shows the text where confirms fell by more than chance.
+"""How cancelling affects a policy's rule, by policy. A report shows the text if confirms fell by
+more than chance explains.
 """
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
@@ -37,7 +37,7 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
     ("… not confirmed", lambda waste: waste["cancels_failed"], 0),
     ("Withdrawn from queues", lambda waste: waste["withdrawn"], 0),
 )
-"""The columns: name, metric of the meter, digits."""
+"""The columns, each with its name, the meter's metric and the number of decimals."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
@@ -49,15 +49,15 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
         "Wasted work",
         ("", *(cell.heading for cell in cells)),
         note="\n".join([
-            "Means per run of seconds and cancels, including the warm-up; paper seconds. "
-            "Wasted is the time spent after the customer had left, in % of all CPU time of the "
-            "server; cancelling can save it. "
-            "Kept is the part of this time for requests that had to be finished. Unanswered is "
-            "the time spent before the customer left, on requests that were then never answered; "
-            "cancelling cannot save it. Database is the time, in seconds, that a page waits for "
-            "results; if the Python interpreter is the bottleneck, this includes the wait for the "
-            "interpreter. Left in service includes customers who had left before their request "
-            "was in service. Stopped pages were stopped during a query or between two queries.",
+            "Seconds and counts are means per run, including the warm-up, in paper seconds. Wasted "
+            "is the time spent after the customer had left, in % of the server's total CPU time; "
+            "cancelling can save it. Kept is the part of this time that was spent on requests that "
+            "had to be finished. Unanswered is the time spent, before the customer left, on "
+            "requests that were never answered; cancelling cannot save it. Database is the time "
+            "that pages wait for results; if the Python interpreter is the bottleneck, this "
+            "includes the wait for the interpreter. Left in service includes customers who had "
+            "left before their request was in service. Stopped pages were stopped during a query "
+            "or between two queries.",
             *_remarks(spec, cells),
         ]),
     )  # fmt: skip
@@ -113,9 +113,9 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 
 def fell_clearly(before: int, after: int) -> bool:
-    """Return whether a fall from `before` to `after` events is more than chance.
+    """Return whether a fall from `before` to `after` events is more than chance explains.
 
-    Rare independent events scatter by the square root of their number.
+    The number of rare independent events has a standard deviation equal to its square root.
     """
     return before - after > 2 * sqrt(before + after)
 

@@ -1,4 +1,4 @@
-"""The common parts of every figure: size, style, legends, footer and files."""
+"""The parts that all figures share: size, style, legends, footer and files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,15 +36,16 @@ __all__ = [
 ]
 
 GALLERY_INCHES = (6.4, 3.6)
-"""The width and height of a picture in the gallery."""
+"""The width and height of a picture in the gallery, in inches."""
 _NOTE_INCHES = 0.24
-"""The height of the line that shows the origin of a figure."""
+"""The height of the line that shows the origin of a figure, in inches."""
 _NOTE_SIZE = 7.5
 _LETTER_INCHES = 0.075
-"""The approximate width of a letter in a legend."""
+"""The approximate width of a letter in a legend, in inches."""
 _ONLY_IN_SOME = 3
-"""The highest number of lines in the common legend that only some panels have (a published value, a
-bound)."""
+"""The maximum number of lines in the common legend that only some panels show (for example, a
+published value or a bound).
+"""
 _LABEL_LETTERS = 28
 """The number of letters per line in a legend next to the axes."""
 
@@ -72,14 +73,14 @@ def new_figure(
 
 @contextmanager
 def reproducible(key: str) -> Iterator[None]:
-    """Give the elements of an SVG the same ids every time, so that the file is reproducible."""
+    """Make the ids in an SVG the same every time, so that the file is reproducible."""
     with rc_context({"svg.hashsalt": key}):
         yield
 
 
 @contextmanager
 def gallery_picture(name: str) -> Iterator[None]:
-    """Use the gallery's style in this block: large letters, which stay text in the SVG."""
+    """Use the gallery's style in this block: large letters, which remain text in the SVG."""
     with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
         yield
 
@@ -90,7 +91,9 @@ def note(experiment: str, number: str, when: datetime) -> str:
 
 
 def from_zero(axes: Axes) -> None:
-    """Let an axis begin at 0 or below the lowest interval, and end above all drawn values."""
+    """Set the limits of an axis: it begins at 0 or below the lowest interval, and ends above all
+    drawn values.
+    """
     if axes.dataLim.y0 >= 0:
         axes.set_ylim(bottom=0)
 
@@ -146,7 +149,7 @@ def place_legends(figure: Figure) -> None:
 
 
 def _colour(handle: Artist) -> str:
-    """Return the colour of a line, a bar or a line with whiskers."""
+    """Return the colour of a line, a bar, or a line with error bars."""
     if isinstance(handle, Container):
         handle = next(iter(handle))
     if hasattr(handle, "get_color"):

@@ -17,8 +17,9 @@ DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""The index of the first colour for other policies; the papers' policies and DOOR use only colours
-before it."""
+"""The index of the first colour for other policies; the papers' policies and DOOR use only the
+colours before it.
+"""
 _PLACES = {
     "sq": _VERMILION,
     "8q-af": _BLUE,
@@ -49,8 +50,9 @@ _PLACES = {
     "sbac-predictive": _AMBER,
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
-"""For each abandonment, the distance from the policy's colour, so that one figure can show several
-abandonments."""
+"""How far each abandonment's colour is from the policy's colour in the list of colours; different
+colours let one figure show several abandonments.
+"""
 _ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}
 
@@ -64,7 +66,7 @@ class Style(NamedTuple):
 
 
 def colour_of(policy: str) -> str:
-    """Return the colour of a policy by its key or title, or by a combination or a label."""
+    """Return the colour for a policy's key or title, a combination, or a label."""
     return COLOURS[_place(policy)]
 
 
@@ -75,8 +77,9 @@ def is_policy(name: str) -> bool:
 
 
 def styles_of(policies: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of lines in one figure: lines of the same colour differ in marker and
-    dash."""
+    """Return the styles of the lines in one figure; lines of the same colour have different markers
+    and dashes.
+    """
     styles: dict[str, Style] = {}
     for policy in dict.fromkeys(policies):
         place = _place(policy)
@@ -87,7 +90,8 @@ def styles_of(policies: Iterable[str]) -> dict[str, Style]:
 
 def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
     """Return the styles of curves: the policy's style if a label names a policy, otherwise the next
-    free style."""
+    unused style.
+    """
     if any(map(is_policy, labels)):
         return styles_of(labels)
     return {label: numbered(number) for number, label in enumerate(dict.fromkeys(labels))}

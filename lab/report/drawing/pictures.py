@@ -1,6 +1,5 @@
-"""The numbers behind a figure: curves, a heat table, courses over time.
-
-This module draws nothing.
+"""The numbers that a figure shows: curves, a heat table, or courses over time. This module draws
+nothing.
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve with its numbers; `half_width` is the half-width of the 95 % interval, or None."""
+    """A curve as numbers; `half_width` is the half-width of the 95 % interval, or None."""
 
     label: str
     x: Sequence[float]
@@ -33,7 +32,7 @@ groups.
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of the x axis that has a name."""
+    """A named part of the x axis."""
 
     name: str
     from_x: float
@@ -42,7 +41,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The published value of a curve over a part of the x axis: one value, or a range."""
+    """The published value or range of a curve on a part of the x axis."""
 
     label: str
     """The label of the curve."""
@@ -66,7 +65,7 @@ class Heat:
     high: float
     digits: int
     scale: str
-    """The label of the colour scale."""
+    """The label on the colour scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +76,24 @@ class Course:
     title: str
     time_s: Sequence[float]
     response_s: Sequence[float | None]
-    """The 95th percentile of response times; inf while too many customers leave, None while no
-    request ends."""
+    """The 95th percentile of response times: inf while too many customers leave, and None while no
+    request ends.
+    """
     waiting: Sequence[float]
     recovered_s: float | None
     """The time of recovery; None if the policy did not recover within the observed time."""
     ending: str
-    """The last part of the title: the time of recovery, or a text for no recovery."""
+    """The last part of the title: the time of recovery, or a text that says that the policy did not
+    recover.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Courses:
     """The courses of several policies, drawn side by side with common axes.
 
-    Response times above `ceiling_s`, and those of customers who leave, are drawn at the top edge.
+    Response times above `ceiling_s`, and the response times of customers who leave, are drawn at
+    the top edge.
     """
 
     courses: Sequence[Course]

@@ -22,9 +22,9 @@ from lab.report.drawing.pictures import (
 
 _HATCHES = ("", "//", "..", "xx", "--", "\\\\")
 _GROUP = 0.8
-"""The width of a group of bars; groups have a distance of 1."""
+"""The width of a group of bars; the distance between the centres of two groups is 1."""
 _MAP = "cividis"
-"""A colour map whose colours differ for colour-blind readers and in grey prints, too."""
+"""A colour map whose colours are distinct for colour-blind readers and in grey prints, too."""
 _CELL_INCHES = (0.82, 0.3)
 _NAMES_INCHES = 2.4
 
@@ -33,7 +33,7 @@ _NAMES_INCHES = 2.4
 
 
 def draw_series(axes: Axes, kind: PanelKind, drawn: Sequence[Series]) -> None:
-    """Draw the curves of a panel in the colours of their policies."""
+    """Draw the curves of a panel in their policies' colours."""
     styles = curve_styles([series.label for series in drawn])
     for number, series in enumerate(drawn):
         style = styles[series.label]
@@ -84,7 +84,7 @@ def draw_published(
     drawn: Sequence[Series],
     published: Mapping[tuple[str, float], float],
 ) -> None:
-    """Draw a cross for each of the `published` values, by label of the curve and x."""
+    """Draw a cross for each of the `published` values, which are given by curve label and x."""
     labelled = False
     for number, series in enumerate(drawn):
         bars = _places(len(series.x), number, len(drawn))
@@ -99,7 +99,7 @@ def draw_published(
 
 
 def draw_levels(axes: Axes, drawn: Sequence[Series], levels: Sequence[Level]) -> None:
-    """Draw the published values that hold for parts of the x axis."""
+    """Draw the published values that apply to parts of the x axis."""
     styles = curve_styles([series.label for series in drawn])
     for i, level in enumerate(levels):
         width = level.until_x - level.from_x
@@ -117,7 +117,7 @@ def draw_levels(axes: Axes, drawn: Sequence[Series], levels: Sequence[Level]) ->
 
 
 def draw_stretches(axes: Axes, stretches: Sequence[Stretch]) -> None:
-    """Shade the parts of the x axis that have a name, and write the names."""
+    """Shade the named parts of the x axis, and write their names."""
     for stretch in stretches:
         axes.axvspan(stretch.from_x, stretch.until_x, color="0.5", alpha=0.1, linewidth=0)
         for edge in (stretch.from_x, stretch.until_x):
@@ -139,7 +139,7 @@ def draw_stretches(axes: Axes, stretches: Sequence[Stretch]) -> None:
 def named_bars(
     axes: Axes, names: Iterable[str], heights: Sequence[float], text: Callable[[float], str]
 ) -> None:
-    """Draw a bar for each name in the colours of policies, with the height as text above it."""
+    """Draw a bar for each name in the colour of its policy, with the height as text above it."""
     titles = list(names)
     axes.bar(titles, heights, color=[style.colour for style in curve_styles(titles).values()])
     for place, height in enumerate(heights):
@@ -159,7 +159,7 @@ def paired_bars(
 def stacked_bars(
     axes: Axes, names: Sequence[str], parts: Mapping[str, tuple[Sequence[float], str]]
 ) -> None:
-    """Draw a horizontal bar per name; `parts` has lengths and colour by label, left to right."""
+    """Draw a horizontal bar for each name; `parts` has their lengths and colours."""
     left = [0.0] * len(names)
     for label, (lengths, colour) in parts.items():
         axes.barh(names, lengths, left=left, color=colour, label=label)
@@ -168,7 +168,9 @@ def stacked_bars(
 
 
 def lying_bars(axes: Axes, names: Sequence[str], drawn: Sequence[Series]) -> None:
-    """Draw groups of horizontal bars with intervals: a group for each name, at the number x."""
+    """Draw groups of horizontal bars with intervals: a group for each name, at the name's number on
+    the axis.
+    """
     height = _GROUP / len(drawn)
     for number, (series, colour) in enumerate(zip(drawn, cycle(COLOURS), strict=False)):
         places = [x + (number + 0.5) * height - _GROUP / 2 for x in series.x]
@@ -204,7 +206,7 @@ def draw_picture(picture: Picture) -> Figure:
 
 
 def heat_table(heat: Heat) -> Figure:
-    """Draw a table whose cells show numbers in colours that depend on the numbers."""
+    """Draw a table of numbers in which the colour of a cell depends on its number."""
     width = _NAMES_INCHES + _CELL_INCHES[0] * len(heat.columns)
     height = 1.2 + _CELL_INCHES[1] * len(heat.rows)
     figure, (axes,) = new_figure(1, 1, (width, height))

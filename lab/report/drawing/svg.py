@@ -10,13 +10,13 @@ _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _GLYPH = re.compile(
     r'<use xlink:href="([^"]+)" transform="translate\(([-\d.]+)(?: ([-\d.]+))?\)"/>'
 )
-"""A letter with its position."""
+"""The pattern of a letter with its position."""
 _LETTERS = re.compile(r"\bDejaVuSans(-Bold|-Oblique)?-(?=[0-9a-f]+\")")
 _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
-"""The number of points after each path command that matplotlib writes."""
+"""For each path command that matplotlib writes, the number of points that follow it."""
 _SHORT = 40
-"""The length, in characters, of a path that is too short to change."""
+"""The length, in characters, up to which a path is too short to be worth changing."""
 
 
 def compact_svg(text: str) -> str:
@@ -31,13 +31,15 @@ def compact_svg(text: str) -> str:
 
 
 def _placed(found: re.Match[str]) -> str:
-    """Return a letter with its position as attributes, which need fewer characters."""
+    """Return a letter whose position is given by attributes, which need fewer characters."""
     y = f' y="{found[3]}"' if found[3] and float(found[3]) else ""
     return f'<use xlink:href="{found[1]}" x="{found[2]}"{y}/>'
 
 
 def _shortened(value: float) -> str:
-    """Round a number to hundredths; a factor below 1, which scales letters, keeps five digits."""
+    """Round a number to hundredths; a number below 1 is a scale factor for letters and keeps five
+    digits.
+    """
     return f"{value:.5g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 

@@ -32,7 +32,7 @@ class Table:
         return cls(plain.get("title", ""), tuple(plain["header"]), rows, plain.get("note", ""))
 
     def turned(self) -> "Table":
-        """Return the table with rows and columns exchanged."""
+        """Return the table with its rows and columns exchanged."""
         header, *rows = zip(self.header, *self.rows, strict=True)
         return Table(self.title, header, rows, self.note)
 

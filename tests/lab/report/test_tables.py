@@ -80,7 +80,7 @@ def test_table_5_has_a_column_per_policy(folder):
     assert names[3:] == ["Not generated (left of 100)", "Never sent"]
     assert table.rows[3][1:] == ("22.8 | -37.5 ± 0.0", "16.8 | -37.5 ± 0.0")
     assert table.rows[4][1:] == ("– | 25.0 ± 0.0", "– | 25.0 ± 0.0")
-    assert "Never sent is the share" in table.note
+    assert "Never sent is the percentage" in table.note
 
 
 def test_the_headline_pools_confirms_over_repetitions(folder):
