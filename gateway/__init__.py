@@ -1,1 +1,1 @@
-"""The gateway: a reverse proxy whose policy decides which request is served next, if ever."""
+"""The gateway: a reverse proxy whose policy decides which request is served next."""

@@ -1,6 +1,6 @@
-"""Paper time: monotonic real time multiplied by the time scale.
+"""The clock of paper time, which is monotonic real time multiplied by the time scale.
 
-Paper time is continuous when the scale changes.
+When the scale changes, paper time does not jump.
 """
 
 import time

@@ -35,15 +35,15 @@ from gateway.tls.processor_protocol import Register
 from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
-"""Paper seconds between two requests to the CPU manager if the admission policy sets no interval
-(edragon.txt, section 3.2).
+"""The interval, in paper seconds, between two requests to the CPU manager if the admission policy
+sets no interval (edragon.txt, section 3.2).
 """
 
 
 class Parts:
-    """All parts of one gateway between a customer's connection and the shop. Raises RulesError if
-    the rules file is unusable, and SettingsError if a certificate or the export of traces cannot be
-    used.
+    """All parts of a gateway through which requests pass from a customer's connection to the shop.
+    Raises RulesError if the rules file is unusable, and SettingsError if a certificate or the
+    export of traces cannot be used.
     """
 
     def __init__(
@@ -228,7 +228,9 @@ def _customer_limits(settings: Settings) -> CustomerLimits:
 
 
 def _signed_cookie(settings: Settings) -> SessionCookie:
-    """Return the signed cookie, with the configured key or else a random key of this process."""
+    """Return the signed cookie, with the configured key or, without one, a random key for this
+    process.
+    """
     secret = settings.cookie_key.encode() or secrets.token_bytes(32)
     return SessionCookie(secret, settings.signed_cookie.encode())
 
@@ -260,8 +262,8 @@ def expected_token(settings: Settings) -> bytes | None:
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """Return the TLS handshakes; None without a port for TLS. Raises SettingsError if the
-    certificate's files cannot be used.
+    """Return the object for TLS handshakes; None without a port for TLS. Raises SettingsError if
+    the certificate's files cannot be used.
     """
     if settings.tls_port is None:
         return None

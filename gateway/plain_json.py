@@ -1,8 +1,9 @@
-"""A reader of JSON from outside the gateway, which limits the decoding work in advance.
+"""A reader of JSON from outside the gateway, which limits the work of decoding in advance.
 
 Decoding blocks the event loop, even in a thread, because Python's decoder keeps the interpreter's
-lock. Its time depends on the number of values, not on the number of bytes: 4 MiB of empty lists
-take twenty times as long as a single text of 4 MiB. So a few quick searches count the values first.
+lock. The time that it takes depends on the number of values, not on the number of bytes: 4 MiB of
+empty lists take twenty times as long as a single text of 4 MiB. So this module first counts the
+values with a few quick searches.
 """
 
 import gc
@@ -11,11 +12,11 @@ from typing import Final, NamedTuple, NoReturn
 
 _MARKS: Final = (b"[", b"{", b",", b":")
 _SMALL_BYTES: Final = 1024
-"""The size in bytes up to which the values of a content need not be counted."""
+"""The size, in bytes, up to which a content is decoded without counting its values."""
 
 
 class Most(NamedTuple):
-    """The maximum size, in bytes, of a content that is read."""
+    """The maximum size, in bytes, of content that is read."""
 
     size_bytes: int
     values: int
@@ -44,8 +45,8 @@ def has_over(content: bytes, most_values: int) -> bool:
 
 
 def decoded(content: bytes, most_values: int) -> object:
-    """Return the value in the content. Raises PlainJsonError; if there are too many values, raises
-    it before decoding.
+    """Return the value in the content. Raises PlainJsonError; for too many values, it raises the
+    error before decoding.
     """
     is_large = len(content) > _SMALL_BYTES
     if is_large and has_over(content, most_values):

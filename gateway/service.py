@@ -1,4 +1,4 @@
-"""The gateway as a service: its parts and its admin API, started and ended in order."""
+"""The gateway as a service, which starts and ends its parts and its admin API in order."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from gateway.tls.handshake import Handshake
 
 
 class Gateway:
-    """One gateway; call `start` first, and `drain` once at the end. The constructor raises
+    """A gateway; call `start` first, and `drain` once at the end. The constructor raises
     PolicyError, RulesError, or SettingsError if a certificate cannot be used.
     """
 
@@ -46,7 +46,9 @@ class Gateway:
         self._admin_server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Begin to accept callers and customers; raises SettingsError if a port is in use."""
+        """Begin to accept customers and callers of the admin API; raise SettingsError if a port is
+        in use.
+        """
         parts = self.parts
         self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
         if (handshakes := parts.handshakes) is not None:
@@ -100,8 +102,8 @@ class Gateway:
         return found
 
     async def drain(self) -> bool:
-        """Stop accepting connections, answer the present requests, and end. Return False if the
-        time runs out before they are answered.
+        """Stop accepting connections, answer the present requests, and end. Return whether all
+        requests were answered before the time limit.
         """
         parts = self.parts
         for server in (self._server, self._tls_server):

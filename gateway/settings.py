@@ -1,5 +1,5 @@
-"""The gateway's settings, declared as the fields of one class. The environment variables, the
-command-line options and the table in docs/settings.md are derived from these fields.
+"""The gateway's settings, which are declared as the fields of one class. The environment variables,
+the command-line options and the table in docs/settings.md are derived from these fields.
 """
 
 import json
@@ -104,16 +104,16 @@ class Settings(SettingsModel):
     )
     tls_handshakes: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         None,
-        description="number of TLS handshakes computed at once, each in a thread; the default is "
-        "one for each usable CPU",
+        description="number of threads that compute TLS handshakes; the default is one for "
+        "each usable CPU",
     )
     tls_waiting: Count = Field(
         512,
-        description="maximum number of TLS handshakes in progress; a further handshake replaces "
-        "one that waits for its customer, or is reset",
+        description="maximum number of TLS handshakes in progress; a further handshake "
+        "replaces a handshake that waits for its customer, or is reset",
     )
     tls_handshake_s: Seconds = Field(
-        10.0, description="time limit of a TLS handshake, counted from the connection's start"
+        10.0, description="time limit for a TLS handshake, from the start of the connection"
     )
     connection_admission: str = Field(
         NO_CONNECTION_ADMISSION,
@@ -129,8 +129,8 @@ class Settings(SettingsModel):
     reached_host: GatewayHost
     admin_names: str = Field(
         "",
-        description="further host names, comma-separated, at which the admin API may be called, "
-        "in addition to `localhost` and its address",
+        description="further host names, separated by commas, at which the admin API may be "
+        "called, in addition to `localhost` and its address",
     )
     inner_token: InnerToken
     inner_token_required: InnerTokenRequired
@@ -141,9 +141,10 @@ class Settings(SettingsModel):
     shop_port: ShopPort
     shop_ports: Ports = Field(
         (),
-        description="ports of several processes of one shop, comma-separated, instead of "
+        description="ports of the processes of a shop, separated by commas, instead of "
         "`shop_port`: each request goes to the process with the fewest requests in service; as "
-        "many processes get requests as processors are assigned (all without a CPU manager)",
+        "many processes get requests as processors are assigned (without a CPU manager, all "
+        "processes)",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
@@ -171,7 +172,8 @@ class Settings(SettingsModel):
     )
     own_policy_s: Annotated[float, Field(gt=0, le=60)] = Field(
         0.25,
-        description="time within which a student's policy must answer; otherwise FIFO replaces it",
+        description="time within which a student's policy must answer; FIFO replaces a policy "
+        "that is later",
     )
     time_scale: Annotated[float, Field(ge=0.001, le=1000)] = Field(
         10.0, description="paper seconds per real second"
@@ -180,7 +182,8 @@ class Settings(SettingsModel):
         1.0, description="interval between samples of the shop's load, in paper seconds"
     )
     pages_file: Path = Field(
-        pages.DEFAULT_FILE, description="rules file that defines the page type of each request"
+        pages.DEFAULT_FILE,
+        description="file with the rules that define the page type of each request",
     )
     session_cookie: CookieName = Field(
         "sessionid",
@@ -195,23 +198,26 @@ class Settings(SettingsModel):
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         1800.0,
-        description="time without requests after which a session ends under admission control, "
-        "in paper seconds (T in SBAC, section 7)",
+        description="time without requests, in paper seconds, after which a session ends under "
+        "admission control (T in SBAC, section 7)",
     )
     cookie_key: CookieKey
     abandonment: Abandonment = Field(
         "ignore",
-        description="the effect of a customer's leaving: `ignore` serves the orphan request in "
-        "full, `drop-queued` takes it out of its queue, `cancel` also stops it in service",
+        description="treatment of a request whose customer leaves: `ignore` serves the orphan "
+        "request in full; `drop-queued` takes it out of its queue; `cancel` also stops it in "
+        "service",
     )
     half_close: HalfClose = Field(
         "probe",
-        description="interpretation when a customer ends its stream after a request: `probe` "
-        "tests with an interim response whether the customer still waits, `wait` assumes that it "
+        description="interpretation of a customer who ends the stream after a request: `probe` "
+        "tests with an interim response whether the customer still waits; `wait` assumes that it "
         "waits, `leave` that it has left",
     )
     other_limit: Count = Field(
-        4, description="maximum number of requests in service for anything except the eight pages"
+        4,
+        description="maximum number of requests in service for all addresses except the eight "
+        "pages",
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         256,
@@ -240,20 +246,20 @@ class Settings(SettingsModel):
         "keeps until the gateway accepts them",
     )
     start_line_bytes: Bytes = Field(
-        8190, description="maximum length of the request line; a longer one gets status 414"
+        8190, description="maximum length of the request line; a longer line gets status 414"
     )
     head_bytes: Bytes = Field(
-        32 * KIB, description="maximum size of the whole head; a larger one gets status 431"
+        32 * KIB, description="maximum size of the whole head; a larger head gets status 431"
     )
     header_fields: Count = Field(
-        100, description="maximum number of header fields; more get status 431"
+        100, description="maximum number of header fields; a head with more fields gets status 431"
     )
     head_s: Seconds = Field(
         10.0,
         description="time within which a head must be complete; otherwise the answer is status 408",
     )
     body_bytes: Bytes = Field(
-        8 * MIB, description="maximum size of a request body; a larger one gets status 413"
+        8 * MIB, description="maximum size of a request body; a larger body gets status 413"
     )
     body_s: Seconds = Field(
         30.0,
@@ -262,7 +268,8 @@ class Settings(SettingsModel):
     )
     buffered_body_bytes: Bytes = Field(
         64 * KIB,
-        description="size up to which a body is read completely before its request is queued",
+        description="size up to which the gateway reads a body completely before it queues the "
+        "request",
     )
     chunk_extension_bytes: Bytes = Field(
         1 * KIB, description="maximum size of the extensions in a chunked body"
@@ -275,37 +282,37 @@ class Settings(SettingsModel):
     )
     pipeline_bytes: Bytes = Field(
         64 * KIB,
-        description="maximum size of the pipelined requests that wait while one "
-        "request is answered",
+        description="maximum size of the pipelined requests that wait while an earlier request "
+        "is answered",
     )
     response_buffer_bytes: Bytes = Field(
         1 * MIB,
-        description="size of the response part kept for a slow customer; beyond it, the "
-        "worker has to wait",
+        description="size of the part of a response that is buffered for a slow customer; when "
+        "it is full, the worker has to wait",
     )
     write_s: Seconds = Field(
         30.0,
-        description="time within which a customer must accept 64 KiB of a waiting response; "
-        "otherwise it is cut off",
+        description="time within which a customer must accept 64 KiB of a response; a slower "
+        "customer is cut off",
     )
     linger_s: Seconds = Field(
         2.0,
-        description="time for which the gateway reads and discards what a customer still sends "
-        "after a refusal, or after an answer to an incomplete body",
+        description="time for which the gateway reads and discards the bytes that a customer "
+        "sends after a refusal, or after an answer to a request with an incomplete body",
     )
     connect_s: Seconds = Field(
         5.0,
-        description="time limit for connecting to the shop; beyond it, the answer is status 504",
+        description="time limit for connecting to the shop; when it passes, the answer is 504",
     )
     response_s: Seconds = Field(
         60.0,
-        description="maximum time for which the shop may send nothing during a request; beyond "
-        "it, the answer is status 504, or an answer already begun is cut off",
+        description="maximum time for which the shop may send nothing during a request; when "
+        "it passes, the answer is status 504, or an answer that has begun is cut off",
     )
     cancel_s: Seconds = Field(
         10.0,
-        description="maximum time for which a request whose customer has left keeps its worker "
-        "while the shop ends it (abandonment `cancel`)",
+        description="maximum time that the shop has to end a request whose customer has left, "
+        "before the gateway frees the worker (abandonment `cancel`)",
     )
     shop_idle_s: Seconds = Field(
         30.0,
@@ -314,13 +321,12 @@ class Settings(SettingsModel):
     )
     drain_s: Seconds = Field(
         20.0,
-        description="time that waiting requests and requests in service may take to finish "
-        "after SIGTERM",
+        description="time after SIGTERM within which waiting requests and requests in service "
+        "may finish",
     )
     cpu_manager: Path | None = Field(
         None,
-        description="socket of the CPU manager (ECM) that assigns processors; "
-        "none: without a manager",
+        description="socket of the CPU manager (ECM), which assigns processors; none: no manager",
     )
     cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
         None,

@@ -1,10 +1,10 @@
-"""The order of calls that take a long time. If two calls replace the same thing, the later call
-wins, even if it finishes first.
+"""The order of slow calls that change the same thing: a later call wins. If two calls replace the
+same thing, the later one stays in force, even if it finishes first.
 """
 
 
 class OvertakenError(Exception):
-    """The error for a call after which a later call has already taken effect."""
+    """The error for a call that finishes when a later call has already taken effect."""
 
     def __init__(self) -> None:
         super().__init__("a later call has already taken effect")

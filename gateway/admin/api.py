@@ -1,4 +1,4 @@
-"""The answers to the admin API's calls (docs/admin-api.md), and the check of the callers.
+"""The answers to the calls of the admin API (docs/admin-api.md), and the check of its callers.
 
 The check prevents web pages from controlling the gateway through a browser.
 """
@@ -26,14 +26,14 @@ from gateway.turns import OvertakenError, Turns
 
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
-"""The calls that need no token: health checks and Prometheus use them."""
+"""The calls that need no token, because health checks and Prometheus use them."""
 
 _Handler = Callable[[bytes], "Answer | Awaitable[Answer]"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of the admin API to one call."""
+    """The admin API's answer to a call."""
 
     status: int
     body: bytes
@@ -49,7 +49,7 @@ class Controlled(Protocol):
 
     @property
     def reading_room(self) -> ReadingRoom:
-        """The reading room, in which students' files are read."""
+        """The thread in which students' files are read."""
 
     def snapshot(self) -> Mapping[str, object]: ...
 
@@ -62,17 +62,18 @@ class Controlled(Protocol):
         """Switch the policy; raise PolicyError and change nothing if the choice is invalid."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's file, which takes time: the file is read and its process started.
+        """Switch to a student's policy, which takes time: the file is read, and its process is
+        started.
 
         Raises PolicyError or FullError. Raises OvertakenError if a later call finished first.
         """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
-        """Return a policy for use as a shadow; raises PolicyError."""
+        """Return a new policy for a shadow; raise PolicyError if the choice is invalid."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run exactly these shadows from now on. Their labels must differ, and those that already
-        run continue.
+        """Run exactly these shadows from now on. Their labels must differ. Shadows that already run
+        continue.
         """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
@@ -93,7 +94,7 @@ class Controlled(Protocol):
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the policy and return the one in force.
+        """Switch the policy and return the policy in force.
 
         If the choice is invalid, raise PolicyError and change nothing.
         """
@@ -113,13 +114,13 @@ def _json(status: int, value: object) -> Answer:
 
 
 def failed(fault: BaseException) -> Answer:
-    """Return the one-line answer to a call that failed because of a fault in the gateway."""
+    """Return the answer, in one line, to a call that failed because of a fault in the gateway."""
     text = " ".join(f"{type(fault).__name__}: {fault}".split())
     return _json(500, {"error": f"the gateway could not carry out the call: {text:.300}"})
 
 
 def _later(error: OvertakenError | FullError) -> Answer:
-    """Return the answer to a call that failed but that the caller may repeat."""
+    """Return the answer to a call that failed and that the caller may repeat."""
     if isinstance(error, FullError):
         return _json(503, {"error": str(error), "field": "body", "allowed": error.allowed})
     return _json(409, {"error": str(error), "field": "body", "allowed": "the same call again"})
@@ -142,13 +143,13 @@ _TOKEN_WANTED: Final = Answer(
 
 
 class AdminApi:
-    """The part of the admin API that answers the calls to one gateway."""
+    """The admin API of one gateway, which answers calls."""
 
     def __init__(
         self, gateway: Controlled, hosts: frozenset[str], token: bytes | None = None
     ) -> None:
-        """Prepare to answer calls to `gateway`. A caller must use one of the host names in `hosts`,
-        which have no port, and must send `token`, unless the token is None.
+        """Create the API of `gateway`. A caller must use one of the host names in `hosts`, which
+        have no port, and must send `token`, unless the token is None.
         """
         self._gateway = gateway
         self._hosts = hosts
@@ -214,8 +215,8 @@ class AdminApi:
 
     def _check_caller(self, head: RequestHead) -> None:
         """Raise an error for a call that a browser could have sent for a web page of another site.
-        The browser sends the page's site in Origin. If the page's host name now leads to this
-        address (DNS rebinding), the browser sends that name in Host.
+        The browser sends the page's site in Origin. If the page has made its host name lead to this
+        address (DNS rebinding), the browser sends this name in Host.
         """
         host = (head.host or b"").decode("latin-1").lower()
         if hosts.host_of(host) not in self._hosts:
@@ -228,7 +229,7 @@ class AdminApi:
         for origin in head.values(b"origin"):
             if origin.decode("latin-1").lower() != f"http://{host}":
                 raise CallError(
-                    "a web page of another site sent the call", "Origin", f"http://{host}", 403
+                    "a web page from another site sent the call", "Origin", f"http://{host}", 403
                 )
 
     def _has_token(self, head: RequestHead) -> bool:
@@ -379,7 +380,7 @@ def _refused(error: CallError, headers: tuple[tuple[bytes, bytes], ...] = ()) ->
 
 
 def _of_policy(error: PolicyError, field: str) -> CallError:
-    """Return the registry's error as an error about the field of the call."""
+    """Return the registry's error as an error about the corresponding field of the call."""
     return CallError(f"{field}: {error.message}; allowed: {error.allowed}", field, error.allowed)
 
 

@@ -8,7 +8,7 @@ from common.http_api import Api, Call
 from gateway.admin import models
 
 _OVERTAKEN: Final = "a later call finished first"
-_FULL: Final = "too many students' files are being read"
+_FULL: Final = "too many students' files are already being read"
 
 HEALTH: Final = Call(
     "GET",
@@ -42,7 +42,7 @@ SWITCH_POLICY: Final = Call(
     refusals={409: _OVERTAKEN, 503: _FULL},
 )
 SHADOWS: Final = Call(
-    "GET", "/shadows", "The shadows, with counts of their decisions", models.Shadows
+    "GET", "/shadows", "The shadows, with the counts of their decisions", models.Shadows
 )
 REPLACE_SHADOWS: Final = Call(
     "PUT",
@@ -58,7 +58,7 @@ ADD_SHADOW: Final = Call(
     "Run one more shadow",
     models.Shadows,
     models.WantedPolicy,
-    refusals={409: f"the shadow already runs, too many shadows run, or {_OVERTAKEN}", 503: _FULL},
+    refusals={409: f"the shadow runs already, too many shadows run, or {_OVERTAKEN}", 503: _FULL},
 )
 REMOVE_SHADOW: Final = Call(
     "DELETE",
@@ -78,7 +78,8 @@ SWITCH_CONNECTION_ADMISSION: Final = Call(
 CHANGE_SETTINGS: Final = Call(
     "PUT",
     "/settings",
-    "Change the time scale, the load sampling and the treatment of requests whose customers leave",
+    "Change the time scale, the interval of load samples and the treatment of requests whose "
+    "customers leave",
     models.Settings,
     models.WantedSettings,
 )
@@ -108,7 +109,7 @@ def document() -> dict[str, Any]:
     return http_api.document(
         Api(
             "Doorbuster gateway: admin API",
-            "The state of the gateway, and the settings that can change while it runs.",
+            "These calls show the state of the gateway, and change settings while it runs.",
             refusals_of_bodies={
                 413: "the body is too large",
                 415: "the body is not sent as application/json",

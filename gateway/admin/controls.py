@@ -1,4 +1,4 @@
-"""The operations of a gateway that the admin API calls: to show its state and to change it."""
+"""The operations that the admin API calls to show or change the state of a gateway."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +17,7 @@ from gateway.turns import Turns
 
 
 class Controls:
-    """One gateway, as the protocol `gateway.admin.api.Controlled` describes it."""
+    """The operations of one gateway, which fulfil the protocol `gateway.admin.api.Controlled`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Controls:
         self._put_in(choice, self._in_force.make(choice), self._turns.ask())
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's file; customers are served while its process starts.
+        """Switch to a student's policy; customers are served while its process starts.
 
         Raises PolicyError or FullError. Raises OvertakenError if a later call finished first.
         """
@@ -79,8 +79,8 @@ class Controls:
                 self._guard()
 
     def _guard(self) -> None:
-        """Sign session cookies if the policy or a shadow must know which requests belong to the
-        same session.
+        """Begin to sign session cookies if the policy or a shadow needs to know which requests
+        belong to the same session, otherwise end it.
         """
         self._parts.sessions.guard(
             self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
@@ -140,8 +140,8 @@ class Controls:
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the admission of TLS connections; raise PolicyError and change nothing if the
-        choice is invalid.
+        """Switch the admission policy for TLS connections; raise PolicyError and change nothing if
+        the choice is invalid.
         """
         self._parts.gate.replace(name, parameters)
         return self._parts.gate.described()

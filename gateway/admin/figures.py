@@ -1,5 +1,5 @@
-"""The gateway's state: the admin API's snapshot, and the numbers that the metrics export.
-`gateway.admin.metrics` defines the names of the metrics.
+"""The gateway's state: the snapshot for the admin API, and the numbers that are exported as
+metrics. `gateway.admin.metrics` defines the names of the metrics.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from gateway.queues.policy_choice import PolicyInForce
 
 
 class GatewayFigures:
-    """A reader of the present counts and states of one gateway."""
+    """The reader of one gateway's present counts and states."""
 
     def __init__(self, parts: Parts, in_force: PolicyInForce) -> None:
         self._parts, self._in_force = parts, in_force
@@ -62,16 +62,18 @@ class GatewayFigures:
         }
 
     def shadow_counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests for each shadow and verdict."""
+        """Return the number of requests for each shadow and result of the comparison."""
         return self._parts.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the cumulative number of requests for each page type or bypass, and fate."""
+        """Return the number of requests since the start for each fate, by page type or bypass."""
         bypasses = {one.name: one.queue.counts() for one in self._parts.bypasses}
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
-        """Return the abandonment, and cumulative counts of requests whose customers left."""
+        """Return the abandonment setting, and the numbers of requests since the start whose
+        customers left.
+        """
         fates = [*self.counts().values()]
 
         def total(fate: str) -> int:
@@ -88,7 +90,7 @@ class GatewayFigures:
         }
 
     def queue(self, limit: int) -> dict[str, object]:
-        """Return the `limit` oldest waiting requests, oldest first (docs/admin-api.md)."""
+        """Return the `limit` oldest waiting requests in order of arrival (docs/admin-api.md)."""
         queue, now_s = self._parts.pages, self._parts.clock()
         requests = [
             [
@@ -117,11 +119,11 @@ class GatewayFigures:
         return self._parts.gate.counts()
 
     def connection_admission(self) -> Mapping[str, object]:
-        """Return the snapshot of the connection admission."""
+        """Return the snapshot of the admission policy for connections."""
         return self._parts.gate.snapshot()
 
     def in_force(self) -> dict[str, str]:
-        """Return the policy in force of each kind (`gateway.admin.metrics.CHOICES`)."""
+        """Return the name of the policy in force of each kind (`gateway.admin.metrics.CHOICES`)."""
         choice = self._in_force.choice
         return {
             "policy": stem(choice.name),
@@ -138,8 +140,8 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Return the meaning and the value of each number that has no labels; the keys are names. A
-        value of None is unknown. A number whose name ends in _total only grows.
+        """Return (meaning, value) of each metric without labels, by name. The value is None if it
+        is unknown. A metric whose name ends in _total only grows.
         """
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager
@@ -151,7 +153,7 @@ class GatewayFigures:
                 self._parts.pages.dispatcher.in_service,
             ),
             "workers": (
-                "Requests that may be in service at a time",
+                "Maximum number of requests in service at the same time",
                 self._parts.settings.workers,
             ),
             "customer_connections": (
@@ -164,7 +166,7 @@ class GatewayFigures:
                 self._in_force.fallbacks,
             ),
             "turned_away_connections_total": (
-                "Connections cut off because they exceeded the limit",
+                "Connections cut off because there were too many",
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
@@ -182,14 +184,18 @@ class GatewayFigures:
                 self._parts.probe.failures,
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),
-            "clock_paper_seconds": ("Present paper time of the gateway", self._parts.clock()),
+            "clock_paper_seconds": (
+                "Present paper time of the gateway, in paper seconds",
+                self._parts.clock(),
+            ),
             "draining": ("1 while draining", float(self._parts.connections.is_draining)),
             "assigned_processors": (
                 "Processors that the CPU manager has assigned",
                 assigned.assigned if assigned is not None else None,
             ),
             "requested_processors": (
-                "Processors that the gateway needs, as the admission of connections calculates",
+                "Processors that the gateway needs, as the admission policy for connections "
+                "calculates",
                 self._parts.gate.requested,
             ),
             "shop_cpu_utilisation_ratio": (

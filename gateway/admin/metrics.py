@@ -1,12 +1,12 @@
-"""The gateway's metrics for Prometheus: names, meanings, labels and response-time buckets.
+"""The gateway's metrics for Prometheus: their names, meanings, labels and response-time buckets.
 
 Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers,
 which this module reads at each scrape, so that metrics add almost nothing to the cost of a request.
 
-The number of series is bounded, whatever names students choose for their policies and queues. When
+The number of series is limited, whatever names students choose for their policies and queues. When
 another policy takes over, the counts of the earlier policy are exported once more and then removed.
-A policy may choose the names of its queues. The first few names become labels; all later names
-share the label `other`.
+A policy may choose the names of its queues. The first few names become values of a label; all later
+names share the value `other`.
 """
 
 import hashlib
@@ -28,18 +28,18 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120)
-"""Upper bounds of response times in paper seconds: pages take 0.2–0.5 s, and customers wait for at
-least 8 s.
+"""The upper bounds of the response-time buckets in paper seconds. Pages take 0.2–0.5 s, and
+customers wait for at least 8 s.
 """
 
 MOST_QUEUES: Final = 20
-"""The maximum number of queues of one policy that have separate series; the project's policies have
-at most eight queues.
+"""The maximum number of a policy's queues that have separate series; the project's policies have at
+most eight queues.
 """
 MOST_DISCIPLINES: Final = 8
 LONGEST_LABEL: Final = 200
-"""The maximum length of a label's value in characters; a longer value is cut and ends with a
-digest.
+"""The maximum length of a label's value in characters; a longer value is cut, and a digest is
+appended.
 """
 _OTHER: Final = "other"
 
@@ -49,16 +49,18 @@ _STARTED_S: Final = time.time()
 
 
 class Figures(Protocol):
-    """The state that the metrics read at each scrape."""
+    """The gateway's state, as the metrics read it at each scrape."""
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the cumulative number of requests for each page type and fate."""
+        """Return the number of requests since the start for each page type and fate."""
 
     def gauges(self) -> Mapping[str, tuple[str, float | None]]:
-        """Return (meaning, value) for each name without its prefix; a value of None is unknown."""
+        """Return (meaning, value) for each metric; the keys are the names without prefix, and an
+        unknown value is None.
+        """
 
     def refusals(self) -> Mapping[int, int]:
-        """Return the cumulative number of answers that the gateway gave by itself, for each
+        """Return the number of answers since the start that the gateway gave itself, for each
         status.
         """
 
@@ -71,10 +73,12 @@ class Figures(Protocol):
         """
 
     def connections(self) -> Mapping[str, int]:
-        """Return counts of TLS connections, most of them cumulative (`gateway.tls.gate.COUNTS`)."""
+        """Return the counts of TLS connections, most of them since the start
+        (`gateway.tls.gate.COUNTS`).
+        """
 
     def in_force(self) -> Mapping[str, str]:
-        """Return the policy in force of each kind; the keys are `CHOICES`."""
+        """Return the name of the policy in force for each kind; the keys are `CHOICES`."""
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
         """Return the names of the policy and its admission policy as one text, and the policy's
@@ -82,28 +86,28 @@ class Figures(Protocol):
         """
 
     def connection_admission(self) -> Mapping[str, object]:
-        """Return the connection admission's snapshot."""
+        """Return the snapshot of the admission policy for connections."""
 
 
 CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
-"""The kinds of choice in an experiment; a metric shows the name of each choice, or `none` if there
-is none.
+"""The kinds of policies in an experiment. A metric shows the name of the policy of each kind, or
+`none`.
 """
 
 _FATES: Final = (
     ("arrived", "arrivals", "Requests that arrived"),
     ("dispatched", "dispatches", "Requests given to a worker"),
     ("abandoned_waiting", "abandonments_waiting", "Customers who left while their request waited"),
-    ("withdrawn", "withdrawals", "Requests taken out of a queue, because their customers had left"),
+    ("withdrawn", "withdrawals", "Requests taken out of a queue because their customers had left"),
 )
-"""The counts of requests by page: (fate, metric's name, meaning)."""
+"""The metrics that count requests by page: (fate, metric's name, meaning)."""
 
 _QUEUES: Final = (
     ("queues", "queue_requests", "Requests in each queue of the policy"),
     ("capacities", "queue_capacity_requests", "Maximum length of each queue of the policy"),
-    ("dynamic_priority", "queue_priority", "Dynamic priority N × U of each queue"),
+    ("dynamic_priority", "queue_priority", "Dynamic priority N × U of each queue of the policy"),
 )
-"""The numbers in a policy's snapshot for each queue: (key in the snapshot, metric's name,
+"""The metrics of each queue from a policy's snapshot: (key in the snapshot, metric's name,
 meaning).
 """
 
@@ -111,21 +115,22 @@ _ADMISSION: Final = (
     (
         "predicted_utilisation_ratio",
         "predicted_utilisation_ratio",
-        "Utilisation expected in the next interval",
+        "Utilisation predicted for the next ac-interval",
     ),
     (
         "measured_utilisation_ratio",
         "measured_utilisation_ratio",
-        "Utilisation of the last interval",
+        "Utilisation measured in the last ac-interval",
     ),
     ("weight", "weight_ratio", "Weight k of the latest measurement"),
     ("admits", "open", "1 while new sessions are admitted"),
     ("quota", "quota_sessions", "Maximum number of new sessions admitted in an ac-interval"),
     ("admitted", "admitted_sessions_total", "New sessions admitted"),
-    ("rejected", "rejected_sessions_total", "New sessions turned away"),
+    ("rejected", "rejected_sessions_total", "New sessions rejected"),
     ("aborted", "aborted_requests_total", "Aborted requests and refused connections"),
 )
-"""The numbers in an admission policy's snapshot: (key in the snapshot, metric's name, meaning)."""
+"""The metrics from an admission policy's snapshot: (key in the snapshot, metric's name, meaning).
+"""
 
 
 _TIMES: Final = _PREFIX + "response_paper_seconds"
@@ -134,8 +139,8 @@ _BOUNDS: Final = (*(f"{bound:g}" for bound in BUCKETS_S), "+Inf")
 
 
 def _line_beginnings(policy: str, page: str, outcome: str) -> list[str]:
-    """Return the lines without their values: one line for each bucket, one for the count and one
-    for the sum.
+    """Return the beginnings of a histogram's lines, before the values: one line for each bucket,
+    one for the count and one for the sum.
     """
     labels = f'outcome="{outcome}",page="{page}",policy="{policy}"'
     buckets = [f'{_TIMES}_bucket{{le="{bound}",{labels}}} ' for bound in _BOUNDS]
@@ -146,7 +151,7 @@ class ResponseTimes:
     """Counts of ended requests by policy, page and outcome, in buckets of response time."""
 
     def __init__(self, policy: str = "") -> None:
-        """Start counting for the policy in force."""
+        """Create empty counts for the policy in force."""
         self._policy = policy
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 
@@ -181,7 +186,7 @@ class ResponseTimes:
         """Return `family` in the exposition format.
 
         The library's function takes 20 times as long. The gateway writes thousands of lines each
-        second in the event loop, and requests must wait meanwhile.
+        second in the event loop, and meanwhile requests must wait.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():
@@ -197,8 +202,8 @@ class ResponseTimes:
 
 
 class _Names:
-    """The values of a label: the first few names that a policy uses, and `other` for all later
-    names.
+    """The allowed values of a label: the first few names that a policy uses, and `other` for all
+    later names.
     """
 
     def __init__(self, most: int) -> None:
@@ -214,12 +219,12 @@ class _Names:
         return _short(name)
 
     def forget(self) -> None:
-        """Forget the names used so far, because another policy is now in force."""
+        """Forget the names that have been used, because another policy is now in force."""
         self._known.clear()
 
 
 def _short(name: str) -> str:
-    """Return a short name unchanged, and a long name cut to its beginning and a digest."""
+    """Return a short name unchanged. Cut a long name, and append a digest."""
     if len(name) <= LONGEST_LABEL:
         return name
     digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
@@ -227,7 +232,7 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A collector of the gateway's metrics, with a separate registry, which reads the state through
+    """A collector of the gateway's metrics. It has a separate registry, and reads the state through
     `text`. It always exports every metric, so the set of metrics does not depend on the policy;
     some metrics may have no value.
     """
@@ -272,15 +277,13 @@ class GatewayMetrics(Collector):
         waiting = {(page,): number for page, number in self._figures.waiting().items()}
         yield _family("waiting_requests", "Requests that wait for a worker", waiting, "page")
         refusals = {(str(status),): n for status, n in self._figures.refusals().items()}
-        yield _family(
-            "refusals_total", "Answers that the gateway gave by itself", refusals, "status"
-        )
+        yield _family("refusals_total", "Answers that the gateway gave itself", refusals, "status")
 
     def _policies(self) -> Iterator[Metric]:
         chosen = self._figures.in_force()
         yield _family(
             "policy_info",
-            "1 for each policy in force and for the abandonment setting in force",
+            "1 for each policy in force, and for the abandonment setting in force",
             {tuple(chosen[each] for each in CHOICES): 1},
             *CHOICES,
         )
@@ -288,7 +291,7 @@ class GatewayMetrics(Collector):
         discipline = snapshot.get("discipline")
         yield _family(
             "discipline_info",
-            "1 for the order in which the policy serves a queue",
+            "1 for the order in which the policy in force serves its queues",
             {(self._disciplines.label(str(discipline)),): 1} if discipline else {},
             "discipline",
         )
@@ -311,7 +314,8 @@ class GatewayMetrics(Collector):
 
         yield _family(
             "shadow_requests_total",
-            "Requests by how a shadow's verdict compares with that of the policy in force",
+            "Requests by shadow and by the result of comparing its decision with that of the "
+            "policy in force",
             {
                 (_short(shadow), verdict): number
                 for shadow, verdicts in self._figures.shadow_counts().items()
@@ -348,7 +352,7 @@ class GatewayMetrics(Collector):
         kinds = {(kind,): eac.get(f"predicted_{kind}") for kind in ("resumed", "new")}
         yield _family(
             "connection_admission_predicted_connections",
-            "Connections that EAC expects in the interval",
+            "Connections that EAC predicts for the interval",
             _numbers(kinds),
             "kind",
         )
@@ -360,9 +364,8 @@ class GatewayMetrics(Collector):
 
 
 def _process() -> Iterator[Metric]:
-    """Iterate over the metrics of the library's ProcessCollector, except the count of open files.
-
-    With 5,000 customers, counting open files would block the event loop for 7 ms.
+    """Iterate over the metrics of the library's ProcessCollector, except the number of open files.
+    With 5,000 customers, counting them would block the event loop for 7 ms.
     """
     yield CounterMetricFamily(
         "process_cpu_seconds",
@@ -407,7 +410,7 @@ def _by_label(values: Mapping[str, object]) -> dict[_Labels, object]:
 
 
 def _numbers(values: Mapping[L, object]) -> dict[L, float]:
-    """Return only the values that are numbers, because a student's policy may put anything in its
-    snapshot.
+    """Return only the values that are numbers, because a student's policy may put any value into
+    its snapshot.
     """
     return {key: value for key, value in values.items() if isinstance(value, int | float)}

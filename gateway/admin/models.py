@@ -1,4 +1,6 @@
-"""The forms of the admin API's calls and answers: names, types, bounds and meanings of fields."""
+"""The forms of the admin API's calls and answers: the names, types, limits and meanings of their
+fields.
+"""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -19,17 +21,17 @@ from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students import files
 
 SMALL: Final = Most(32 * 1024, 1_000)
-"""The maximum size, in bytes, of the body of a call that sends no file."""
+"""The maximum size, in bytes, of the body of a call without a file."""
 ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
-"""The maximum size, in bytes, of the body of a call with a file; JSON may need six bytes
-(`\\u0009`) for one byte of the file.
+"""The maximum size, in bytes, of the body of a call with a file; in JSON, one byte of the file may
+take six bytes (`\\u0009`).
 """
 ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
 
 _Parameters = Annotated[
     dict[str, Any],
     Field(
-        description="a JSON object of the policy's parameters; a parameter left out has its "
+        description="a JSON object of the policy's parameters; an omitted parameter has its "
         "default value"
     ),
 ]
@@ -39,17 +41,17 @@ _Parameters = Annotated[
 
 
 class WantedAdmission(Body):
-    """The admission policy that a call asks for."""
+    """The admission policy that a call requests."""
 
     name: str = Field(description="the name of an admission policy")
     parameters: _Parameters = Field(default_factory=dict)
 
 
 class WantedPolicy(Body):
-    """The policy that a call asks for."""
+    """The policy that a call requests."""
 
     name: str = Field(
-        description="the name of a policy, or the path of a policy's file, which ends in .py"
+        description="the name of a policy, or the path of a policy's file; a path ends in .py"
     )
     parameters: _Parameters = Field(default_factory=dict)
     admission: WantedAdmission = Field(WantedAdmission(name=NO_ADMISSION))
@@ -57,11 +59,13 @@ class WantedPolicy(Body):
 
     @property
     def is_own(self) -> bool:
-        """Whether the policy is a student's file, which takes time to read."""
+        """Whether the policy is a student's file, which takes time to read and start."""
         return is_path(self.name)
 
     def choose(self) -> PolicyChoice:
-        """Return the policy choice that the call describes; raises PolicyError."""
+        """Return the choice of policies that the call describes; raise PolicyError if it is
+        invalid.
+        """
         admission = self.admission
         return PolicyChoice.of(
             self.name, self.parameters, admission.name, admission.parameters, self.source
@@ -76,7 +80,7 @@ class WantedPolicy(Body):
 
 
 class WantedShadows(Body):
-    """The shadows that run from now on."""
+    """The shadows that a call requests; no other shadows run afterwards."""
 
     policies: list[WantedPolicy] = Field(
         max_length=MOST_SHADOWS,
@@ -85,7 +89,7 @@ class WantedShadows(Body):
 
 
 class WantedConnectionAdmission(Body):
-    """The admission policy for TLS connections that a call asks for."""
+    """The admission policy for TLS connections that a call requests."""
 
     name: str = Field(description="the name of an admission policy for TLS connections")
     parameters: _Parameters = Field(default_factory=dict)
@@ -98,13 +102,13 @@ class WantedConnectionAdmission(Body):
 
 
 class WantedSettings(Body):
-    """The settings that a call changes; settings that it leaves out stay as they are."""
+    """The settings that a call changes; omitted settings stay as they are."""
 
     time_scale: Annotated[float, Field(ge=0.001, le=1000)] | SkipJsonSchema[None] = Field(
         None, description="paper seconds per real second"
     )
     utilisation_interval_s: Annotated[float, Field(ge=0.01, le=3600)] | SkipJsonSchema[None] = (
-        Field(None, description="interval between samples of the shop's load, paper seconds")
+        Field(None, description="interval between samples of the shop's load, in paper seconds")
     )
     abandonment: Abandonment | SkipJsonSchema[None] = Field(
         None, description="treatment of requests whose customers leave"
@@ -140,22 +144,22 @@ class DescribedPolicy(Reply):
         description="the policy's name; for a student's policy, the name of its file without `.py`"
     )
     file: str | None = Field(None, description="the path of a student's policy")
-    sha256: str | None = Field(None, description="digest of the file of a student's policy")
+    sha256: str | None = Field(None, description="SHA-256 digest of the file of a student's policy")
     confinement: dict[str, str] | None = Field(
-        None, description="the layers of protection that confine a student's policy"
+        None, description="the layers of confinement around a student's policy"
     )
     parameters: dict[str, Any]
     admission: AdmissionInForce
 
 
 class PolicyInForce(DescribedPolicy):
-    """The policy that decides."""
+    """The policy in force, and its state."""
 
     snapshot: dict[str, Any] = Field(description="the state that the policy reports")
 
 
 class ConnectionAdmissionInForce(Reply):
-    """The admission policy for TLS connections that decides."""
+    """The admission policy for TLS connections that is in force, and its state."""
 
     name: str
     parameters: dict[str, Any]
@@ -167,17 +171,18 @@ class Agreement(Reply):
 
     asked: int = Field(description="requests about which both policies have decided")
     agrees_ratio: float | None = Field(
-        description="share of these requests with the same decision; null before the first request"
+        description="share of these requests about which both decided the same; null before the "
+        "first request"
     )
     verdicts: dict[str, int] = Field(
         description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
         "`absent` → requests"
     )
     earlier_s: float | None = Field(
-        description="mean time by which the shadow served these requests earlier, paper seconds"
+        description="mean time by which the shadow dispatched requests earlier, in paper seconds"
     )
     later_s: float | None = Field(
-        description="mean time by which the shadow served these requests later, paper seconds"
+        description="mean time by which the shadow dispatched requests later, in paper seconds"
     )
 
 
@@ -186,26 +191,30 @@ class ShadowFigures(Reply):
 
     name: str = Field(description="name of the shadow, unique among the shadows")
     policy: DescribedPolicy
-    fault: str = Field(description="why the shadow was removed; empty while it runs")
+    fault: str = Field(description="reason why the shadow was removed; empty while it runs")
     waiting: int | None = Field(description="requests that wait in the shadow's simulated world")
     in_service: int | None = Field(
         description="requests in service in the shadow's simulated world"
     )
-    since_s: float = Field(0.0, description="paper time at which the shadow started, seconds")
+    since_s: float = Field(
+        0.0, description="paper time at which the shadow started, in paper seconds"
+    )
     asked: int = Field(0, description="requests about which both policies have decided")
     agrees_ratio: float | None = Field(
         None,
-        description="share of these requests with the same decision; null before the first request",
+        description="share of these requests about which both decided the same; null before the "
+        "first request",
     )
     verdicts: dict[str, int] = Field(
-        default_factory=dict, description="as in `pages`, for all pages together"
+        default_factory=dict, description="the same as in `pages`, for all pages together"
     )
     earlier_s: float | None = Field(
         None,
-        description="mean time by which the shadow served these requests earlier, paper seconds",
+        description="mean time by which the shadow dispatched requests earlier, in paper seconds",
     )
     later_s: float | None = Field(
-        None, description="mean time by which the shadow served these requests later, paper seconds"
+        None,
+        description="mean time by which the shadow dispatched requests later, in paper seconds",
     )
     pages: dict[str, Agreement] = Field(
         default_factory=dict, description="page type → its decisions"
@@ -216,17 +225,19 @@ class Decision(Reply):
     """The decision of one policy about a request."""
 
     kind: str = Field(description="`served`, `refused` or `left`")
-    after_s: float = Field(description="time since the request arrived, paper seconds")
+    after_s: float = Field(
+        description="time from the request's arrival to the decision, in paper seconds"
+    )
     waiting: int = Field(description="requests that waited")
     reason: str = Field(description="reason why the request was refused")
 
 
 class Disagreement(Reply):
-    """A request about which the two policies decided differently."""
+    """A request about which the shadow and the acting policy decided differently."""
 
     id: int
     page: str = Field(description="page type")
-    is_new: bool = Field(description="whether the request began its session")
+    is_new: bool = Field(description="whether the request began a session")
     attempt: int = Field(description="from 1")
     arrived_s: float = Field(description="paper time")
     verdict: str = Field(description="as in `verdicts`")
@@ -253,8 +264,8 @@ class WaitingRequests(Reply):
     time_s: float = Field(description="paper time")
     waiting: int = Field(description="number of all waiting requests")
     requests: list[tuple[int, str, float, bool]] = Field(
-        description="the oldest requests first, each with its id, its page type, its wait in "
-        "paper seconds, and whether its customer has left"
+        description="the oldest requests in order of arrival, each with its id, its page type, "
+        "its wait in paper seconds, and whether its customer has left"
     )
 
 
@@ -263,19 +274,21 @@ class Load(Reply):
 
     cpu_utilisation_ratio: float | None
     busy_workers: int | None
-    interval_s: float | None = Field(description="length of the sample, paper seconds")
-    age_s: float | None = Field(description="age of the sample, paper seconds")
-    utilisation_interval_s: float = Field(description="interval between samples, paper seconds")
+    interval_s: float | None = Field(description="length of the sample, in paper seconds")
+    age_s: float | None = Field(description="age of the sample, in paper seconds")
+    utilisation_interval_s: float = Field(description="interval between samples, in paper seconds")
     samples: int = Field(description="samples taken since the gateway started")
     failures: int = Field(description="samples to which the shop did not reply")
-    error: str | None = Field(description="reason why the latest sample failed, if it did")
+    error: str | None = Field(
+        description="reason why the latest sample failed; null if it succeeded"
+    )
     status: dict[str, Any] | None = Field(
         description="the complete answer of the shop's controller"
     )
 
 
 class Abandonments(Reply):
-    """The numbers of requests whose customers left, since the gateway started."""
+    """The numbers, since the gateway started, of requests whose customers left."""
 
     mode: Abandonment
     left_waiting: int = Field(description="requests whose customers left while the requests waited")
@@ -294,7 +307,7 @@ class Abandonments(Reply):
 
 
 class Bypass(Reply):
-    """The numbers of requests in each bypass, which the policy does not decide about."""
+    """The numbers of requests in each bypass; the policy does not decide about these requests."""
 
     in_service: int
     waiting: int
@@ -312,7 +325,7 @@ class Connections(Reply):
     handshake_failed: int
     handshake_timed_out: int
     evicted: int = Field(description="waiting connections that were closed to make room for others")
-    turned_away: int = Field(description="connections cut off because they exceeded the limit")
+    turned_away: int = Field(description="connections cut off because there were too many")
     under_way: int = Field(description="TLS handshakes in progress")
     admission: ConnectionAdmissionInForce
 
@@ -337,7 +350,7 @@ class Snapshot(Reply):
     time_s: float = Field(description="paper time")
     policy: PolicyInForce
     shadows: list[ShadowFigures]
-    workers: int = Field(description="requests that may be in service at a time")
+    workers: int = Field(description="maximum number of requests in service at the same time")
     in_service: int
     waiting: int
     waiting_by_page: dict[Page, int] = Field(description="page type → requests")
@@ -348,7 +361,7 @@ class Snapshot(Reply):
     abandonment: Abandonments
     time_scale: float = Field(description="paper seconds per real second")
     load: Load
-    other: Bypass = Field(description="requests for anything except the eight pages")
+    other: Bypass = Field(description="requests for all addresses except the eight pages")
     ads: Bypass | None = Field(None, description="requests for the ad server, if there is one")
     connections: Connections
     cpu_manager: CpuManager | None
@@ -366,7 +379,7 @@ class Parameter(Reply):
     default: float | dict[str, float]
     unit: str
     meaning: str
-    source: str = Field(description="the source of the default")
+    source: str = Field(description="the source of the default value")
     low: float
     high: float
     allowed: str = Field(description="description of the allowed values")
@@ -386,7 +399,7 @@ class Sheet(Reply):
 
 
 class Sheets(RootModel[list[Sheet]]):
-    """The data sheets of all policies of a kind."""
+    """The data sheets of all policies of one kind."""
 
 
 class Settings(Reply):
@@ -394,6 +407,6 @@ class Settings(Reply):
 
     time_scale: float = Field(description="paper seconds per real second")
     utilisation_interval_s: float = Field(
-        description="interval between samples of the shop's load, paper seconds"
+        description="interval between samples of the shop's load, in paper seconds"
     )
     abandonment: Abandonment

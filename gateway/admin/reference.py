@@ -1,4 +1,4 @@
-"""The generator of the page docs/admin-api.md: `python -m gateway.admin.reference`."""
+"""The generator of docs/admin-api.md: `python -m gateway.admin.reference`."""
 
 from pathlib import Path
 from typing import Final
@@ -9,14 +9,14 @@ from gateway.admin import calls
 PAGE: Final = Path(__file__).parents[2] / "docs" / "admin-api.md"
 _ABOVE: Final = """# The gateway's admin API
 
-`python -m gateway.admin.reference` writes this page from the forms by which the gateway checks
-calls. `/openapi.json` has the same content for programs, in the form of
-[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Gateway](gateway.md#admin-api) explains who may
-call and shows calls by `curl`; [metrics](metrics.md) lists what `/metrics` answers.
+`python -m gateway.admin.reference` writes this page from the forms with which the gateway checks
+calls. `/openapi.json` has the same content for programs, in the format of
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Gateway](gateway.md#admin-api) explains which
+callers are accepted, and shows calls with `curl`; [metrics](metrics.md) lists the metrics in the
+answer to `/metrics`.
 
-A number after an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
-the caller: [the inner token](settings.md#the-inner-token),
-[addresses](settings.md#addresses).
+A number after an answer is the status of a [refusal](#refusal). The statuses 401 and 403 refuse the
+caller: [the inner token](settings.md#the-inner-token), [addresses](settings.md#addresses).
 
 """
 

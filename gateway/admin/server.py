@@ -17,7 +17,9 @@ from gateway.http.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
 _IDLE_BEFORE_A_CALL_S: Final = 30.0
-"""Real seconds after which a connection is closed if none of its calls has been accepted."""
+"""The time, in real seconds, after which a connection is closed if the API has accepted none of its
+calls.
+"""
 _LINGER_S: Final = 2.0
 MOST_CONNECTIONS: Final = 64
 
@@ -25,18 +27,17 @@ log = logging.getLogger("gateway.admin")
 
 
 class AdminPlaces:
-    """The open connections, at most MOST_CONNECTIONS.
-
-    If all places are taken, a new connection replaces the oldest connection without an accepted
-    call, so that idle connections cannot keep callers out.
+    """The open connections, of which there are at most MOST_CONNECTIONS. If all places are taken, a
+    new connection replaces the oldest connection without an accepted call. So idle connections
+    cannot keep callers out.
     """
 
     def __init__(self) -> None:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Return whether this connection gets a place. It gets none if all places are taken and no
-        connection may give way.
+        """Return whether this connection gets a place. It gets no place if all places are taken and
+        every connection must keep its place.
         """
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
@@ -70,19 +71,19 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether the connection has sent a call that needs the token; only the lab sends such
-        calls.
+        """Whether a call on this connection has been accepted that needs the token; only the lab
+        sends such calls.
         """
         self._awaited: asyncio.Future[Answer] | None = None
-        """The task of a call that takes time; further calls on this connection wait until its
-        answer is sent.
+        """The task that carries out a slow call; further calls on this connection wait until the
+        answer has been sent.
         """
         self._transport = cast(asyncio.Transport, None)
         self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S
 
     @property
     def unread_bytes(self) -> int:
-        """Received bytes that do not belong to a call yet."""
+        """The received bytes that do not belong to a call yet."""
         return self._reader.buffered_bytes
 
     @property
@@ -137,8 +138,8 @@ class AdminConnection(asyncio.Protocol):
             self._refuse(refusal)
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Send the reason, and continue to read for a moment, because closing a connection with
-        unread bytes resets it and the caller might lose the answer.
+        """Send the reason, and continue to read for a moment: closing a connection with unread
+        bytes resets it, and the caller might lose the answer.
         """
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
@@ -196,6 +197,6 @@ class AdminConnection(asyncio.Protocol):
 
 
 def _of_fault(fault: Exception) -> Answer:
-    """Log the exception that is being handled, and return the answer for it."""
-    log.exception("a call of the admin API failed")
+    """Log the exception that is being handled, and return the answer to the call."""
+    log.exception("a call to the admin API failed")
     return failed(fault)

@@ -1,1 +1,1 @@
-"""The connections to customers and to the shop: reading, forwarding and answering HTTP/1.1."""
+"""The connections to customers and to the shop, which read, forward and answer HTTP/1.1."""

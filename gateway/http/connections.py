@@ -20,12 +20,12 @@ class CustomerMember(Member, Protocol):
 
 
 class Connections:
-    """The registry of customers' connections on all ports, including connections during their
-    handshakes.
+    """The registry of customers' connections on all ports, including those whose TLS handshakes are
+    in progress.
     """
 
     def __init__(self, deadlines: Deadlines, *, most: int) -> None:
-        """Start without connections. Once there are `most` connections, the registry cuts off each
+        """Create an empty registry. Once there are `most` connections, the registry cuts off each
         new connection.
         """
         self.is_draining = False
@@ -34,12 +34,12 @@ class Connections:
         self.newcomers: set[Member] = set()
         """The number of connections whose TLS handshakes are still in progress."""
         self.turned_away = 0
-        """The number of connections that were cut off because there were too many."""
+        """The number of connections that were cut off because there were too many connections."""
         self._deadlines = deadlines
         self._most = most
 
     def opened(self, customer: CustomerMember) -> None:
-        """Add a customer's connection; it is cut off at once if there are too many."""
+        """Add a customer's connection; cut it off at once if there are too many."""
         self.customers.add(customer)
         self._deadlines.watched.add(customer)
         if self.is_draining:  # accepted just before the port was closed
@@ -53,7 +53,7 @@ class Connections:
         self._deadlines.watched.discard(customer)
 
     def shaking_hands(self, newcomer: Member) -> None:
-        """Add a connection whose handshake begins; it counts from now on."""
+        """Add a connection whose TLS handshake begins; it counts from now on."""
         self.newcomers.add(newcomer)
         self._deadlines.watched.add(newcomer)
         if self.is_draining:  # accepted just before the port was closed
@@ -62,7 +62,7 @@ class Connections:
             self._cut_off_beyond_limit(newcomer)
 
     def handshake_over(self, newcomer: Member) -> None:
-        """Remove a connection whose handshake is over.
+        """Remove a connection whose TLS handshake is over.
 
         After a successful handshake, `opened` follows.
         """

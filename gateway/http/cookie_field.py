@@ -1,7 +1,6 @@
 """Functions that find a cookie in a customer's Cookie fields, or remove it.
 
-A field is parsed in the way servers parse it (RFC 6265, section 5.4): every semicolon ends a
-cookie.
+The functions parse a field as servers do (RFC 6265, section 5.4): every semicolon ends a cookie.
 """
 
 import re
@@ -13,7 +12,7 @@ _BLANKS = b" \t"
 
 
 def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
-    """Return the value of the first cookie of a name in the header fields, without quotes.
+    """Return the value, without quotes, of the first cookie with a given name in the header fields.
 
     `mark` is the name with its equals sign. The function needs only one pass, however often the
     name occurs.

@@ -1,7 +1,8 @@
-"""One customer's connection, which takes requests one at a time and answers them in order.
+"""A customer's connection, which takes requests one at a time and answers them in order.
 
-It handles keep-alive, pipelining (later requests wait as bytes, up to a limit), time limits,
-back-pressure on the shop when the customer reads slowly, and the end of the connection.
+The connection handles keep-alive, pipelining (later requests wait as bytes, up to a limit) and time
+limits. It slows the shop down when the customer reads slowly, and handles the end of the
+connection.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Customer(asyncio.Protocol):
-    """The asyncio protocol of one customer's connection."""
+    """A customer's connection, as an asyncio protocol."""
 
     __slots__ = (
         "_awaits_head",
@@ -111,9 +112,8 @@ class Customer(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Handle the end of the customer's stream.
 
-        The customer has left, or has only finished sending.
-
-        Returning True keeps the gateway's side open.
+        The customer has left, or has only finished sending. If the result is True, the gateway's
+        side stays open.
         """
         self.has_sent_eof = True
         if self._is_closing:
@@ -128,7 +128,9 @@ class Customer(asyncio.Protocol):
         return not self.is_tls
 
     def ended_unread(self) -> None:
-        """Handle the end of the customer's stream while earlier bytes still wait to be read."""
+        """Handle the end of the customer's stream while the gateway still has to read earlier
+        bytes.
+        """
         if self._exchange is None or self._is_closing:
             return
         if self.is_tls:
@@ -137,7 +139,7 @@ class Customer(asyncio.Protocol):
             self._ended_sending(self._exchange)
 
     def hung_up(self) -> None:
-        """Handle a reset of the connection while the gateway did not read from it."""
+        """Handle a reset of the connection while the gateway is not reading from it."""
         self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -165,7 +167,7 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def deadline_passed(self) -> None:
-        """End the connection because an expected event did not happen in time."""
+        """End the connection because its deadline has passed."""
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
         if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
@@ -211,7 +213,7 @@ class Customer(asyncio.Protocol):
             self._transport.close()
 
     def resume_upload(self) -> None:
-        """Continue to read the body of the current request, because the shop can take more."""
+        """Continue to read the body of the current request, as the shop can take more of it."""
         self._loop.call_soon(self._go_on_with_body)
 
     def came_without_tls(self) -> None:
@@ -318,11 +320,10 @@ class Customer(asyncio.Protocol):
     # ---- reading and writing -------------------------------------------------------------------
 
     def _ended_sending(self, exchange: Exchange) -> None:
-        """Find out, if possible, whether a customer has left or has only finished sending.
-
-        TCP does not distinguish the two until the gateway sends something. Once the answer has
-        begun, the gateway may send only the answer, so a customer that then ends its stream counts
-        as having left.
+        """Find out, if possible, whether a customer has left or has only finished sending. With
+        TCP, the gateway cannot distinguish the two until it sends something. Once the answer has
+        begun, the gateway may send only the answer. A customer who ends the stream after that
+        counts as having left.
         """
         how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):
@@ -362,7 +363,7 @@ class Customer(asyncio.Protocol):
     # ---- the end -------------------------------------------------------------------------------
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Answer a request that cannot be passed on, and close the connection, because later bytes
+        """Refuse a request that cannot be passed on, and close the connection, because later bytes
         cannot be trusted.
         """
         exchange, self._exchange = self._exchange, None
@@ -389,8 +390,8 @@ class Customer(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close the gateway's side and continue to read for a moment, because closing a connection
-        with unread bytes resets it and the customer might lose the answer (RFC 9112, 9.6).
+        """Close the gateway's side and continue to read for a moment: closing a connection with
+        unread bytes resets it, and the customer might lose the answer (RFC 9112, 9.6).
         """
         if self._is_closing or self._transport.is_closing():
             return

@@ -1,7 +1,7 @@
-"""One timer for the deadlines of many connections, accurate to `INTERVAL_S`.
+"""A timer for the deadlines of many connections, accurate to `INTERVAL_S`.
 
-A timer per connection and state would cost more than the requests themselves. A watched connection
-only sets its `deadline_s`, which costs almost nothing.
+A separate timer for each connection would cost more than the requests themselves. A watched
+connection only sets its `deadline_s`, which costs almost nothing.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ class Watched(Protocol):
     deadline_s: float
 
     def deadline_passed(self) -> None:
-        """Handle a passed deadline; the timer calls this once per interval until the deadline
-        changes.
+        """Handle the passed deadline; the timer calls this method once per interval until the
+        deadline changes.
         """
 
 

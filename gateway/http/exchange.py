@@ -1,8 +1,8 @@
-"""One request on its way through one worker, and its response on the way back.
+"""An exchange: a request on its way to a worker of the shop, and its response on the way back.
 
 `TRANSITIONS` lists the states of a request and the events that may happen in each. A request in
-service ends only when the shop has finished it, even if its customer has left. Only then is its
-worker free.
+service ends only when the shop has finished it, even if its customer has left. Its worker is not
+free before.
 
 Three sides call an exchange: the customer's connection, the queue in which the request waits, and
 the connection to the shop.
@@ -43,7 +43,7 @@ class ShopSide(Protocol):
     """The connection to the shop, as an exchange uses it."""
 
     def send_body(self, data: bytes) -> None:
-        """Send more of a request body that is still streaming in."""
+        """Send a further part of a request's body that is still arriving."""
 
     def hold_response(self) -> None:
         """Stop reading the response because the customer reads too slowly."""
@@ -62,7 +62,7 @@ class ShopSide(Protocol):
 
 
 class RequestQueue(Protocol):
-    """A queue of requests and their service, either under a policy or in a bypass."""
+    """The queue in which a request waits, of the policy or of a bypass."""
 
     def submit(self, exchange: "Exchange") -> None:
         """Queue a request that is ready for service; the queue then calls `start`, `dropped` or
@@ -70,11 +70,11 @@ class RequestQueue(Protocol):
         """
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
-        """Free the worker of a started request that has ended."""
+        """Free the worker of a request that was in service and has ended."""
 
     def left(self, exchange: "Exchange") -> None:
-        """Handle a waiting or started request whose customer has left. Depending on its abandonment
-        setting, the queue then calls `withdrawn`, `cancel` or nothing.
+        """Handle the event that the customer of a request has left, which waits or is in service.
+        Depending on its abandonment setting, the queue then calls `withdrawn`, `cancel` or nothing.
         """
 
 
@@ -105,8 +105,8 @@ class Event(Enum):
     STARTED = "given to a worker"
     REFUSED = "dropped or rejected"
     WITHDRAWN = "withdrawn from its queue"
-    GIVEN_UP = "its body will never be complete"
-    STOPPED = "its answer is not wanted"
+    GIVEN_UP = "its body can no longer become complete"
+    STOPPED = "its answer is no longer wanted"
     ABORTED = "its connection to the shop is reset"
     ENDED = "the shop has answered completely"
     FAILED = "the shop has failed"
@@ -115,11 +115,11 @@ class Event(Enum):
 _MEANINGS: Mapping[State, str] = {
     State.RECEIVING: "The gateway is reading the request.",
     State.WAITING: "The request waits in its queue.",
-    State.DOOMED: "The request waits, but its body will never be complete; only the policy may "
-    "remove it from its queue.",
+    State.DOOMED: "The request waits, but its body can no longer become complete; only the policy "
+    "may remove it from its queue.",
     State.IN_SERVICE: "A worker serves the request.",
-    State.STOPPING: "A worker serves the request; the gateway has shown the shop that the "
-    "answer is not wanted.",
+    State.STOPPING: "A worker serves the request, although the gateway has shown the shop that "
+    "the answer is no longer wanted.",
     State.OVER: "The exchange is over.",
 }
 
@@ -155,19 +155,19 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
         Event.FAILED: State.OVER,
     },
 }
-"""The transitions: for each state, the events that may happen in it, each with the state that
-follows.
+"""The transitions of an exchange: for each state, the events that may happen in it, and the state
+that follows each event.
 """
 
 
 class IllegalMoveError(RuntimeError):
-    """The error for an event that must not happen in the present state, which means a fault in the
+    """The error for an event that must not happen in the present state; its cause is a fault in the
     gateway.
     """
 
 
 class ResponseFraming(Enum):
-    """The way in which the customer recognises the end of the response."""
+    """The way in which a customer recognises the end of the response."""
 
     LENGTH = "by its known length"
     CHUNKED = "by the last chunk"
@@ -249,8 +249,8 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the shop must stop its work on the request, even if the signal has not reached
-        the shop yet.
+        """Whether the shop should stop its work on the request, even if it has not received the
+        signal yet.
         """
         return self._state is State.STOPPING
 
@@ -268,14 +268,14 @@ class Exchange:
     # ---- calls of the customer's connection ----------------------------------------------------
 
     def submit(self) -> None:
-        """Pass the request to its queue; a body that is still incomplete will be streamed."""
+        """Pass the request to its queue; if its body is still incomplete, the rest is streamed."""
         self._move(Event.SUBMITTED)
         if not self.body_is_complete:
             self.is_streamed = self.upload_is_held = True
         self.queue.submit(self)
 
     def take_body(self, piece: bytes) -> None:
-        """Take a piece of the request's body."""
+        """Add a piece to the request's body."""
         self.body_bytes += len(piece)
         if self.is_streamed and self.connection is not None:
             if self.head.is_chunked:
@@ -296,9 +296,9 @@ class Exchange:
         """Handle the end of the customer's connection.
 
         The gateway ends its stream to the shop for every abandonment. The shop's sentry then
-        decides whether to stop the work or only count the waste. A complete request may continue
-        without its customer (an orphan request), but a request whose body will never be complete
-        cannot.
+        decides whether to stop the work or only count it as wasted. A complete request may continue
+        without its customer (as an orphan request). A request whose body can no longer become
+        complete cannot continue.
         """
         self.customer = None
         self.has_left = True
@@ -339,8 +339,8 @@ class Exchange:
     # ---- calls of the queue --------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Begin the service with a free worker; return False if the request no longer needs
-        service.
+        """Begin the service of the request by a free worker; return False if the request no longer
+        needs service.
         """
         before = self._move(Event.STARTED)
         if self.has_left:
@@ -351,7 +351,7 @@ class Exchange:
         return True
 
     def dropped(self, reason: str) -> None:
-        """Answer that the request's queue is full."""
+        """Refuse the request because its queue is full."""
         self._move(Event.REFUSED)
         page = refusals.page(503, reason)
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
@@ -361,7 +361,9 @@ class Exchange:
         self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
-        """Answer that admission rejects the request's session for `retry_after_s` real seconds."""
+        """Reject the request's session; the customer may come back after `retry_after_s` real
+        seconds.
+        """
         self._move(Event.REFUSED)
         wait_s = max(1, ceil(retry_after_s))
         page = rejection.page(reason, wait_s, self._context.wall_s())
@@ -369,7 +371,7 @@ class Exchange:
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
 
     def cancel(self) -> None:
-        """Stop a request in service, because of the policy or because its customer left."""
+        """Stop a request in service because the policy cancelled it or its customer left."""
         if self._state is State.IN_SERVICE:
             self._fail_customer(503, "the request was stopped")
             self._stop()
@@ -387,7 +389,9 @@ class Exchange:
     # ---- calls of the connection to the shop ---------------------------------------------------
 
     def request_bytes(self) -> bytes:
-        """Return the head and the available part of the body in the form that the shop gets."""
+        """Return the request's head and the available part of its body, in the form that the shop
+        gets.
+        """
         is_streamed = self.is_streamed
         self.is_sent = not is_streamed
         head = forwarding.request_head(
@@ -423,7 +427,7 @@ class Exchange:
                 self.customer.resume_upload()
 
     def may_repeat(self) -> bool:
-        """Return whether the request can safely be sent a second time; the result is True at most
+        """Return whether the request can safely be sent a second time; the result is True only
         once.
         """
         is_wanted = not (self._is_repeated or self._state is State.STOPPING)
@@ -534,7 +538,7 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Show the shop that the answer is not wanted; the connection then calls `end` or
+        """Show the shop that the answer is no longer wanted; the connection then calls `end` or
         `shop_failed`.
         """
         connection = self.connection

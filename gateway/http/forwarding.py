@@ -1,4 +1,5 @@
-"""The form in which the gateway passes a message on (RFC 9110, 7.6).
+"""Functions that change the head of a message as a proxy must before it is passed on (RFC 9110,
+7.6).
 
 The gateway removes hop-by-hop fields, fields that a customer could forge, and the gateway's own
 fields and cookie. It adds Via, X-Forwarded-* and X-Request-Id. The readers have already checked
@@ -13,7 +14,7 @@ from gateway.http.response_reader import ResponseHead
 from gateway.http.session_cookie import SessionCookie
 
 PSEUDONYM: Final = b"doorbuster"
-"""The gateway's name in Via."""
+"""The name of the gateway in the field Via."""
 
 _HOP_BY_HOP: Final = frozenset(
     (
@@ -44,7 +45,7 @@ _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._\-]{1,64}")
 
 
 def request_id_of(head: RequestHead) -> bytes | None:
-    """Return the request id that the customer sent; None without an id in valid form."""
+    """Return the request id that the customer sent; None if it is missing or invalid."""
     for name, _, value in head.fields:
         if name == b"x-request-id":
             return value if _REQUEST_ID.fullmatch(value) else None

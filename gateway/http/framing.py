@@ -1,4 +1,4 @@
-"""The end of a message's body (RFC 9112, sections 6 and 7).
+"""The framing of messages: where a message's body ends (RFC 9112, sections 6 and 7).
 
 Content-Length and Transfer-Encoding are read strictly, and chunked bodies are decoded.
 """
@@ -17,15 +17,15 @@ _SIZE_LINE_SLACK_BYTES: Final = 16
 
 
 class FramingError(Exception):
-    """The error for a body whose end is uncertain; the message is the reason, in one sentence."""
+    """The error for a body whose end is uncertain; its message is the reason, in one sentence."""
 
 
 class TooLongError(FramingError):
-    """The error for a body, chunk extensions or trailers that exceed a limit."""
+    """The error for a body, a chunk extension or a trailer that exceeds a limit."""
 
 
 class End:
-    """The type of END, the marker after the last piece of a body."""
+    """The type of END, which marks the end of a body."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ END: Final = End()
 
 
 def content_length(values: list[bytes]) -> int | None:
-    """Return the length in bytes from the Content-Length field; None without the field.
+    """Return the length in bytes from the Content-Length field; None if there is no such field.
 
     Two fields are refused even if they agree, because the next hop may use the other field.
     """
@@ -93,11 +93,10 @@ class EndlessBody:
 
 
 class ChunkedBody:
-    """A decoder of a chunked body; extensions and trailers are checked, limited in size and
-    dropped.
-
-    It is strict, because lenient readers allow request smuggling. A line must end in CRLF. A size
-    must be 1–12 hexadecimal digits without a sign or a space. CRLF must follow the data.
+    """A decoder of a chunked body, which checks extensions and trailers, limits their size and
+    drops them. It is strict, because lenient decoders allow request smuggling. A line must end in
+    CRLF. A size must be 1–12 hexadecimal digits without a sign or a space. CRLF must follow the
+    data.
     """
 
     __slots__ = ("_extension_bytes", "_left", "_limits", "_pending", "_size_bytes", "_state")
@@ -105,7 +104,7 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """Begin a body; with `bounded`, which is for requests only, `limits.body_bytes` applies."""
+        """Begin a body; with `bounded`, which is only for requests, `limits.body_bytes` applies."""
         self._limits = limits
         self._state = self._SIZE
         self._left = 0
@@ -158,7 +157,7 @@ class ChunkedBody:
 
     def _line_end(self, data: bytes, at: int) -> int:
         """Return the index of the CRLF that ends the line at `at`, or -1 if the line is incomplete.
-        Refuse any other line end.
+        Raise an error for any other end of a line.
         """
         if self._state == self._SIZE:
             allowed = self._limits.chunk_extension_bytes + _SIZE_LINE_SLACK_BYTES

@@ -1,4 +1,6 @@
-"""The objects that all customers' connections share: limits, registry, factory of exchanges."""
+"""The objects that all customers' connections share: limits, registry and the function that creates
+exchanges.
+"""
 
 import asyncio
 from collections.abc import Callable

@@ -24,11 +24,11 @@ class Unread(Protocol):
     def ended_unread(self) -> None:
         """Handle the end of the other side's stream.
 
-        Bytes that came before the end may still wait to be read.
+        There may be bytes before the end that have not been read yet.
         """
 
     def hung_up(self) -> None:
-        """Handle a connection that was reset or closed in both directions."""
+        """Handle the event that the connection was reset or closed in both directions."""
 
 
 class Descriptor(Protocol):
@@ -38,8 +38,8 @@ class Descriptor(Protocol):
 
 
 class Hangups:
-    """A watch on connections that are not being read, by a separate epoll inside the event loop's
-    epoll.
+    """A watch on connections that are not being read; it uses a separate epoll inside the event
+    loop's epoll.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -68,8 +68,8 @@ class Hangups:
         self._descriptors[who] = fd
 
     def forget(self, who: Unread) -> None:
-        """Stop the watch because `who` is read again or no longer exists; harmless when
-        repeated.
+        """Stop the watch because `who` is read again or no longer exists; it is harmless to call it
+        again.
         """
         fd = self._descriptors.pop(who, None)
         if fd is None or self._watched.get(fd) is not who:  # another connection has the number

@@ -9,7 +9,7 @@ MIB = 1024 * KIB
 
 @dataclass(frozen=True, slots=True)
 class HeadLimits:
-    """Limits on the head of one message, request or response."""
+    """The limits on the head of a message, which is a request or a response."""
 
     start_line_bytes: int = 8190  # the most that Gunicorn takes
     head_bytes: int = 32 * KIB
@@ -18,7 +18,7 @@ class HeadLimits:
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """Limits on a request's body; the shop's bodies may be of any size."""
+    """The limits on a request's body; the body of a response may have any size."""
 
     body_bytes: int = 8 * MIB
     chunk_extension_bytes: int = 1 * KIB
@@ -26,14 +26,13 @@ class BodyLimits:
 
 
 HalfClose = Literal["probe", "wait", "leave"]
-"""The gateway's interpretation when a customer ends its stream after a request
-(docs/gateway.md).
+"""The gateway's interpretation of a customer who ends the stream after a request (docs/gateway.md).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerLimits:
-    """Limits on a customer's connection; times in real seconds."""
+    """The limits on a customer's connection; times are in real seconds."""
 
     head_s: float = 10.0
     body_s: float = 30.0

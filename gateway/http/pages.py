@@ -1,4 +1,4 @@
-"""The page type of a request, as the rules file defines it."""
+"""The rules file, which defines the page type of a request."""
 
 import re
 import tomllib
@@ -17,13 +17,13 @@ _REMEMBERED: Final = 4096
 
 
 class RulesError(ValueError):
-    """The error for an unusable rules file; the message names file, rule and field."""
+    """The error for an invalid rules file; its message names the file, the rule and the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: a request has type `page` if its method is in `methods` and its whole path matches
-    `path`.
+    """A rule of the rules file: a request has the type `page` if its method is in `methods` and its
+    whole path matches `path`.
     """
 
     page: Page

@@ -1,13 +1,14 @@
-"""The answers to requests that the gateway does not pass on: a status, a reason, a short page."""
+"""The answers to requests that the gateway does not pass on: status, reason and a short page."""
 
 from html import escape
 
 
 class RefusedError(Exception):
-    """The error for a message that the gateway must not pass on; the customer gets `status`.
+    """The error for a message that the gateway must not pass on, for which the customer gets
+    `status`.
 
-    `reason` is one plain sentence for the page; `headers` are sent with the answer. After a
-    refusal, later bytes of the connection cannot be trusted, so the connection is closed.
+    `reason` is a plain sentence for the page; `headers` are sent with the answer. After a refusal,
+    later bytes of the connection cannot be trusted, so the connection is closed.
     """
 
     def __init__(
@@ -46,9 +47,7 @@ ADVICE: dict[int, str] = {
     503: "The shop is very busy right now. Please try again in a moment.",
     504: "The shop took too long to answer. Please try again in a moment.",
 }
-"""The first sentences of the page, by status, for statuses whose reason alone gives visitors no
-advice.
-"""
+"""The first sentences of the page for some statuses, whose reason alone does not help a visitor."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
 """The headers of answers while the shop is unavailable; the shop's processes restart within
@@ -80,7 +79,7 @@ h1 {{ font-size: 1.6rem }}
 
 
 def page(status: int, reason: str) -> bytes:
-    """Return the page that people see; `reason` is escaped. Raises KeyError for a status that the
+    """Return the page for a visitor; `reason` is escaped. Raises KeyError for a status that the
     gateway never sends.
     """
     advice = ADVICE.get(status, "The gateway could not pass your request on.")

@@ -1,10 +1,8 @@
 """The reader of a customer's connection.
 
-It turns bytes into request heads and body pieces, without I/O.
-
-It decides which requests are well formed and what their framing is (RFC 9112). It accepts a head
-only if both this module's strict grammar and llhttp (httptools) accept the head and agree on its
-content.
+The reader turns bytes into request heads and body pieces, without I/O. It decides which requests
+are well formed and where their bodies end (RFC 9112). It accepts a head only if this module's
+strict grammar and llhttp (httptools) both accept the head and agree on its content.
 """
 
 import re
@@ -29,7 +27,9 @@ from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.refusals import RefusedError
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS")
-"""The methods that are passed on; CONNECT and TRACE get status 405, every other method 501."""
+"""The methods that are passed on. CONNECT and TRACE get status 405; every other method gets status
+501.
+"""
 IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
@@ -58,7 +58,8 @@ _ATTEMPT = re.compile(rb"[1-9][0-9]{0,2}")
 _MOST_EMPTY_LINES: Final = 32
 
 Field = tuple[bytes, bytes, bytes]
-"""A header field: (name in lower case, name as sent, value without surrounding whitespace)."""
+"""A header field: (name in lower case, name as it was sent, value without surrounding whitespace).
+"""
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ class RequestHead:
 
     @property
     def keeps_alive(self) -> bool:
-        """Whether the customer wants to keep the connection open afterwards."""
+        """Whether the customer wants the connection to stay open after the answer."""
         if self.minor_version == 0:
             return b"keep-alive" in self.connection and b"close" not in self.connection
         return b"close" not in self.connection
@@ -120,8 +121,8 @@ class _Collector:
 class RequestReader:
     """A reader of the requests of one connection, one after another. Call `receive` with bytes,
     then `pull` until it returns None. The results of `pull` are a RequestHead, the pieces of the
-    body if the request has one, END, and then the next request. Bytes not pulled yet are counted in
-    `buffered_bytes`.
+    body if the request has one, END, and then the next request. The bytes that have not been pulled
+    yet are counted in `buffered_bytes`.
     """
 
     __slots__ = ("_body", "_body_limits", "_buffer", "_empty_lines", "_head_limits", "_scanned")
@@ -136,7 +137,7 @@ class RequestReader:
 
     @property
     def buffered_bytes(self) -> int:
-        """The number of bytes received but not yet pulled."""
+        """The number of bytes that have been received but not yet pulled."""
         return len(self._buffer)
 
     def receive(self, data: bytes) -> None:
@@ -144,7 +145,9 @@ class RequestReader:
         self._buffer = self._buffer + data if self._buffer else data
 
     def pull(self) -> RequestHead | bytes | End | None:
-        """Return the next event, or None when more bytes are needed; raises RefusedError."""
+        """Return the next event, or None if more bytes are needed. Raises RefusedError if the
+        request must be refused.
+        """
         if self._body is not None:
             return self._pull_body(self._body)
         buffer = self._buffer
@@ -192,8 +195,8 @@ class RequestReader:
         return piece or None
 
     def _without_empty_lines(self, buffer: bytes) -> bytes:
-        """Return the buffer from the request line on, without a few empty lines before it (RFC
-        9112, 2.2).
+        """Return the buffer from the request line on, without the few empty lines that may come
+        before it (RFC 9112, 2.2).
         """
         start = 0
         while buffer.startswith(b"\r\n", start):
@@ -206,7 +209,7 @@ class RequestReader:
         return self._buffer
 
     def _refuse_hopeless(self, buffer: bytes) -> None:
-        """Refuse the unfinished or too long head in `buffer` if it can never become valid. The
+        """Refuse the incomplete or too long head in `buffer` if it can never become valid. The
         search runs from front to back, so that the result does not depend on how the bytes were
         divided into pieces. It skips bytes that it has searched before, because a head may arrive
         byte by byte.
@@ -334,7 +337,7 @@ class RequestReader:
     def _destination(
         method: bytes, target: bytes, minor: int, hosts: list[bytes]
     ) -> tuple[bytes | None, bytes]:
-        """Return (authority, target in origin form); RFC 9112, section 3.2."""
+        """Return (authority, target in origin form) as in RFC 9112, section 3.2."""
         if len(hosts) > 1 or (minor == 1 and not hosts):
             raise RefusedError(400, "the request must have exactly one Host field")
         if hosts and not _HOST.fullmatch(hosts[0]):
@@ -364,8 +367,6 @@ def _one_forward_less(value: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def listed(value: bytes) -> frozenset[bytes]:
-    """Return the members of a comma-separated list, in lower case; results for frequent lists are
-    cached.
-    """
+    """Return the members of a comma-separated list in lower case; the results are cached."""
     members = (member.strip(b" \t").lower() for member in value.split(b","))
     return frozenset(member for member in members if member)

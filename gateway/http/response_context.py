@@ -1,4 +1,4 @@
-"""The state that all responses share: date, ids, cookies, host names, counts of refusals."""
+"""The state that all responses share: date, ids, cookies, host names and the counts of refusals."""
 
 import itertools
 import os
@@ -11,7 +11,7 @@ from gateway.http.sessions import Sessions
 
 
 class ResponseContext:
-    """The state shared by all exchanges of a gateway."""
+    """The state that all exchanges of a gateway share."""
 
     def __init__(
         self,
@@ -21,19 +21,19 @@ class ResponseContext:
         is_draining: Callable[[], bool],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Start with all counts at 0. `own_hosts` contains, for each scheme, the authority at which
-        customers reach the gateway. `is_draining` returns whether every connection must close after
-        its next answer.
+        """Create the state with all counts at 0. `own_hosts` contains, for each scheme, the
+        authority at which customers reach the gateway. `is_draining` returns whether every
+        connection must close after its next answer.
         """
         self.sessions = sessions
         self.own_hosts = own_hosts
         self.is_draining = is_draining
         self.wall_s = wall_s
         self.refusals: Counter[int] = Counter()
-        """The number of the gateway's own answers for each status."""
+        """The number of answers that the gateway gave itself, for each status."""
         self.left_in_service = 0
-        """The number of requests whose customers left while the requests were in service, or just
-        before a worker got them.
+        """The number of requests whose customers left during the service, or just before a worker
+        got the request.
         """
         self._ids = itertools.count(1)
         self._id_prefix = os.urandom(4).hex().encode()

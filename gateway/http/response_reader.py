@@ -1,9 +1,8 @@
 """The reader of a connection to the shop.
 
-It turns bytes into response heads and body pieces, without I/O.
-
-It decides which responses are usable and what their framing is (RFC 9112, section 6.3). As with
-requests, this module's strict grammar and llhttp must agree.
+The reader turns bytes into response heads and body pieces, without I/O. It decides which responses
+are usable and where their bodies end (RFC 9112, section 6.3). As for requests, this module's strict
+grammar and llhttp must agree.
 """
 
 import re
@@ -33,12 +32,12 @@ _READ_HERE = frozenset((b"content-length", b"transfer-encoding", b"connection"))
 
 
 class BadResponseError(Exception):
-    """The error for an answer from the shop that cannot be passed on; the message is the reason."""
+    """The error for an answer from the shop that cannot be passed on; its message is the reason."""
 
 
 @dataclass(slots=True)
 class ResponseHead:
-    """The head of a usable final response; interim responses are dropped. `fields` omits
+    """The head of a usable final response. (Interim responses are dropped.) `fields` omits
     Content-Length, Transfer-Encoding and Connection, which the reader has already evaluated.
     `length_bytes` is the Content-Length, which HEAD and 304 responses may have without a body.
     `has_body` is true if a body follows.
@@ -94,14 +93,14 @@ class ResponseReader:
         self.keeps_alive = True
 
     def expect(self, method: bytes) -> None:
-        """Expect that the next response answers a request with this method."""
+        """Record that the next response answers a request with this method."""
         self._is_head = method == b"HEAD"
         self._interim = 0
 
     @property
     def buffered_bytes(self) -> int:
-        """The number of bytes received but not yet pulled; after END, such bytes do not belong to
-        any request.
+        """The number of bytes that have been received but not yet pulled; after END, they do not
+        belong to any request.
         """
         return len(self._buffer)
 
@@ -121,7 +120,9 @@ class ResponseReader:
             raise BadResponseError("the shop closed the connection in the middle of a response")
 
     def pull(self) -> ResponseHead | bytes | End | None:
-        """Return the next event, or None when more bytes are needed; raises BadResponseError."""
+        """Return the next event, or None if more bytes are needed. Raises BadResponseError if the
+        response is unusable.
+        """
         body = self._body
         if body is None:
             return self._pull_head()

@@ -1,8 +1,8 @@
 """The signed cookie by which the gateway recognises a session.
 
-The value is `1.<session>.<expiry>.<signature>`: version, 16 random bytes, seconds since 1970, and
-the HMAC-SHA256 of everything before it together with the cookie's name. The random bytes and the
-HMAC are in base64url. The value contains nothing that identifies the customer.
+The value is `1.<session>.<expiry>.<signature>`: a version, 16 random bytes, seconds since 1970, and
+the HMAC-SHA256 of these parts and the cookie's name. The random bytes and the HMAC are in
+base64url. The value contains nothing that identifies the customer.
 """
 
 import hmac
@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from gateway.http import cookie_field
 
 NAME: Final = b"doorbuster_session"
-"""The cookie's default name; it contains the product's name because a browser sends a host's
-cookies to all of its ports.
+"""The cookie's default name. It contains the product's name, because a browser sends the cookies of
+a host to all ports of this host.
 """
 SESSION_BYTES: Final = 16
 """The number of random bytes in a session id."""
@@ -27,14 +27,14 @@ _REMEMBERED: Final = 8192
 
 
 class Known(NamedTuple):
-    """The content of a genuine cookie; `expires_s` is in seconds since 1970."""
+    """The content of a valid cookie; `expires_s` is in seconds since 1970."""
 
     session: str
     expires_s: int
 
 
 class SessionCookie:
-    """The cookie of one gateway, which creates values and recognises genuine values.
+    """The cookie of one gateway, which creates values and recognises valid values.
 
     All gateways with the same key and cookie name accept each other's cookies.
     """
@@ -44,14 +44,16 @@ class SessionCookie:
     def __init__(self, key: bytes, name: bytes = NAME) -> None:
         self.name = name
         self.mark = name + b"="
-        """The bytes before the cookie's value in a Cookie field: its name and an equals sign."""
+        """The bytes before the cookie's value in a Cookie field: the cookie's name and an equals
+        sign.
+        """
         self._key = key
         self._pairs = cookie_field.pairs_named(name)
         self._remembered = lru_cache(_REMEMBERED)(self._check)
 
     @property
     def remembered(self) -> int:
-        """The maximum number of values that are remembered with their content."""
+        """The maximum number of cookie values that are remembered with their content."""
         return self._remembered.cache_info().currsize
 
     def value(self, session: str, expires_s: int) -> bytes:
@@ -69,10 +71,7 @@ class SessionCookie:
         return known if known is not None and now_s < known.expires_s else None
 
     def session_of(self, secret: bytes) -> str:
-        """Return the id of a session, calculated from `secret`.
-
-        The id does not reveal the secret.
-        """
+        """Return the id of a session, which is calculated from `secret` but does not reveal it."""
         # Never the beginning of a signature: customers choose `secret`, and see the id.
         return session_id(hmac.digest(self._key, b"session of " + secret, "sha256")[:SESSION_BYTES])
 

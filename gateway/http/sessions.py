@@ -36,7 +36,7 @@ _UNKNOWN: Final = Session(None, True)
 
 
 class Sessions:
-    """The object that finds the session of each request. Without admission control, the shop's
+    """The object that determines the session of each request. Without admission control, the shop's
     cookie identifies a session, and the gateway adds no cookie to answers. Under admission control,
     or with a policy that uses sessions, the gateway's signed cookie identifies it. `timeout_s` is
     the session timeout T in paper seconds.
@@ -52,7 +52,7 @@ class Sessions:
         is_guarded: bool,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Prepare the object; `wall_s` returns seconds since 1970, because a cookie outlives this
+        """Create the object; `wall_s` returns seconds since 1970, because a cookie outlives this
         process.
         """
         self.cookie = cookie
@@ -66,8 +66,8 @@ class Sessions:
     def guard(self, is_guarded: bool) -> None:
         """Begin or end the protection of sessions by signed cookies.
 
-        If protection begins during a run, the present customers do not have a signed cookie yet. So
-        for the next T paper seconds, the gateway also accepts the shop's cookie, which it cannot
+        If the protection begins during a run, the present customers do not have signed cookies yet.
+        So for the next T paper seconds, the gateway also accepts the shop's cookie, which it cannot
         check.
         """
         if is_guarded and not self._is_guarded:

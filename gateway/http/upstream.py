@@ -1,7 +1,7 @@
-"""Connections to the shop, which are opened when needed, watched, and kept for the next request.
+"""The connections to the shop, which are opened when they are needed and kept for later requests.
 
-A connection serves one request at a time. The module enforces the limits on connecting, responding
-and idling.
+A connection serves one request at a time. The module enforces the time limits on connecting, on
+answers and on idle connections.
 """
 
 import asyncio
@@ -34,7 +34,9 @@ class ShopAddress:
 
 
 class Pool:
-    """The connections of one queue to the shop, one for each of its requests in service."""
+    """A pool of connections from one queue to the shop; each of the queue's requests in service has
+    one connection.
+    """
 
     def __init__(
         self,
@@ -53,9 +55,7 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """The number of requests that the shop did not end in time after their customers had
-        left.
-        """
+        """The number of requests that the shop did not end in time after their customers left."""
 
     @property
     def open_connections(self) -> int:
@@ -64,7 +64,7 @@ class Pool:
 
     @property
     def in_service(self) -> int:
-        """The number of requests in service in the shop, or on their way to it."""
+        """The number of requests that are in service in the shop or on their way to it."""
         return len(self._connecting) + len(self._open) - len(self._idle)
 
     def serve(self, exchange: Exchange) -> None:
@@ -115,7 +115,7 @@ class Pool:
         self._idle.append(connection)
 
     def forget(self, connection: "ShopConnection") -> None:
-        """Remove a connection that must not be used again; harmless when repeated."""
+        """Remove a connection that must not be used again; it is harmless to call this again."""
         self._open.discard(connection)
         self.deadlines.watched.discard(connection)
         if connection in self._idle:
@@ -174,7 +174,7 @@ class ShopConnection(asyncio.Protocol):
             self.end_requests()
 
     def send_body(self, data: bytes) -> None:
-        """Send more of a request body that is still streaming in."""
+        """Send a further part of a request's body that is still arriving."""
         self._allow_time()
         if self.is_usable and not self._has_ended:
             self._transport.write(data)
@@ -305,7 +305,7 @@ class ShopConnection(asyncio.Protocol):
             self._fail(504, "the shop did not answer in time")
 
     def _allow_time(self) -> None:
-        """Restart the shop's time limit for the next part of an answer or for the end of the
+        """Restart the time limit within which the shop must send the next part or the end of its
         answer.
         """
         address = self._pool.address
@@ -314,7 +314,7 @@ class ShopConnection(asyncio.Protocol):
         self.deadline_s = self._pool.loop.time() + wait_s
 
     def _fail(self, status: int, reason: str, *, may_be_stale: bool = True) -> None:
-        """Give up this connection; then end the exchange with a failure or repeat the request once.
+        """Give up this connection; then repeat the request once or end the exchange with a failure.
 
         The shop may have closed a kept connection just before the request reached it. The gateway
         therefore repeats an idempotent request that got no answer (RFC 9110, 9.2.2).

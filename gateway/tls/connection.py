@@ -1,6 +1,7 @@
-"""A customer's TLS connection, which its `Customer` uses like an ordinary transport. It encrypts
-and decrypts after the handshake, ends the TLS connection on both sides, and passes back-pressure
-on. All of this happens in the event loop, because symmetric ciphers are fast.
+"""A customer's TLS connection, which the `Customer` uses like an ordinary transport. After the
+handshake, the connection encrypts and decrypts, passes back-pressure on, and ends the TLS
+connection on both sides. All this work is done in the event loop, because symmetric ciphers are
+fast.
 """
 
 import asyncio
@@ -71,7 +72,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._decrypt()
 
     def eof_received(self) -> bool:
-        """Handle the end of the customer's stream, with a close_notify or without.
+        """Handle the end of the customer's stream, whether it ended with a close_notify or not.
 
         The gateway does not support half-closed TLS connections (decision 11).
         """
@@ -96,7 +97,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
 
     @property
     def _is_deaf(self) -> bool:
-        """Whether later bytes are read and dropped, because the gateway's stream has ended."""
+        """Whether further bytes are read and dropped, because the gateway's stream has ended."""
         return self._is_closing or self._has_written_eof
 
     def _decrypt(self) -> None:
@@ -196,7 +197,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write_eof()
 
     def close(self) -> None:
-        """End the connection once everything has been sent, with a close_notify at the end."""
+        """End the connection with a close_notify once everything has been sent."""
         if not self._is_closing:
             if not self._has_written_eof:
                 self._notify()

@@ -1,9 +1,9 @@
-"""The gateway's TLS context: certificate, versions, resumption, and the call to the gate.
+"""The gateway's TLS context: certificate, versions, resumption, and the calls to the gate.
 
-OpenSSL calls the callback for the server's name, even if the customer gave no name. The call comes
-after OpenSSL has looked for a session to resume, and before it signs any message. So a session id
-or ticket counts only if it is valid, whatever the ClientHello claims, and a refusal at that point
-does not cost a public-key operation.
+The context uses OpenSSL's callback for the server's name, which OpenSSL calls even if the customer
+gave no name. The call comes after OpenSSL has looked for a session to resume, and before it signs
+any message. So a session id or a ticket counts only if it is valid, whatever the ClientHello
+claims. A refusal at this point does not cost a public-key operation.
 """
 
 import ssl
@@ -17,7 +17,7 @@ VERSIONS: Final[Mapping[TlsVersion, ssl.TLSVersion]] = {
     "1.3": ssl.TLSVersion.TLSv1_3,
 }
 REFUSAL: Final = ssl.AlertDescription.ALERT_DESCRIPTION_ACCESS_DENIED
-"""The alert that a refused customer gets."""
+"""The TLS alert that a refused customer gets."""
 
 Ask = Callable[[bool], bool]
 """A function that returns whether a connection may continue; its argument is True if the connection
@@ -26,7 +26,9 @@ resumes a session.
 
 
 class CertificateError(ValueError):
-    """The error for a file that cannot be used; `field` is the setting that names the file."""
+    """The error for a certificate or key file that cannot be used; `field` is the setting that
+    names the file.
+    """
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -37,8 +39,8 @@ class AskedSSLObject(ssl.SSLObject):
     """The TLS layer of one connection, and the gate's decision about the connection."""
 
     asked_as_resumed: bool | None = None
-    """Whether the gate's last decision was about a resumed session; None before the ClientHello has
-    been read.
+    """Whether the gate's latest decision was about a resumed session; None until the ClientHello
+    has been read.
     """
     is_accepted = False
 
@@ -48,7 +50,7 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """False if the handshake ended differently from the gate's assumption."""
+        """Whether the gate accepted the connection and the handshake ended as the gate assumed."""
         asked = self.asked_as_resumed
         return self.is_accepted and (asked is False or asked is bool(self.session_reused))
 

@@ -1,7 +1,7 @@
-"""The gate for TLS connections: the connection admission policy, its clock and its counts.
+"""The gate for TLS connections: the admission policy for connections, its clock and its counts.
 
-Several threads call one ConnectionAdmission, because handshakes run in threads; its timers run in
-the event loop.
+Several threads call the same ConnectionAdmission, because handshakes are computed in threads. Its
+timers run in the event loop.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ COUNTS: Final = (
     "evicted",
     "turned_away",
 )
-"""The names of the counts, cumulative since the gateway started.
+"""The names of the counts, which begin at 0 when the gateway starts.
 
 - `new` and `resumed`: classified connections.
 - `accepted_new` and `refused`: new connections that the policy accepted or refused.
@@ -62,8 +62,8 @@ class ConnectionGate:
     # ---- the policy ------------------------------------------------------------------------------
 
     def connection(self, resumed: bool) -> bool:
-        """Return whether a connection may continue, depending on whether it resumes a session or
-        begins a new one.
+        """Return whether a connection may continue; `resumed` is true if it resumes a session, and
+        false if it begins one.
         """
         with self._lock:
             now_s = self.now_s()
@@ -86,7 +86,7 @@ class ConnectionGate:
 
     @property
     def requested(self) -> int | None:
-        """R_i, the number of processors to request; None if the policy never requests processors or
+        """The number of processors to request, R_i; None if the policy never requests processors or
         does not know the number yet.
         """
         with self._lock:
@@ -94,17 +94,15 @@ class ConnectionGate:
 
     @property
     def request(self) -> int | None:
-        """The R_i to send to the CPU manager; None if there is nothing new to send. It is 0 if the
-        policy never requests processors, so that an earlier policy's request no longer counts.
+        """The request R_i to send to the CPU manager; None if there is nothing to send. It is 0 if
+        the policy never requests processors, so that an earlier policy's request no longer counts.
         """
         with self._lock:
             is_silent = not self.admission.asks_for_processors
             return 0 if is_silent else self.admission.requested
 
     def replace(self, name: str, parameters: Mapping[str, object]) -> None:
-        """Use a new policy from now on; if the choice is invalid, raise PolicyError and change
-        nothing.
-        """
+        """Switch the policy; if the choice is invalid, raise PolicyError and change nothing."""
         admission = registry.create_connection_admission(name, parameters)
         with self._lock:
             self.admission = admission
@@ -181,8 +179,6 @@ class ConnectionGate:
         self.requested_anew()
 
     def now_s(self) -> float:
-        """Return the present paper time, or the time of the policy's last event if that is
-        later.
-        """
+        """Return the present paper time, at least the time of the policy's latest event."""
         self._newest_s = max(self._newest_s, self._clock())
         return self._newest_s

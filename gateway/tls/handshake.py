@@ -1,8 +1,8 @@
 """TLS handshakes, computed in threads so that the event loop does not wait for them.
 
-A handshake owns a connection from the connection's acceptance to the handshake's end or deadline.
-Only one thread at a time uses an SSLObject: while a step of its handshake is computed, the event
-loop holds the customer's bytes back, up to a limit.
+A handshake owns its connection from the time when the connection is accepted until the handshake
+ends or its deadline passes. Only one thread at a time uses an SSLObject. While a thread computes a
+step of the handshake, the event loop holds the customer's bytes back, up to a limit.
 """
 
 import asyncio
@@ -132,7 +132,9 @@ class Handshake(asyncio.Protocol):
             self._raw.pause_reading()
 
     def eof_received(self) -> bool:
-        """Handle a customer that has left; its last bytes may have completed the handshake."""
+        """Handle the event that the customer has left; the last bytes may have completed the
+        handshake.
+        """
         if self._is_over:
             return False
         if self._has_answered and self._computation is not None:
@@ -147,7 +149,9 @@ class Handshake(asyncio.Protocol):
         self._shared.front.connections.handshake_over(self)
 
     def deadline_passed(self) -> None:
-        """Abort the connection because the handshake or its end has taken too long."""
+        """Abort the connection because the handshake, or the end of the connection, has taken too
+        long.
+        """
         if not self._is_over:
             self._fail("handshake_timed_out")
         self._raw.abort()
@@ -158,12 +162,12 @@ class Handshake(asyncio.Protocol):
         return self._computation is None
 
     def give_way(self) -> None:
-        """End the handshake at once because another handshake gets its place."""
+        """End the handshake at once, because another handshake gets its place."""
         self._fail("evicted")
         hangups.reset(self._raw)
 
     def abort(self) -> None:
-        """End the handshake at once because there are too many connections or the gateway is
+        """End the handshake at once, because there are too many connections or the gateway is
         draining.
         """
         if not self._is_over:
@@ -231,7 +235,7 @@ class Handshake(asyncio.Protocol):
         self._computation = self._shared.compute(self)
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
-        """Pass the connection to the front end because the handshake is complete."""
+        """Pass the connection on to the front end after the handshake is complete."""
         front = self._shared.front
         raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
         self._end()
@@ -247,7 +251,7 @@ class Handshake(asyncio.Protocol):
             connection.eof_received()
 
     def _answer_plainly(self) -> None:
-        """Send an explanation to a client that used http:// on this port."""
+        """Send an explanation to a client that used plain HTTP on this port."""
         front, raw, is_held = self._shared.front, self._raw, self._is_held
         self._end()
         front.connections.handshake_over(self)

@@ -1,10 +1,10 @@
-"""The places for TLS handshakes in progress, and the rule that decides which handshake gives way.
-When all places are taken, a new handshake gets the place of a handshake that waits for its
-customer. Handshakes without a complete ClientHello give way first, then those of new sessions, then
-those of resumed sessions. Within each group, the oldest handshake gives way first. So a client that
-sends only one byte cannot block a place. The handshake of a resumed session gives way only when the
-handshakes in all other places are being computed. A handshake keeps its place while one of its
-steps is being computed or queued.
+"""The limited places for TLS handshakes in progress, and the rule that decides which handshake
+gives way. When all places are taken, a new handshake gets the place of a handshake that waits for
+its customer. Handshakes without a complete ClientHello give way first, then handshakes of new
+sessions, then handshakes of resumed sessions. Within each group, the oldest handshake gives way
+first. So a client that sends only one byte cannot block a place. The handshake of a resumed session
+gives way only when the handshakes in all other places are being computed. A handshake keeps its
+place while one of its steps is being computed or queued.
 """
 
 from enum import IntEnum
@@ -14,8 +14,8 @@ from gateway.tls.gate import ConnectionGate
 
 
 class Known(IntEnum):
-    """The groups of handshakes, according to what is known about their customers; the lowest group
-    gives way first.
+    """The groups of handshakes, by what is known about their customers; the lowest group gives way
+    first.
     """
 
     NOTHING = 0  # no whole ClientHello has come
@@ -24,7 +24,7 @@ class Known(IntEnum):
 
 
 class Placed(Protocol):
-    """A handshake, as the places use it."""
+    """A handshake that holds or wants a place."""
 
     known: Known
 
@@ -37,8 +37,8 @@ class Placed(Protocol):
 
 
 class Places:
-    """A set of at most `most` places; the gate counts the taken places and the handshakes turned
-    away.
+    """A set of at most `most` places. The gate counts the places that are taken and the handshakes
+    that are turned away.
     """
 
     def __init__(self, gate: ConnectionGate, most: int) -> None:
@@ -48,8 +48,8 @@ class Places:
         self._taken: dict[Known, dict[Placed, None]] = {known: {} for known in Known}
 
     def take(self, handshake: Placed) -> bool:
-        """Take a place; if no place can be had, count the handshake as turned away and return
-        False.
+        """Take a place and return True; if no place is available, count the handshake as turned
+        away and return False.
         """
         if self._gate.under_way >= self._most:
             other = self._who_gives_way()

@@ -1,8 +1,8 @@
 """The gateway's client of the CPU manager.
 
 The client keeps the connection and the latest assignment. It sends the number of processors that
-the application needs, and passes on the number assigned. If the manager is gone, the last
-assignment stays.
+the application needs, and passes on the number that the manager assigns. If the manager is gone,
+the latest assignment stays in force.
 
 Source: edragon.txt, sections 3.1 (`cpus_request`, `cpus_assigned`) and 3.2.
 """
@@ -69,7 +69,7 @@ class ProcessorClient:
         self._begin(self._run())
 
     def stop(self) -> None:
-        """Leave the manager, which takes the processors back."""
+        """End the registration; the manager then takes the processors back."""
         for task in self._tasks:
             task.cancel()
         self._hang_up()
@@ -79,7 +79,9 @@ class ProcessorClient:
         self._woken.set()
 
     def snapshot(self) -> dict[str, object]:
-        """Return the requested and the assigned processors, and the error, ready for JSON."""
+        """Return the numbers of requested and of assigned processors, and the latest error, ready
+        for JSON.
+        """
         assigned = self.assigned
         return {
             "application": self._registration.application,
@@ -126,7 +128,7 @@ class ProcessorClient:
         return 0 if self._writer is None else self._writer.transport.get_write_buffer_size()
 
     def tell(self) -> None:
-        """Send the present request to the manager, unless an earlier one is still unread."""
+        """Send the present request to the manager, unless an earlier request is still unread."""
         requested = self._requested()
         if requested is None or self._writer is None:
             return
@@ -136,7 +138,7 @@ class ProcessorClient:
         self._writer.write(written(CpusRequest(self._told)))
 
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        reason = "it has closed the connection"
+        reason = "the manager has closed the connection"
         try:
             while (line := await reader.readline()).endswith(b"\n"):
                 self._take(from_manager(line))

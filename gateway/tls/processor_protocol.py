@@ -1,6 +1,6 @@
 """The protocol between applications and the CPU manager: one JSON object per line (UTF-8).
 
-Both sides use this module to write and read messages; the answer to an invalid message names the
+Both sides write and read messages with this module; the answer to an invalid message names the
 faulty field. docs/edragon.md describes the protocol.
 
 Source: `cpus_request` and `cpus_assigned` of edragon.txt, section 3.1, with a socket instead of
@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST_LINE_BYTES = 64 * 1024
-"""The maximum length of a line in bytes, with its newline; the receiver cuts off a sender of a
-longer line.
+"""The maximum length of a line in bytes, including its newline; the receiver closes the connection
+of a sender that exceeds it.
 """
 MOST_PROCESSORS = 1_000_000
 """The upper limit of a request, which may exceed the number of the machine's processors."""
@@ -23,11 +23,11 @@ MOST_CPU = 8191
 """The highest CPU number that Linux allows."""
 
 APPLICATION_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
-_NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores; first a letter or digit"
+_NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores; the first a letter or digit"
 
 
 class ProtocolError(ValueError):
-    """The error for an unusable message: the fault, its field, the allowed values."""
+    """The error for an invalid message, with the fault, its field and the allowed values."""
 
     def __init__(self, error: str, field: str, allowed: str) -> None:
         super().__init__(f"{field}: {error}; allowed: {allowed}" if field else error)
@@ -41,11 +41,11 @@ class ProtocolError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """An application's registration, once per connection, before any other message.
+    """An application's registration, which it sends once per connection, before any other message.
 
     `priority` is the application's weight (P_i). `process` is the root of the process tree to
-    manage. `processors` are the processors that an earlier manager assigned; None if none have been
-    assigned yet.
+    manage. `processors` are the numbers of the processors that an earlier manager assigned; None if
+    there has been no assignment yet.
     """
 
     application: str
@@ -80,7 +80,7 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 @dataclass(frozen=True, slots=True)
 class Assigned:
     """The message that the application has `assigned` processors (A_i), whose numbers are
-    `processors`. A processor shared with another application counts as a half.
+    `processors`. A processor that is shared with another application counts as a half.
     """
 
     assigned: float
@@ -134,7 +134,7 @@ def written(message: FromApplication | FromManager) -> bytes:
 
 
 def from_application(line: bytes) -> FromApplication:
-    """Return an application's message; raises ProtocolError."""
+    """Return an application's message; raise ProtocolError if it is invalid."""
     kind, content = _only_field(_object(line), ("register", "request", "assigned", "status"))
     if kind == "register":
         return _register(content)
@@ -146,7 +146,7 @@ def from_application(line: bytes) -> FromApplication:
 
 
 def from_manager(line: bytes) -> FromManager:
-    """Return the manager's message; raises ProtocolError."""
+    """Return the manager's message; raise ProtocolError if it is invalid."""
     content = _object(line)
     if "error" in content:
         _no_others(content, ("error", "field", "allowed"))
@@ -240,7 +240,7 @@ def _text(content: dict[str, object], name: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as it was sent, but cut if it is long."""
+    """Return a value as it was sent; cut a long value."""
     try:
         text = json.dumps(value)
     except ValueError:  # a number of too many digits

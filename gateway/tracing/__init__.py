@@ -1,1 +1,1 @@
-"""Traces of single requests: which requests are traced, and what their spans tell."""
+"""Traces of single requests: the choice of traced requests, and their spans."""

@@ -1,7 +1,5 @@
-"""Requests whose traces are exported (docs/telemetry.md).
-
-A traced exchange notes the time of each event, and sends its spans once its fate is known. All
-other requests are plain exchanges.
+"""Exchanges whose traces are exported (docs/telemetry.md). A traced exchange records the time of
+each event, and sends its spans once its fate is known. All other requests have ordinary exchanges.
 """
 
 import time
@@ -19,8 +17,8 @@ _VERDICTS: Final = (Event.STARTED, Event.REFUSED, Event.WITHDRAWN)
 
 
 class TracedExchange(Exchange):
-    """An exchange that sends its spans when it is over: the request, its wait in the queue, and its
-    service in the shop. A request that never reached its queue has no spans.
+    """An exchange that sends its spans when it is over. The spans are the request, its wait in the
+    queue, and its service in the shop. A request that never reached its queue has no spans.
     """
 
     __slots__ = (

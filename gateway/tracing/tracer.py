@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # a gateway without traces needs no library of OpenTelemetry
 
 @dataclass(frozen=True, slots=True)
 class Tracer:
-    """The traces of one gateway."""
+    """The tracer of one gateway."""
 
     export: "SpanExport"
     sampled_ratio: float
