@@ -28,10 +28,10 @@ class Span:
 
 
 class Collector(FakeServer):
-    """A collector on a free port; `spans` has all spans in the order in which they arrived."""
+    """A collector on this port or a free one; `spans` has all spans in the order of arrival."""
 
-    def __init__(self):
-        super().__init__(self._take)
+    def __init__(self, port=0):
+        super().__init__(self._take, port)
         self.spans = []
 
     def _take(self, request):

@@ -165,7 +165,7 @@ def test_an_exported_trace_is_linked(console, result):
     at = table.schema.get_field_index("request_id")
     pq.write_table(table.set_column(at, table.schema.field(at), ids), attempts)
     _, found = rows(console, folder.name, run=run, kind="slow")
-    assert "exported the trace" not in console.get(found[0]).text
+    assert "exported a request trace" not in console.get(found[0]).text
     summary.write_text(json.dumps(json.loads(summary.read_text()) | {"traced_ratio": 1.0}))
     asked = parse_qs(urlsplit(found[0]).query)
     key = [int(asked[part][0]) for part in ("session", "step", "attempt")]
