@@ -27,8 +27,8 @@ from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
-"""The file with the notes, which only bundles have: the console stores notes in its database
-(`notes`)."""
+"""The file with the notes; it exists only in bundles, because the console stores notes in its
+database (`notes`)."""
 _NOT_COPIED = {IMPORTED, NOTES_FILE, *extras.NAMES}
 _NOT_UNPACKED = {IMPORTED, *extras.NAMES}
 MOST_TEXT_BYTES = 16 * 2**20
@@ -37,7 +37,7 @@ MOST_EVENTS = 50_000
 """The highest number of events in all runs together; the results database stores a row for each
 event."""
 MOST_READING_S = 2.0
-"""The limit of CPU seconds to read one file of a result for a page."""
+"""The maximum CPU time, in seconds, for reading one file of a result."""
 _TEXTS = {".html", ".svg", ".md", ".csv", ".log", ".cfg", ".conf", ".toml"}
 _SUFFIXES = {
     *(".toml", ".json", ".jsonl", ".parquet", ".csv", ".log"),
@@ -48,14 +48,14 @@ _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""The exceptions of `zipfile` for a file that is not a ZIP file, or that is damaged or encrypted.
+"""The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file.
 """
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """A copy of a student's policy; it runs only in a separate process."""
 
 
 class TooLargeError(Exception):
-    """The error that the unpacked files of a result are too large for a bundle."""
+    """The error raised if the unpacked files of a result are too large for a bundle."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__(size_bytes)
@@ -67,8 +67,8 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
     Raises TooLargeError if the files have more than `most_bytes`, because no console would import
     such a bundle. The bundle omits files that are still being written. It also omits files without
-    a suffix: they control a run in progress (`load-factor`), and a killed run leaves them behind.
-    The bundle also gets the files that only bundles have (`lab.bundle.extras`).
+    a suffix: they control a run in progress (`load-factor`), and remain if the run is killed. The
+    bundle also contains the files that exist only in bundles (`lab.bundle.extras`).
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
@@ -87,10 +87,10 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Unpack the bundle `file` into the folder `place`, and check its whole content.
 
-    The function runs in a child process with limits (`common.bounded`). `limits` has the highest
-    number of `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer
-    is the `name` of the result folder and its `size_bytes`. If the bundle exceeds a limit, the
-    answer has the name of the limit as `over` and the bundle's value as `size`.
+    The function runs in a child process with limits (`common.bounded`). `limits` has the maximum of
+    each count: `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The
+    function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
+    limit, it returns the name of the limit as `over` and the bundle's value as `size`.
 
     Raises SpecError if the file is not a valid bundle: for example, it has another format, other
     kinds of files, paths outside the folder, or a damaged result.
@@ -113,7 +113,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _OverError(Exception):
-    """The error that the bundle exceeds a limit."""
+    """The error raised if the bundle exceeds a limit."""
 
     def __init__(self, limit: str, size: int) -> None:
         super().__init__(limit)
@@ -180,7 +180,7 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
 
 
 def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
-    """Unpack all files and return the number of bytes."""
+    """Unpack all files, and return their total size in bytes."""
     size_bytes = 0
     for entry in bundle.infolist():
         target = place / entry.filename
@@ -200,8 +200,8 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
 
 
 def _check_own(folder: Path) -> None:
-    """Check that the bundle's spec names only policy files in the bundle, and no path on this
-    machine."""
+    """Check that the bundle contains each policy file that its spec names, so that no path leads to
+    a file on this machine."""
     spec = folder / "spec.toml"
     with _quick(spec):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""
@@ -234,7 +234,7 @@ def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
 
 
 def _check_texts(folder: Path) -> None:
-    """Check that every file that pages read has the right form and can be read quickly."""
+    """Check that every file that the pages read has the right form and can be read quickly."""
     events = 0
     for path in sorted(folder.rglob("*")):
         with _quick(path):
@@ -265,14 +265,14 @@ def _check_plan(folder: Path, limits: Mapping[str, int]) -> None:
     for run in planned:
         if run.policy not in known or not is_name(run.folder):
             raise SpecError(
-                f"bundle: its plan has a run {run.folder!r:.80}; allowed: runs of the policies "
-                "in its spec"
+                f"bundle: the plan has the run {run.folder!r:.80}; allowed: runs of the policies "
+                "in the bundle's spec"
             )
 
 
 @contextmanager
 def _quick(path: Path) -> Iterator[None]:
-    """Reject a file that takes long to read, because pages read it often."""
+    """Raise ExperimentError if reading the file takes too long, because pages read it often."""
     began_s = _cpu_s()
     yield
     took_s = _cpu_s() - began_s
@@ -291,19 +291,21 @@ _ACTIVE = {
     *("script", "foreignobject", "iframe", "object", "embed", "handler", "listener"),
     *("animate", "animatemotion", "animatetransform", "set"),
 }
-"""SVG elements that run scripts, include other pages, or can turn a link into a script."""
+"""The SVG elements that can run scripts, include other pages, or turn a link into a script."""
 _REFUSED_IN_SVG = (b"<!ENTITY", b"<?xml-stylesheet", b"\0")
-"""Text that an SVG must not contain: entities, style sheets (they can contain scripts), encodings
-except UTF-8."""
+"""The texts that an SVG must not contain, because they introduce entities, style sheets (which can
+contain scripts), or encodings other than UTF-8."""
 
 
 def _check_picture(path: Path) -> None:
-    """Reject an SVG with scripts, because a browser runs them if it opens the file from a disk."""
+    """Raise SpecError if an SVG has scripts, because a browser would run them in a local file."""
     found = path.relative_to(path.parents[1]).as_posix()
     content = path.read_bytes()
     for part in _REFUSED_IN_SVG:
         if part in content:
-            raise SpecError(f"bundle: {found!r:.80} has {part!r}; allowed: none in an SVG")
+            raise SpecError(
+                f"bundle: {found!r:.80} has {part!r}; allowed: an SVG without this text"
+            )
     try:
         for _, one in ElementTree.iterparse(path, ("start",)):
             name = str(one.tag).rpartition("}")[2].lower()
@@ -320,7 +322,7 @@ def _check_picture(path: Path) -> None:
             ):
                 raise SpecError(
                     f"bundle: {found!r:.80} has a script or a link ({name}); allowed: pictures "
-                    "that run nothing"
+                    "without scripts and links"
                 )
     except ElementTree.ParseError as fault:
         raise SpecError(f"bundle: {found!r:.80} is not an SVG ({fault})") from None

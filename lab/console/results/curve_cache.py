@@ -1,4 +1,4 @@
-"""The cache for the curves of a result; the curves are computed again only if the logs change."""
+"""The cache for the curves of results; curves are computed again only if the logs have changed."""
 
 import contextlib
 import hashlib
@@ -20,8 +20,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def curves(result: ResultEntry) -> dict[str, Any]:
-    """Return the curves of a comparison (`lab.analysis.curves`); each line of a curve has its
-    `colour`.
+    """Return the curves of a comparison (`lab.analysis.curves`), with a `colour` for each line.
 
     Raises ExperimentError.
     """
@@ -35,7 +34,7 @@ def curves(result: ResultEntry) -> dict[str, Any]:
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
-    """Return the stored curves of a reference, which has no logs; raises ExperimentError."""
+    """Return the stored curves of a reference result, which has no logs. Raises ExperimentError."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")

@@ -1,4 +1,4 @@
-"""Curves of one result, and overlays of several results."""
+"""The pages with the curves of one result, and with overlays of several results."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ from lab.console.site.permissions import readers
 from lab.errors import ExperimentError
 
 MOST_RESULTS = 6
-"""The highest number of results in an overlay; a reader cannot distinguish more lines."""
+"""The maximum number of results in an overlay; a reader could not distinguish the lines of more
+results."""
 
 
 @readers
@@ -36,7 +37,7 @@ def numbers(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def sessions(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the bars of the sessions' fates, a fragment of the result's page."""
+    """Return the bars that show the fates of sessions, as a fragment of the result's page."""
     result = result_list.entry_of(name)
     if result is None or result.is_reproduction:
         raise Http404
@@ -51,7 +52,8 @@ def sessions(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def overlay(request: HttpRequest) -> HttpResponse:
-    """Show several results in one chart, or reports of one paper: `?of=<name>&of=<name>`."""
+    """Show several results in one chart, or several reports of one paper:
+    `?of=<name>&of=<name>`."""
     names = list(dict.fromkeys(request.GET.getlist("of")))
     found = [one for name in names if (one := result_list.entry_of(name))]
     if len(found) < len(names):
@@ -87,7 +89,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
                 f"{one.title} is a report: choose it together with reports of the same paper.",
             )
     if not chosen:
-        messages.error(request, "First choose the results that you want to draw over each other.")
+        messages.error(request, "First choose the results that you want to draw in one chart.")
         return redirect("results")
     return render(
         request,
@@ -97,7 +99,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
 
 
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
-    """Return, for each result, the address of its numbers and its name in the overlay."""
+    """Return for each result the address of the data of its curves and its name in the overlay."""
     titles = [one.title for one in results]
     return [
         {
@@ -120,7 +122,8 @@ def _label(result: ResultEntry, *, is_alone: bool) -> str:
 
 
 def _differences(results: list[ResultEntry]) -> list[tuple[str, list[str]]]:
-    """Return the differences between the results in engine, versions and machine, by result."""
+    """Return for each result its engine, versions and machine, as far as they differ from those of
+    other results."""
     known: list[dict[str, Any]] = [one.circumstances() for one in results]
     names = dict.fromkeys(name for one in known for name in one)
     return [

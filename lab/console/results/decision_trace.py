@@ -1,4 +1,4 @@
-"""The decision trace of one attempt: the policy's knowledge, and the reason for its decision."""
+"""The decision trace of one attempt: what the policy knew, and why it decided as it did."""
 
 import hashlib
 import json
@@ -32,7 +32,8 @@ NOT_KNOWN = (
     "A live run keeps a sample of the gateway once per utilisation interval, not at every "
     "decision. So this page cannot show which requests waited before this one or were preferred "
     "to it, or "
-    "the policy's state at that moment. The same spec simulated shows every decision."
+    "the policy's state at that moment. If you simulate the same spec, the page shows every "
+    "decision."
 )
 
 
@@ -47,7 +48,7 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A policy's data sheet, and the parameter values of this run."""
+    """A policy's data sheet, with the values of its parameters in this run."""
 
     title: str
     sheet: Sheet
@@ -80,13 +81,15 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
         raise ExperimentError(
-            "This version of Doorbuster makes another run of the same spec and seed than the one "
-            "that was kept (see Machine and versions), so this page cannot explain the kept run. "
+            "From the same spec and seed, this version of Doorbuster makes a run that differs from "
+            "the stored run (see Machine and versions), so this page cannot explain the stored "
+            "run. "
             "Run the spec again, and look at the new result."
         )
     if not trace.found:
         raise ExperimentError(
-            "No policy decided about this request, because requests for book covers need no worker."
+            "No policy decided about this request, because a request for a book cover needs no "
+            "worker."
         )
     spec = ComparisonResult(result.path).spec()
     abandonment = spec.abandonment_of(spec.choice(planned.policy))

@@ -1,4 +1,4 @@
-"""A decision trace as text: the answer, the events with their times, and the policy's knowledge."""
+"""A decision trace as text: the outcome, the events with their times, and what the policy knew."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lab.analysis.decision_trace import DecisionTrace
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """An event with its time; `knew` is the policy's knowledge at that time."""
+    """An event with its time; `knew` is what the policy knew at that time."""
 
     time_s: float
     head: str
@@ -19,7 +19,7 @@ class Sentence:
 
 
 def answer(trace: DecisionTrace) -> str:
-    """Return the answer to the attempt in one sentence."""
+    """Return one sentence that says what happened to the attempt."""
     if _waited_in_vain(trace):
         waited_s = (trace.refused_s or 0.0) - (trace.arrived_s or 0.0)
         return f"Held for {waited_s:.2f} s, then turned away: {trace.reason}."
@@ -35,14 +35,18 @@ def answer(trace: DecisionTrace) -> str:
     else:
         served = f"Held for {waited_s:.2f} s, then served"
     if trace.outcome == "orphaned":
-        return f"{served}, but its customer had left: an orphan request, which wastes work."
+        return (
+            f"{served}, but its customer had already left: this was an orphan request, which "
+            "wastes work."
+        )
     if trace.outcome == "cancelled":
-        return f"{served}, and stopped in the middle: its customer had left."
+        return f"{served}, and stopped before the page was complete, because its customer had left."
     return f"{served}."
 
 
 def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
-    """Return the events of an attempt in the order of time, under the run's `abandonment`."""
+    """Return the events of an attempt in the order of their times; `abandonment` is the run's
+    setting."""
     page = attempt["page"]
     assert trace.arrived_s is not None
     knew = trace.knew_at_arrival
@@ -56,7 +60,9 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
     for time_s, discipline in trace.disciplines[1:]:
         told.append(
             Sentence(
-                time_s, "The discipline changed", f"From now on {discipline}, while it waited."
+                time_s,
+                "The discipline changed",
+                f"The discipline became {discipline} while the request waited.",
             )
         )
     if trace.served_before or trace.overtook:
@@ -80,16 +86,16 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
 
 
 def _waited_in_vain(trace: DecisionTrace) -> bool:
-    """Return whether the attempt was turned away after waiting."""
+    """Return whether the attempt had to wait and was then turned away."""
     return bool(trace.refused) and trace.refused_s != trace.arrived_s
 
 
 _QUEUES = {"all": "the one queue", "inside": "the queue inside", "door": "the admission queue"}
 _ENDS = {
     "answered": "The customer received the page.",
-    "orphaned": "The page was made in full, but its customer had left.",
+    "orphaned": "The page was completed, but its customer had already left.",
     "failed": "The customer received no usable answer.",
-    "cancelled": "The request was stopped before it was done.",
+    "cancelled": "The request was stopped before the page was complete.",
 }
 
 
@@ -127,7 +133,7 @@ def _held(trace: DecisionTrace) -> Sentence:
     return Sentence(
         trace.arrived_s,
         "It was held",
-        f"While it waited, workers were given to {count} others: {'; '.join(parts)}.",
+        f"While it waited, workers were given to {count} other requests: {'; '.join(parts)}.",
     )
 
 
@@ -140,9 +146,9 @@ def _left(trace: DecisionTrace, abandonment: str) -> str:
     if trace.dispatched_s is not None and (trace.left_s or 0.0) >= trace.dispatched_s:
         if abandonment == "cancel":
             return "The request was in service. Abandonment cancels, so its work was stopped."
-        return "The request was in service. Abandonment is ignored, so it was executed in full."
+        return "The request was in service. Abandonment is ignored, so its page was completed."
     if trace.withdrawn_s is not None:
-        return "The request was waiting, and was taken out of its queue."
+        return "The request was waiting and was removed from its queue."
     return (
         "The request was waiting. Abandonment is ignored, so it kept its place as an orphan "
         "request."
@@ -165,10 +171,10 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
             )
         )
     where = {
-        "only": "It was the only one there.",
-        "oldest": f"It was the oldest of {knew.get('of')} there",
-        "newest": f"It was the newest of {knew.get('of')} there",
-        "between": f"{knew.get('before_it')} of the {knew.get('of')} there were older",
+        "only": "It was the only request there.",
+        "oldest": f"It was the oldest of {knew.get('of')} requests there",
+        "newest": f"It was the newest of {knew.get('of')} requests there",
+        "between": f"{knew.get('before_it')} of the {knew.get('of')} requests there were older",
     }.get(str(knew.get("place")), "")
     if where and knew.get("place") != "only":
         discipline = (
@@ -179,7 +185,8 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
 
 
 def facts(knew: Mapping[str, Any], page: str) -> dict[str, Any]:
-    """Return the policy's knowledge as a table: rows by queue, and the admission's values."""
+    """Return what the policy knew as a table: a row for each queue, and the values of the session
+    admission."""
     queues = knew.get("queues", {})
     order = [name for name in (*PAGES, *_QUEUES) if name in queues]
     return {

@@ -1,4 +1,4 @@
-"""The differences between this machine and the machine of a result."""
+"""The differences between this machine and the machine on which a result was made."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,8 @@ from lab.console.site.settings import LAB
 from lab.machine.description import describe_machine, describe_versions
 
 MACHINE = {"cpu": "CPU", "cpus": "CPUs", "memory_gib": "GiB of memory", "shop_workers": "workers"}
-"""Properties of a machine that determine the speed of a live run, without the kernel's patch level.
+"""The properties of a machine that determine the speed of a live run; the kernel's patch level is
+left out.
 """
 CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}
 VERSIONS = {**CODE, "python": "Python"}
@@ -18,8 +19,8 @@ def differences(result: ResultEntry) -> list[str]:
     """Return a line for each difference, such as `CPUs: 4 there, 2 here`; empty if no difference is
     known.
 
-    Two versions with the same code give the same results. So versions are compared only if a result
-    does not have the fingerprint of its code.
+    Two versions with the same code give the same results. The versions are therefore compared only
+    if a result has no fingerprint of its code.
     """
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}

@@ -22,7 +22,8 @@ from lab.report.drawing.table import Table
 LOGS = ("attempts", "samples")
 METRIC_FILES = {"runs": tidy.by_run, "summary": tidy.summary}
 PATIENCE_S = 5.0
-"""The longest wait, in real seconds, of a download while other downloads are being packed."""
+"""The maximum time, in real seconds, that a download waits while other downloads are being
+packed."""
 AGAIN_S = 10
 """The real seconds after which a browser can repeat a refused download."""
 
@@ -31,10 +32,11 @@ View = Callable[..., HttpResponseBase]
 
 
 def packed(view: View) -> View:
-    """Return a view that packs one download per person at a time, and only a few in total.
+    """Return a view that packs only one download per person at a time, and only a few for all
+    people together.
 
-    Further requests, and requests above the person's limit, are answered with status 429 and one
-    line of text.
+    It answers further requests, and requests above the person's limit, with status 429 and one line
+    of text.
     """
 
     @require_GET
@@ -46,7 +48,7 @@ def packed(view: View) -> View:
                 rates.spend(permissions.allowance_of(request), "downloads_per_minute", key)
                 return view(request, **more)
         except BusyError as busy:
-            whose = "another download of yours" if busy.is_own else "downloads for other people"
+            whose = "another download for you" if busy.is_own else "downloads for other people"
             words = f"The console is packing {whose}. Try again in {AGAIN_S} s."
             return _refused(words, 429, wait_s=AGAIN_S)
         except TooOftenError as fault:
@@ -70,7 +72,8 @@ def table(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @readers
 @packed
 def metrics(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """Return every metric of a comparison as CSV: a row for each run, or means with intervals."""
+    """Return all metrics of a comparison as CSV: either a row for each run, or means with
+    intervals."""
     result = result_of(name)
     if result.is_reproduction or kind not in METRIC_FILES or not result.has_logs:
         raise Http404
@@ -115,7 +118,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 @policy_readers
 @packed
 def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return the whole result as one file, which another machine can import."""
+    """Return the whole result as one file that another machine can import."""
     result = result_of(name)
     most_bytes = allowances.TEACHER.bundle_unpacked_bytes
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
@@ -129,7 +132,7 @@ def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
         )
         return _refused(
             f"The files of this result have {size}; allowed in a bundle: at most {most}. "
-            "The administrator can copy its folder from this machine.",
+            "The administrator can copy the result's folder from this machine.",
             422,
         )
     except OSError as fault:
@@ -140,7 +143,7 @@ def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def result_of(name: str) -> ResultEntry:
-    """Return the result of this name; raises Http404."""
+    """Return the result with this name; raises Http404 if it does not exist."""
     result = result_list.entry_of(name)
     if result is None:
         raise Http404
@@ -148,7 +151,7 @@ def result_of(name: str) -> ResultEntry:
 
 
 def run_of(result: ResultEntry, folder: str) -> RunFolder:
-    """Return a complete run of the result; raises Http404."""
+    """Return a complete run of the result; raises Http404 if the run does not exist."""
     found = next((run for planned, run in result.runs() if planned.folder == folder), None)
     if found is None or not found.is_whole:
         raise Http404
@@ -161,7 +164,7 @@ def _name_of(result: ResultEntry, file: str) -> str:
 
 
 def _refused(words: str, status: int, *, wait_s: int | None = None) -> HttpResponse:
-    """Answer with one line of text instead of a file."""
+    """Return an answer with one line of text instead of a file."""
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
     kind = "text/plain; charset=utf-8"
     return HttpResponse(f"{words}\n", status=status, content_type=kind, headers=headers)

@@ -1,4 +1,4 @@
-"""The names of results, files and folders that the console accepts, and the names that it uses for
+"""The names that the console accepts for results, files and folders, and the names that it gives to
 downloads."""
 
 import re
@@ -6,8 +6,8 @@ import re
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
 """A policy's label (`spec_sections.PolicyChoice`) becomes part of the folder names of its runs.
 
-So file names can contain the same letters and spaces as labels. Separators and `..` are not
-allowed, because they lead to other folders.
+File names can therefore contain the same letters and spaces as labels. Separators and `..` are not
+allowed, because they can lead to other folders.
 """
 
 

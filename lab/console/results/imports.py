@@ -1,9 +1,8 @@
-"""The import of results from other machines: the limits on a person's imports, and the mark of an
-imported result.
+"""The import of results from other machines, with the limits on each person's imports and the mark
+of an imported result.
 
 A child process with limits unpacks and checks the bundle. The console trusts no statement in the
-bundle. The console writes the mark, and chooses a name that this lab does not use and will never
-use.
+bundle. The console writes the mark. It chooses a name that no result of this lab has or will have.
 """
 
 import hashlib
@@ -27,14 +26,15 @@ from lab.results.result import Imported, began_at_of
 
 _TURN_S: Final = 60.0
 _MEMORY_BYTES: Final = 512 * 2**20
-"""The memory in bytes for reading a bundle piece by piece; it is enough for bundles of any size."""
+"""The memory limit, in bytes, for reading a bundle piece by piece; it is enough for bundles of any
+size."""
 _LIMITS: Final = {
     "files": "bundle_files",
     "rows": "bundle_rows",
     "runs": "runs_per_launch",
     "spec_bytes": "spec_bytes",
 }
-"""The limit for each count in a bundle, by the name of the count in `allowances`."""
+"""The name in `allowances` of the limit for each count in a bundle."""
 _TURNS: Final = Turns(2)
 
 
@@ -65,11 +65,11 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 
 
 def name_for(told: str, now: datetime) -> str:
-    """Return the name for an imported result called `told`; it keeps a name with a date in the
-    past.
+    """Return the name for an imported result that was called `told`; a name with a date in the past
+    stays.
 
-    Other names are replaced: this lab could use them, or they would come before all later results
-    in the list.
+    The function replaces any other name, because this lab could use it, or because it would stay
+    above all later results in the list.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:
@@ -152,8 +152,7 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
         floor = allowances.written("bundle_bytes", allowances.FREE_DISK_BYTES)
         raise ExperimentError(
             f"bundle: the disk has too little free space; allowed: imports that leave {floor} "
-            "free. "
-            "Delete results that you do not need."
+            "free. Delete results that you no longer need."
         )
     size_bytes = found["size"] + (kept_bytes if limit == "kept_import_bytes" else 0)
     raise AllowanceError(allowances.refusal(allowance, limit, size_bytes))
@@ -161,8 +160,8 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
 
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
-    """Hold a turn for an import: at most one import per person and two in total run at the same
-    time."""
+    """Hold a turn for an import: at most one import per person, and at most two imports in total,
+    run at the same time."""
     try:
         with _TURNS.turn(key, _TURN_S):
             yield

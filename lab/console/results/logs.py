@@ -1,7 +1,7 @@
-"""Answers to questions about the raw logs of results, within limits.
+"""Queries of the raw logs of results, within limits on memory and time.
 
-This process reads small logs. A child process with limits reads logs that may need much memory or
-time, one at a time, because all people share the console.
+This process reads small logs. A log that may need much memory or time is read by a child process
+with limits. Only one such process runs at a time, because all people share the console.
 """
 
 import json
@@ -16,9 +16,10 @@ from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
 
 SMALL_ROWS: Final = 200_000
-"""The highest number of rows of a log that this process reads; they need about 30 MiB of memory."""
+"""The maximum number of rows in a log that this process reads; that many rows need about 30 MiB of
+memory."""
 SMALL_BYTES: Final = 32 * 2**20
-"""The largest size of a log that this process reads, in uncompressed bytes."""
+"""The maximum uncompressed size, in bytes, of a log that this process reads."""
 BOUNDS: Final = Bounds(
     memory_bytes=1536 * 2**20,
     cpu_s=120,
@@ -27,7 +28,7 @@ BOUNDS: Final = Bounds(
     file_bytes=2**30,
     is_idle=True,
 )
-"""The limits for one answer; a run with ten million attempts is within them."""
+"""The limits for one query; they are high enough for a run with ten million attempts."""
 _TURN_S: Final = 120.0
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -52,7 +53,7 @@ def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: obj
 
 
 def rows_of(path: str) -> Any:
-    """Return the rows of a result for the results database; a child process reads them.
+    """Return the rows that the results database stores about a result; a child process reads them.
 
     Raises ExperimentError.
     """
@@ -74,7 +75,7 @@ def _of_child(function: str, argument: object) -> Any:
     except BoundsExceededError as fault:
         raise ExperimentError(
             f"Its logs are too large for the console: {fault}. The command line has no such limit: "
-            "doorbuster results draw FOLDER."
+            "use doorbuster results draw FOLDER."
         ) from None
     except BoundedError as fault:
         raise ExperimentError(str(fault)) from None

@@ -1,4 +1,4 @@
-"""Notes on results: the limit for each person, and the copies of notes in a bundle."""
+"""Notes on results, with a limit for each person, and the copies of notes in a bundle."""
 
 import json
 from datetime import UTC, datetime
@@ -34,12 +34,12 @@ def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) ->
 
 
 def of(result: str) -> list[Note]:
-    """Return the notes on a result, from the oldest to the newest."""
+    """Return the notes on a result, in the order of their times."""
     return list(Note.objects.filter(result=result))
 
 
 def that_travel(result: str) -> list[Note]:
-    """Return the newest notes that fit into a bundle, in the order of their times."""
+    """Return the newest notes, as many as fit into a bundle, in the order of their times."""
     found: list[Note] = []
     left_bytes = _MOST_BYTES
     for note in reversed(of(result)[-result_forms.MOST_NOTES :]):
@@ -51,13 +51,13 @@ def that_travel(result: str) -> list[Note]:
 
 
 def packed(result: str) -> bytes:
-    """Return the content of a bundle's NOTES_FILE; empty without notes."""
+    """Return the content of a bundle's NOTES_FILE; empty if the result has no notes."""
     found = that_travel(result)
     return _json([_plain(note) for note in found]) if found else b""
 
 
 def unpack(folder: Path) -> None:
-    """Save the notes of a bundle that was unpacked into a result folder.
+    """Save the notes from a bundle after it has been unpacked into a result folder.
 
     Raises ExperimentError if the file with the notes does not have the right form.
     """

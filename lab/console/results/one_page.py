@@ -15,12 +15,12 @@ from lab.report.sealed_page import SEAL, sealed
 
 MOST_REPORT_BYTES = 64 * 2**20
 MOST_PICTURES_BYTES = 32 * 2**20
-"""The largest total size of the figures, in bytes; further figures are omitted."""
+"""The maximum total size of the figures, in bytes; the page omits further figures."""
 
 
 def of(result: ResultEntry, notes: Sequence[Note]) -> str:
-    """Return the page of the result, with these notes; even as a local file it loads no other files
-    and runs no scripts."""
+    """Return the page of the result, with these notes. Even as a local file, the page loads no
+    other files and runs no scripts."""
     report = result.file("report.html")
     if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
         text = sealed(report.read_text(encoding="utf-8", errors="replace"))
@@ -61,5 +61,5 @@ def _mark(result: ResultEntry) -> str:
 
 
 def _inline(svg: bytes) -> str:
-    """Return an SVG as a data URL for an image element, in which its scripts cannot run."""
+    """Return an SVG as a data URL for an image element; scripts cannot run there."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"

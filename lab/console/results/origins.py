@@ -1,4 +1,5 @@
-"""Origins of the results in a list: how long each took, and the person who made it."""
+"""The origin of each result in a list: how long its launch took, and who launched or imported
+it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The permissions to delete a result, and to read the policies of students in it."""
+"""The permissions to delete a result and to read the students' policies in it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,13 +33,13 @@ def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
-"""The permission for teachers and for the person who imported the result; a GET shows the
-confirmation."""
+"""The permission for teachers and for the person who imported the result. It also covers the page
+that asks for confirmation."""
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    """Return why a student may not read this: the result has a policy that another student
-    submitted."""
+    """Return why a student must not read the files: the result contains a policy that another
+    student submitted. Empty if reading is allowed."""
     file = arguments.get("file")
     if file is not None and COPIES not in file.split("/"):
         return ""

@@ -1,4 +1,4 @@
-"""Several reports of one paper together: their claims, and their figures and tables by key.
+"""Several reports of one paper side by side: their claims, and their figures and tables.
 
 The numbers of a figure come from `figures/<key>.csv`. Files that cannot be read are omitted.
 """
@@ -12,12 +12,12 @@ from lab.console.results.result_list import ResultEntry
 from lab.report.drawing.palette import curve_styles
 
 MOST_POINTS = 20_000
-"""The highest number of points that are drawn for one figure of one report."""
+"""The maximum number of points that are drawn for one figure of one report."""
 
 
 def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
-    """Return (claim, requirement, the row in each report or None), in the order of the first
-    report."""
+    """Return each claim, its requirement, and its row in each report (None if the report lacks it),
+    in the order of the first report."""
     by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
     texts = dict.fromkeys(text for known in by_report for text in known)
     return [
@@ -31,10 +31,11 @@ def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[
 
 
 def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
-    """Return the figures and tables of all reports, ordered by key.
+    """Return the figures and tables of all reports, in the order of their keys.
 
-    Each entry has `key`, `heading`, `what`, `parts` and `panels`. `parts` has the result, figure
-    and tables of each report with the entry. `panels` can be drawn in one chart.
+    Each entry has `key`, `heading`, `what`, `parts` and `panels`. `parts` has the result, the
+    figure and the tables of each report that has the entry. Each of the `panels` can be drawn in
+    one chart.
     """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):

@@ -1,7 +1,7 @@
 """Results as the console shows them: the list of results, and the content of each result.
 
-A result can be damaged, on purpose or by accident. The console then shows the result as damaged. No
-function of this module raises an exception, so a damaged result causes no failure of other pages.
+A result may be damaged, on purpose or by accident. The console then shows the result as damaged. No
+function of this module raises an exception, so a damaged result does not break other pages.
 """
 
 import csv
@@ -35,15 +35,16 @@ from lab.titles import title_of
 T = TypeVar("T")
 
 MOST_TEXT_BYTES = 4 * 2**20
-"""The largest size in bytes of a text that a page shows: tables.md, a table as CSV, a spec."""
+"""The maximum size, in bytes, of a text that a page shows, such as tables.md, a table as CSV, or a
+spec."""
 _SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *result_forms.FILES)
 """The files from which a summary is calculated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The facts about a result for lists, searches and leaderboards; computed again only if a file
-    changes."""
+    """The facts about a result that lists, searches and leaderboards show; they are computed again
+    only if a file changes."""
 
     is_reproduction: bool
     paper: str
@@ -69,7 +70,7 @@ _MOST_KEPT = 50_000
 
 
 def _stamp(path: Path | str) -> object:
-    """Return a value that changes whenever the file changes; None if there is no file."""
+    """Return a value that changes whenever the file changes; None if the file does not exist."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -152,7 +153,8 @@ def _summarised(path: Path) -> Summary:
 
 
 def _dates(path: Path, reference: Reference | None) -> list[str]:
-    """Return the time at which a result began: the form on pages, and the forms for searches."""
+    """Return the time at which a result's launch began, in the form that pages show and in the
+    forms that a search can match."""
     at = reference.at if reference else began_at_of(path.name)
     return [] if at is None else [f"{at:%a} {at.day} {at:%d %b %B %Y %Y-%m-%d %H:%M:%S %H:%M}"]
 
@@ -192,14 +194,14 @@ class ResultEntry:
 
     @property
     def began_at(self) -> datetime | None:
-        """The time at which the result began, from its name or a reference's mark; None if it was
-        renamed."""
+        """The time at which the result's launch began, from the result's name or a reference's
+        mark; None if the result was renamed."""
         return self.reference.at if self.reference else began_at_of(self.name)
 
     @property
     def when(self) -> str:
-        """The time at which the result began, to the second, to distinguish results with the same
-        title; its name if the time is unknown."""
+        """The time at which the result's launch began, to the second, which distinguishes results
+        with the same title; the result's name if the time is unknown."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
@@ -235,16 +237,18 @@ class ResultEntry:
         return self.shown(found)
 
     def shown(self, fault: str) -> str:
-        """Return a fault for a page; paths of files begin with the result's folder."""
+        """Return the text of a fault as pages show it: the paths of files begin with the result's
+        folder."""
         return fault.replace(f"{self.path.parent}/", "")
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """Return the planned runs and their folders; empty for a reproduction or a damaged plan."""
+        """Return the planned runs and their folders; empty if the result is a reproduction or its
+        plan is damaged."""
         folder = ComparisonResult(self.path)
         return [(planned, folder.run(planned)) for planned in self.summary.plan]
 
     def progress(self) -> tuple[int, int]:
-        """Return the numbers of complete and of planned runs."""
+        """Return the number of complete runs and the number of planned runs."""
         plan = self.summary.plan
         if self.reference and not self.has_logs:
             return len(plan), len(plan)
@@ -252,7 +256,8 @@ class ResultEntry:
 
     @property
     def has_logs(self) -> bool:
-        """Whether the result folder has the raw logs of a run; most references have no logs."""
+        """Whether the result folder contains the raw logs of a run; most reference results have no
+        logs."""
         return any(map(os.path.exists, ComparisonResult(self.path).run_files(self.summary.plan)))
 
     @property
@@ -262,28 +267,28 @@ class ResultEntry:
 
     @property
     def computed_curves(self) -> Path:
-        """The file with the curves of a reference that has no logs."""
+        """The file with the curves of a reference result that has no logs."""
         return self.path / reference.CURVES
 
     @property
     def has_png(self) -> bool:
-        """Whether the figures exist as PNG, too; references have only SVG files."""
+        """Whether the figures also exist as PNG; reference results have only SVG files."""
         return next((self.path / "figures").glob("*.png"), None) is not None
 
     def tables(self) -> list[Mapping[str, Any]]:
-        """The tables of a comparison from tables.json; empty until a report exists."""
+        """The tables of a comparison, from tables.json; empty until the report exists."""
         found: list[Mapping[str, Any]] = self._read("tables.json")
         return found
 
     def claims(self) -> list[Mapping[str, str]]:
-        """The claims of a reproduction from claims.json."""
+        """The claims of a reproduction, from claims.json."""
         found: list[Mapping[str, str]] = self._read("claims.json")
         return found
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
         """The tables and figures of a report (a reproduction, a leaderboard), in their order.
 
-        They come from `exhibits.json`. An older report has no such file and has its tables only as
+        They come from `exhibits.json`. An older report has no such file; it has its tables only as
         CSV.
         """
         found = self._read("exhibits.json") or self._tables_alone()
@@ -300,7 +305,7 @@ class ResultEntry:
         ]
 
     def every_table(self) -> list[Mapping[str, Any]]:
-        """All existing tables, in the order in which the page shows them."""
+        """All tables of the result, in the order in which the page shows them."""
         if not self.is_reproduction:
             return self.tables()
         return [table for one in self.figures_and_tables() for table in one["tables"]]
@@ -308,41 +313,41 @@ class ResultEntry:
     def verdict(self) -> list[str]:
         """Return the conclusion; empty if there is none.
 
-        It has a sentence for each load of a comparison, or a sentence about the claims of a report.
+        It is a sentence for each load of a comparison, or one sentence about the claims of a
+        report.
         """
         return self.verdict_of_loads() or (
             conclusion(self.claims()) if self.is_reproduction else []
         )
 
     def verdict_of_loads(self) -> list[str]:
-        """Return the conclusion of a comparison from tables.md, a sentence for each load."""
+        """Return the conclusion of a comparison from tables.md: one sentence for each load."""
         return self._marked("> ")
 
     @property
     def winner(self) -> str:
-        """The short form of the verdict for lists; empty if there is no verdict."""
+        """The short form of the verdict, which lists show; empty if there is no verdict."""
         return self.summary.winner
 
     def lines(self) -> list[str]:
-        """Return the warnings and checks that a reader must know to trust the tables."""
+        """Return the warnings and checks that a reader needs to judge the tables."""
         return self._marked("- ")
 
     def warnings(self) -> list[str]:
-        """Return those of the lines that begin with a warning word in capitals."""
+        """Return the lines that begin with a warning in capitals."""
         return [line for line in self.lines() if is_warning(line)]
 
     def checks(self) -> list[str]:
-        """Return those of the lines that do not begin with a warning word."""
+        """Return the lines that do not begin with a warning in capitals."""
         return [line for line in self.lines() if not is_warning(line)]
 
     def _marked(self, mark: str) -> list[str]:
-        """Return the lines that begin with `mark` before the first table of tables.md, without the
-        `mark`."""
+        """Return the lines above the first table that begin with `mark`, without `mark`."""
         head = self.text("tables.md").split("\n### ", 1)[0]
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
-        """The machine, versions and options, which must be equal if you compare results."""
+        """The machine, versions and options, which must be equal in results that you compare."""
         spec = self.spec
         how = {} if spec is None else {
             "engine": spec.engine,
@@ -368,7 +373,7 @@ class ResultEntry:
 
     @property
     def origin(self) -> str:
-        """The version and the number of CPUs as a short text that distinguishes results."""
+        """A short text with the version and the number of CPUs, which distinguishes results."""
         machine, versions = self.facts("machine"), self.facts("versions")
         version = str(versions.get("doorbuster", "")).partition(",")[0][:7]
         cpus = f"{machine['cpus']} × {machine.get('cpu', 'CPU')}" if "cpus" in machine else ""
@@ -382,7 +387,7 @@ class ResultEntry:
         return known if isinstance(known, dict) else {}
 
     def _read(self, name: str) -> Any:
-        """Return the content of a JSON file, checked against its form; an empty list if it is
+        """Return the content of a JSON file after a check of its form; an empty list if the file is
         missing or damaged."""
         try:
             return read_json(self.path / name)
@@ -399,13 +404,13 @@ class ResultEntry:
             return ""
 
     def figures(self) -> list[str]:
-        """The file names of the figures, without suffix."""
+        """The file names of the figures, without their suffixes."""
         found = (self.path / "figures").glob("*.svg")
         return sorted(path.stem for path in found if is_name(path.name))
 
     def file(self, name: str) -> Path | None:
-        """Return the path of a file in the result folder by its relative name; None for any other
-        name."""
+        """Return the path of the file with this relative name in the result folder; None if the
+        folder has no such file."""
         if not all(map(is_name, name.split("/"))):
             return None
         path = self.path / name
@@ -413,9 +418,8 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Delete the result; it is renamed first, so that it disappears for all readers at once.
-
-        A reference is never deleted.
+        """Delete the result. The folder is renamed first, so that the result disappears from all
+        pages at once. A reference result is never deleted.
         """
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")
@@ -424,7 +428,7 @@ class ResultEntry:
 
 
 def entries() -> list[ResultEntry]:
-    """Return all results of this lab except `references`, the newest first."""
+    """Return all results of this lab except `references`, with the newest result first."""
     return sorted(_found(), key=lambda one: one.name, reverse=True)
 
 
@@ -452,7 +456,7 @@ def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
 
 
 def entry_of(name: str) -> ResultEntry | None:
-    """Return the result of this name; a reference overrides a result of this lab."""
+    """Return the result with this name; a reference result overrides a result of this lab."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)
@@ -461,7 +465,7 @@ def entry_of(name: str) -> ResultEntry | None:
 
 
 def existing(names: Iterable[str]) -> dict[str, ResultEntry]:
-    """Return those results with these names that still exist; the names must be valid."""
+    """Return the results with these valid names; results that no longer exist are omitted."""
     known = {one.name: one for one in references()}
     found = [known.get(name) or ResultEntry(LAB.results_dir / name) for name in names]
     return {one.name: one for one in found if one.reference or _is_result(one.path)}
@@ -479,7 +483,7 @@ def _is_result(path: Path) -> bool:
 
 
 def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[ResultEntry]:
-    """Return results with all of `words` in title, name, policies or date.
+    """Return the results whose title, name, policies and date contain all of `words`.
 
     `engine` may be empty.
     """
@@ -503,8 +507,8 @@ def _of_csv(path: Path) -> dict[str, Any]:
 
 
 def _fault(file: str) -> str:
-    """Return why the run.json of a complete run cannot be read; an unchanged file is read only
-    once."""
+    """Return why the run.json of a complete run cannot be read; a file is read again only if it has
+    changed."""
     stamp = _stamp(file)
     if stamp is None:
         return ""

@@ -1,7 +1,7 @@
 """The picture under the verdict: the share of the possible sales that each policy reached.
 
-The picture is made from the table *Who sells*. So older results and results from other consoles
-have the picture, too.
+The picture is made from the table *Who sells*, so older results and results from other consoles
+also have the picture.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,17 @@ from lab.report import tidy
 TABLE: Final = "Who sells"
 SHARE: Final = "Estimated"
 MOST: Final = 8
-"""The highest number of bars in one picture; the table has the other policies."""
+"""The maximum number of bars in one picture; the table shows the other policies."""
 WIDEST: Final = 1.25
-"""The largest share at the picture's right edge because of an interval; longer intervals are cut
+"""The maximum share at the picture's right edge if an interval is long; longer intervals are cut
 off."""
 
 
 class Bar(NamedTuple):
-    """The bar of one policy; ratios refer to the picture's width.
+    """The bar of one policy; positions and lengths are ratios of the picture's width.
 
-    `words` is the share as the table prints it. The 95 % interval begins at `interval_ratio`; its
-    width is 0 for a single run.
+    `words` is the text of the share, as in the table. The 95 % interval begins at `interval_ratio`;
+    its width is 0 for a single run.
     """
 
     policy: str
@@ -34,8 +34,8 @@ class Bar(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """The bars at one load, the best policy first; `bound_ratio` is the position of the capacity
-    bound."""
+    """The bars at one load, with the best policy first; `bound_ratio` is the position of the
+    capacity bound."""
 
     rho: str
     bars: Sequence[Bar]
@@ -63,7 +63,7 @@ def picture(tables: Sequence[Mapping[str, Any]]) -> Picture | None:
 
 
 def _shares(rows: Sequence[Mapping[str, str]]) -> list[_Share]:
-    """Return the policies' shares at the highest load, the largest first."""
+    """Return the policies' shares at the highest load, with the largest share first."""
     found = []
     for row in rows:
         rho, share = tidy.number(row["ρ"]), tidy.number(row.get(SHARE, ""))

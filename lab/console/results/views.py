@@ -1,4 +1,4 @@
-"""The result list, one result and its files; import, notes and deletion."""
+"""The pages of the result list, of one result and of its files; import, notes and deletion."""
 
 import mimetypes
 from collections.abc import Callable
@@ -37,15 +37,15 @@ from lab.report.claims import held_words
 
 A_PAGE = 25
 ENOUGH_SEEDS = 5
-"""The repetitions that a page proposes when a result has too few seeds for a verdict."""
+"""The number of repetitions that a page proposes if a result has too few seeds for a verdict."""
 ENGINES = ("live", "simulated")
 
 
 @readers
 @require_GET
 def all_results(request: HttpRequest) -> HttpResponse:
-    """Show the results that match the search, page by page, the newest first; then show the
-    references."""
+    """Show the results that match the search, page by page, with the newest result first; then show
+    the reference results."""
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
     found = result_list.matching(result_list.entries(), words, engine if engine in ENGINES else "")
@@ -112,7 +112,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 @policy_readers
 @require_GET
 def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
-    """Return a file of a result as it is."""
+    """Return a file of a result, unchanged."""
     path = result_of(name).file(file)
     if path is None:
         raise Http404
@@ -203,5 +203,5 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def publish(name: str, say: Callable[[str], None]) -> None:
-    """Write the change of a result to the database that the dashboards read."""
+    """Write the change in a result to the database that the dashboards read."""
     keep_in_step(LAB, [name], say, logs.rows_of)

@@ -23,7 +23,7 @@ ORDINARY = {
     "result", "revoke", "role",
     "samples", "sent at, s", "signs in with", "state", "submitted", "takes about", "text", "took",
     "value",
-    "version, machine", "when", "which came at, s", "why here", "you use now", "yours",
+    "version, machine", "when", "arrived at, s", "why here", "you use now", "yours",
 }  # fmt: skip
 _HEADS = re.compile(r"<(th scope=\"col\"[^>]*|dt)>([^<{]+)</")
 SHEETS = (

@@ -65,7 +65,7 @@ print(json.dumps([of_one, other, of_all, after]))
 """,
     )
     of_one, other, of_all, after = found
-    own = "The console is packing another download of yours. Try again in 10 s.\n"
+    own = "The console is packing another download for you. Try again in 10 s.\n"
     assert of_one == [[429, "10", own, 0]] * 4
     assert other[0] == 200
     assert other[3] > 0
@@ -102,5 +102,5 @@ print(json.dumps(asked(bob, "bundle.zip")))
     assert found[:2] == [422, None]
     assert found[2] == (
         "The files of this result have 4 GiB; allowed in a bundle: at most 4 GiB. "
-        "The administrator can copy its folder from this machine.\n"
+        "The administrator can copy the result's folder from this machine.\n"
     )
