@@ -101,9 +101,10 @@ def reset_appliance(settings: Settings, progress: Progress) -> None:
 
 
 @click.command()
-def status() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+def status(as_json: bool) -> None:
     """Show what runs, where and since when."""
-    _explained(show_appliance, _load_or_warn)
+    _explained(print_status if as_json else show_appliance, _load_or_warn)
 
 
 def show_appliance(settings: Settings, progress: Progress) -> None:
@@ -111,7 +112,16 @@ def show_appliance(settings: Settings, progress: Progress) -> None:
     if choice.to_use(settings) == "docker":
         compose_status.show(_project(settings), progress)
     else:
-        native_status.status(settings, progress)
+        native_status.show(settings, progress)
+
+
+def print_status(settings: Settings, _: Progress) -> None:
+    """Print what runs as JSON: the runtime and its services, none of them if all is down."""
+    _refuse_unseen(settings)
+    runtime = choice.to_use(settings)
+    docker = runtime == "docker"
+    rows = compose_status.rows(_project(settings)) if docker else native_status.rows(settings)
+    click.echo(json.dumps({"runtime": runtime, "services": rows}, indent=1, ensure_ascii=False))
 
 
 @click.command()

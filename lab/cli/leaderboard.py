@@ -1,5 +1,7 @@
 """The command `doorbuster leaderboard`."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,8 +11,11 @@ from lab.cli.experiment_options import overridable, with_options
 from lab.cli.experiments import carry_out
 from lab.cli.faults import TimedCommand
 from lab.errors import SpecError
-from lab.leaderboard import PARTS, SIMULATED_PARTS, TUNING_PART
+from lab.files.documents import read_json
+from lab.leaderboard import BOARD_FILE, PARTS, SIMULATED_PARTS, TUNING_PART
+from lab.report.terminal import output
 from lab.spec.experiment import Spec, changed, load_spec
+from runtime import settings
 
 SPECS = {"simulated": "leaderboard", "live": "live-leaderboard"}
 """The name of the board's spec, by engine."""
@@ -36,6 +41,12 @@ FAIRNESS = {"load__rho": [1.4]}
     default=True,
     help="Also measure the missing recovery times after a rush (board, all).",
 )
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the board as JSON for a program (board, fairness).",
+)
 @FRESH
 @spread
 @overridable
@@ -44,6 +55,7 @@ def leaderboard(
     engine: str,
     quick: bool,
     recovery: bool,
+    as_json: bool,
     fresh: bool,
     processes: int | None,
     celery: str | None,
@@ -81,22 +93,44 @@ def leaderboard(
     if part == "bound" and (given["sessions"], given["duration_s"]) != (None, None):
         option = "--duration-s" if given["sessions"] is None else "--sessions"
         raise SpecError(f"{option}: {part} has fixed lengths; allowed: with another part")
+    if as_json and part not in ("board", "fairness"):
+        raise SpecError(f"--json: {part} prints no board; allowed: with board or fairness")
     broker = broker_of(celery)
     spec = Spec() if part == TUNING_PART else _spec(engine, part, quick=quick, given=given)
     if part == TUNING_PART:
         _tune(given, quick=quick, fresh=fresh, processes=processes, broker=broker)
         return
-    options: dict[str, Any] = {"fresh": fresh, "processes": processes, "broker": broker}
+    with output(as_json=as_json, quiet=False):
+        folder = _make(
+            part,
+            spec,
+            recovery=recovery,
+            quick=quick,
+            fresh=fresh,
+            processes=processes,
+            broker=broker,
+        )
+    if as_json:
+        click.echo(json.dumps(read_json(folder / BOARD_FILE), indent=1, ensure_ascii=False))
+
+
+def _make(part: str, spec: Spec, *, recovery: bool, quick: bool, **options: Any) -> Path:
+    """Make the part, or all parts; return the folder of the board, or the results folder if the
+    part has no board."""
     wants_recovery = recovery and part in ("board", "all")
-    if engine == "live" and (part == "hysteresis" or wants_recovery):
+    if spec.engine == "live" and (part == "hysteresis" or wants_recovery):
         _measure_recovery(spec, **options)
-    elif part == "hysteresis" or (wants_recovery and (fresh or not _is_recovery_known(spec))):
+    elif part == "hysteresis" or (
+        wants_recovery and (options["fresh"] or not _is_recovery_known(spec))
+    ):
         _study("hysteresis", spec, quick=quick, **options)
+    folder = settings.load().results_dir
     if part not in SIMULATED_PARTS:
-        carry_out(spec, **options)
+        folder = Path(carry_out(spec, **options)["path"])
     for study in SIMULATED_PARTS:
         if study != "hysteresis" and part in (study, "all"):
             _study(study, spec, quick=quick, **options)
+    return folder
 
 
 def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec:
@@ -145,7 +179,6 @@ def _study(part: str, spec: Spec, **options: Any) -> None:
 def _is_recovery_known(spec: Spec) -> bool:
     from lab.leaderboard import recovery
     from lab.machine.description import describe_versions
-    from runtime import settings
 
     found = recovery.find(settings.load().results_dir, spec, describe_versions())
     return recovery.is_complete(found, spec)
@@ -156,7 +189,6 @@ def _measure_recovery(spec: Spec, *, fresh: bool, **options: Any) -> None:
     from lab.leaderboard import recovery
     from lab.machine.description import describe_versions
     from lab.report.terminal import show
-    from runtime import settings
 
     if fresh or not _is_recovery_known(spec):
         carry_out(recovery.rush_of(spec), fresh=fresh, **options)

@@ -117,8 +117,14 @@ def check(path: Path, as_json: bool) -> None:
 @click.option(
     "--with-known", is_flag=True, help="Run the known policies again, so that you can race them."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the board as JSON for a program.")
 def score(
-    paths: tuple[Path, ...], fresh: bool, processes: int | None, by: str | None, with_known: bool
+    paths: tuple[Path, ...],
+    fresh: bool,
+    processes: int | None,
+    by: str | None,
+    with_known: bool,
+    as_json: bool,
 ) -> None:
     """Simulate your policies, SQ, 8Q-LIFO-Pri and DOOR-LIFO with the same customers, and show the
     scoreboard.
@@ -126,15 +132,20 @@ def score(
     FILE is the path of a policy; the default is all policies in own/. Invalid policies are reported
     and omitted. The scoreboard is in results/scoreboard; --fresh first removes its rows.
     """
+    from lab.report.terminal import output
     from lab.students.scoreboard import play
 
-    play(
-        paths or tuple(map(Path, files.listed())),
-        fresh=fresh,
-        processes=processes,
-        by=by,
-        with_known=with_known,
-    )
+    with output(as_json=as_json, quiet=False):
+        board = play(
+            paths or tuple(map(Path, files.listed())),
+            fresh=fresh,
+            processes=processes,
+            by=by,
+            with_known=with_known,
+        )
+    if as_json:
+        rows = [{"place": place, **row} for place, row in board.ranked()]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
 
 
 def _called() -> str:

@@ -57,8 +57,8 @@ def play(
     processes: int | None,
     by: str | None = None,
     with_known: bool = False,
-) -> None:
-    """Check these policies, run the valid policies, and update and show the board; raises
+) -> "Board":
+    """Check these policies, run the valid policies, and update, show and return the board; raises
     ExperimentError if this fails.
 
     `by` replaces the author that each file names. `with_known` runs the known policies again, so
@@ -72,7 +72,7 @@ def play(
     board = Board.emptied(folder, began_at, console.print) if fresh else Board.read(folder)
     if fresh and not paths:
         console.print("The board is empty.")
-        return
+        return board
     if not paths and not board.rows:
         raise SpecError("FILE: no policy in own/; allowed: what `make new-policy NAME=…` writes")
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
@@ -98,6 +98,7 @@ def play(
         board = Board.add(folder, rows, console.print)
     show(board.table())
     console.print(f"Kept in {folder / 'scores.md'}; on the console's page /scoreboard/")
+    return board
 
 
 def conditions() -> Spec:

@@ -1,6 +1,7 @@
 """`make status` and `make logs` of containers."""
 
 import os
+from typing import Any
 
 from rich.table import Table
 
@@ -13,23 +14,36 @@ from runtime.progress import Progress
 
 def show(project: Project, progress: Progress) -> None:
     """Print one line per container."""
-    there = engine.containers(project.name)
-    if not there:
+    found = rows(project)
+    if not found:
         progress.say("Doorbuster is down. `make up` starts it.")
         return
     table = Table(box=None, padding=(0, 3, 0, 0))
     for heading in ("container", "state", "health", "CPUs", "restarts", "up"):
         table.add_column(heading)
-    for one in sorted(there, key=lambda each: each.service):
+    for row in found:
+        up_s = row.pop("up_s")
         table.add_row(
-            one.service,
-            _state(one),
-            (one.health or "–") if one.runs else "–",
-            one.cpus,
-            str(one.restarts),
-            status.duration(one.up_s) if one.runs else "–",
+            *("–" if value is None else str(value) for value in row.values()),
+            "–" if up_s is None else status.duration(up_s),
         )
     progress.console.print(table)
+
+
+def rows(project: Project) -> list[dict[str, Any]]:
+    """Return the state of every container, with None for what is not known; an empty list if
+    Doorbuster is down."""
+    return [
+        {
+            "service": one.service,
+            "state": _state(one),
+            "health": (one.health or None) if one.runs else None,
+            "cpus": one.cpus,
+            "restarts": one.restarts,
+            "up_s": one.up_s if one.runs else None,
+        }
+        for one in sorted(engine.containers(project.name), key=lambda each: each.service)
+    ]
 
 
 def services(project: Project) -> list[str]:

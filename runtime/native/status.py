@@ -1,5 +1,7 @@
 """`make status`: the running services, where they run and since when."""
 
+from typing import Any
+
 from rich.table import Table
 
 from common import cpus
@@ -10,37 +12,51 @@ from runtime.settings import Settings
 from runtime.state import State
 
 
-def status(settings: Settings, progress: Progress) -> None:
+def show(settings: Settings, progress: Progress) -> None:
     """Print one line per service."""
-    state = State(settings.state_dir)
-    supervisor = Supervisor(state)
-    if not supervisor.is_running():
-        progress.say(f"Doorbuster is down. {supervisor.why_down()}")
+    found = rows(settings)
+    if not found:
+        why = Supervisor(State(settings.state_dir)).why_down()
+        progress.say(f"Doorbuster is down. {why}")
         return
-    states = supervisor.states()
     table = Table(box=None, padding=(0, 3, 0, 0))
     for heading in ("service", "state", "health", "port", "CPUs", "process", "up"):
         table.add_column(heading)
-    for service in services.table(settings, state):
-        now = states.get(service.name)
-        if now is None:  # an older version started it
-            table.add_row(service.name, "unknown", "make up starts it", _shown(service.port))
-            continue
-        health = (service.refusal() or "healthy") if now.runs else "–"
+    for row in found:
+        up_s = row.pop("up_s")
         table.add_row(
-            service.name,
-            now.state.lower(),
-            health,
-            _shown(service.port),
-            cpus.written(service.cpus),
-            str(now.pid) if now.runs else "–",
-            duration(now.up_s) if now.runs else "–",
+            *("–" if value is None else str(value) for value in row.values()),
+            "–" if up_s is None else duration(up_s),
         )
     progress.console.print(table)
 
 
-def _shown(port: int | None) -> str:
-    return str(port) if port is not None else "–"
+def rows(settings: Settings) -> list[dict[str, Any]]:
+    """Return the state of every service, with None for what is not known; an empty list if
+    Doorbuster is down."""
+    state = State(settings.state_dir)
+    supervisor = Supervisor(state)
+    if not supervisor.is_running():
+        return []
+    states = supervisor.states()
+    found = []
+    for service in services.table(settings, state):
+        now = states.get(service.name)
+        runs = now is not None and now.runs
+        health = (service.refusal() or "healthy") if runs else None
+        found.append(
+            {
+                "service": service.name,
+                # An older version started the appliance if it does not know the service.
+                "state": "unknown" if now is None else now.state.lower(),
+                "health": "make up starts it" if now is None else health,
+                "port": service.port,
+                "cpus": cpus.written(service.cpus),
+                "pid": now.pid if now and runs else None,
+                "up_s": now.up_s if now and runs else None,
+            }
+        )
+    return found
 
 
 def duration(seconds: float) -> str:

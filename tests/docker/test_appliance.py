@@ -196,6 +196,10 @@ def test_status_and_logs_tell_of_containers(containers: Containers) -> None:
     assert code == 0, printed
     assert re.search(r"^shop +running +healthy", printed, re.MULTILINE), printed
     assert re.search(r"^shop-prepare +done", printed, re.MULTILINE), printed
+    code, printed = containers.run("status", "--json")
+    assert code == 0, printed
+    states = {one["service"]: one["state"] for one in json.loads(printed)["services"]}
+    assert (states["shop"], states["shop-prepare"]) == ("running", "done")
     with containers.start("logs", "shop-prepare") as process:
         assert process.stdout is not None
         assert "shop-prepare" in process.stdout.readline()  # and follows until it is ended

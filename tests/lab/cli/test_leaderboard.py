@@ -51,6 +51,15 @@ def test_it_prints_the_board_and_what_carries_the_gain(board):
     assert "report.html" in said
 
 
+def test_a_program_gets_the_board_as_json(results, board):
+    """The whole board is there already, so this call only draws it again."""
+    folder, _ = board
+    done = CliRunner().invoke(main, ["leaderboard", *TINY, "--json"])
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads((folder / BOARD_FILE).read_text())
+    assert "Revenue efficiency, estimated" in done.stderr
+
+
 def test_its_folder_is_a_comparison_and_a_board(board):
     folder, _ = board
     result = ComparisonResult.open(folder)
@@ -90,6 +99,7 @@ def test_its_page_needs_nothing_else_and_decides_its_claims(board):
         ("all --engine live", ["--engine live", "allowed: with board, hysteresis or"]),
         ("--engine live --processes 2", ["--processes", "allowed: with simulated"]),
         ("hysteresis --rho 2", ["--rho", "allowed: with board or fairness"]),
+        ("robustness --json", ["--json", "robustness", "allowed: with board or fairness"]),
         ("--policies nope", ["--policies", "'nope' is unknown", "Few hands"]),
     ],
 )

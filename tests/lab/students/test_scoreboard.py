@@ -4,7 +4,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from click.testing import CliRunner
 
+from doorbuster.commands import main
 from lab.errors import ExperimentError, SpecError
 from lab.students.scoreboard import Board, alike, author, play
 from lab.students.template import write_policy
@@ -113,6 +115,18 @@ def test_fresh_alone_empties_the_board(tmp_path, monkeypatch, capsys):
     play([], fresh=True, processes=None)
     assert "The board is empty." in capsys.readouterr().out
     assert not Board.read(tmp_path / "scoreboard").rows
+
+
+def test_a_program_gets_the_board_as_json(tmp_path, monkeypatch):
+    """The folder has no policies of its own, so the command only shows the board."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path))
+    board(row("slow", 0.2), row("good", 0.9)).write(tmp_path / "scoreboard")
+    done = CliRunner().invoke(main, ["policy", "score", "--json"])
+    assert done.exit_code == 0, done.output
+    found = [(one["place"], one["policy"]) for one in json.loads(done.stdout)]
+    assert found == [(1, "good"), (2, "slow")]
+    assert "Scoreboard" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,12 @@ def test_status_and_doctor_say_that_it_is_healthy(appliance: Appliance) -> None:
     code, printed = appliance.run("status", COLUMNS="200")
     assert code == 0
     assert printed.count("healthy") == len(pids(appliance))
+    code, printed = appliance.run("status", "--json")
+    assert code == 0
+    found = json.loads(printed)
+    assert found["runtime"] == "native"
+    assert {one["health"] for one in found["services"]} == {"healthy"}
+    assert {one["service"]: one["pid"] for one in found["services"]} == pids(appliance)
     on = cpus.written(appliance.settings.shop_cpus)
     assert (
         f"healthy on port {appliance.settings.shop_port}, CPUs {on}" in appliance.run("doctor")[1]
