@@ -8,7 +8,7 @@ PARTS = ("board", *SIMULATED_PARTS, TUNING_PART, "fairness", "all")
 """The parts of `doorbuster leaderboard`."""
 
 BOARD_FILE = "leaderboard.json"
-"""The name of the file that marks a result folder as a board and has the board's content."""
+"""The name of the file that marks a result folder as a board and holds the board's content."""
 ROBUSTNESS = "leaderboard-robustness"
 HYSTERESIS = "leaderboard-hysteresis"
 TUNING = "leaderboard-tuning"

@@ -1,4 +1,6 @@
-"""The ablation of DOOR: it starts at 8Q-LIFO-Pri, adds one rule at a time, and shows each gain."""
+"""The ablation of DOOR, which starts with 8Q-LIFO-Pri, adds one rule at a time, and shows each
+gain.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,20 +30,21 @@ class Step:
     words: str
     policy: str
     gain: Estimate
-    """The mean gain over all loads, calculated from pairs of runs with the same seed."""
+    """The mean gain over all loads; each gain is calculated from a pair of runs with the same seed.
+    """
     by_rho: Mapping[float, Estimate]
-    """The gain at each load."""
+    """The gain at each load, by ρ."""
     falls_at: tuple[float, ...]
     """The loads at which the whole interval of the gain is below 0."""
 
     @property
     def carries(self) -> bool:
-        """Whether the whole interval over all loads is above a gain of 0."""
+        """Whether the whole interval of the gain over all loads is above 0."""
         return self.gain.is_above_zero
 
     @property
     def falls(self) -> bool:
-        """Whether the interval over all loads is below 0, or the interval at any load is."""
+        """Whether the interval of the gain over all loads, or at any single load, is below 0."""
         return self.gain.is_below_zero or bool(self.falls_at)
 
 
@@ -51,8 +54,9 @@ def efficiency(run: Outcomes) -> float | None:
 
 
 def is_step(policy: str) -> bool:
-    """Return whether a policy is a step between 8Q-LIFO-Pri and DOOR that exists only for the
-    ablation."""
+    """Return whether a policy is a step between 8Q-LIFO-Pri and DOOR, which exists only for the
+    ablation.
+    """
     return policy in {key for key, _ in STEPS[1:-1]}
 
 
@@ -83,11 +87,12 @@ def table(steps: Sequence[Step]) -> Table:
     made = Table(
         "The gain of each rule of DOOR",
         ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
-        note="Estimated efficiency with the rule minus efficiency without it, in pairs of runs "
-        "with the same seed: mean ± half-width of the 95 % interval. A step has a gain if "
-        "its interval over all loads is above 0. It has a loss if this interval, or the "
-        "interval at any load, is below 0. By chance alone, one interval in forty is below "
-        "0, so a single loss among two dozen intervals may mean nothing.",
+        note="The gain of a rule is the estimated efficiency with the rule minus the efficiency "
+        "without it. It is calculated for pairs of runs with the same seed; the table shows its "
+        "mean ± half-width of the 95 % interval. A step has a gain if its interval over all loads "
+        "is above 0. It has a loss if this interval, or its interval at any load, is below 0. By "
+        "chance alone, one interval in forty is below 0, so a single loss among two dozen "
+        "intervals can be chance.",
     )
     for step in steps:
         made.rows.append(
@@ -102,7 +107,7 @@ def table(steps: Sequence[Step]) -> Table:
 
 
 def words(steps: Sequence[Step]) -> str:
-    """Return one or two sentences that name the steps with a certain gain."""
+    """Return sentences that name the steps whose gain is certain."""
     whole = sum(step.gain.mean for step in steps)
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:
@@ -116,9 +121,9 @@ def words(steps: Sequence[Step]) -> str:
     if within:
         said += f" Within their intervals: {', '.join(within)}."
     if fallen := [step.words for step in steps if step.falls]:
-        said += f" The efficiency falls by more than the interval at: {', '.join(fallen)}."
+        said += f" The efficiency falls by more than the interval with: {', '.join(fallen)}."
     else:
-        said += " At no step does the efficiency fall by more than the interval."
+        said += " No step lowers the efficiency by more than its interval."
     return said
 
 

@@ -27,17 +27,19 @@ class Row:
     """The policy's key in the spec."""
     title: str
     rank: int | None
-    """The rank by `overall`, from 1; None for a step of the ablation, which is not meant for
-    use."""
+    """The rank by `overall`, beginning with 1; None for a step of the ablation, which is not meant
+    for use.
+    """
     overall: Estimate
     """The mean of the estimated efficiency over the loads."""
     estimated: Mapping[float, Estimate]
-    """The estimated revenue efficiency at each load; sessions that fail count with their expected
-    value."""
+    """The estimated revenue efficiency at each load, in which a failed session counts with its
+    expected value.
+    """
     counted: Mapping[float, Estimate]
     """The ratio of confirms to the bound at each load, which scatters more than `estimated`."""
     confirms: Mapping[float, int]
-    """The number of confirms at each load, in all repetitions together."""
+    """The number of confirms at each load, summed over all repetitions."""
     expected: Mapping[float, float]
     """The expected number of confirms at each load, calculated from `estimated`."""
     repetitions: Mapping[float, Mapping[int, float]]
@@ -45,8 +47,9 @@ class Row:
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
-    """Return a row for each policy, from best to worst; policies whose customers never plan to buy
-    are omitted."""
+    """Return a row for each policy, from best to worst, except for policies whose customers never
+    plan to buy.
+    """
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = {cell.rho: cell for cell in cells if cell.policy == policy and cell.rho is not None}
@@ -76,7 +79,7 @@ def _promised(run: Outcomes) -> float:
 
 
 def loads_of(rows: Sequence[Row]) -> list[float]:
-    """Return the columns: every ρ that occurs in any row, in increasing order."""
+    """Return the loads for the columns: every ρ that occurs in any row, in increasing order."""
     return sorted({rho for row in rows for rho in row.estimated})
 
 
@@ -84,8 +87,8 @@ def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
     """Return the best rows at `rho`: the row with the highest mean, and all ranked rows on the same
     level.
 
-    A row is on the same level if the interval of its paired difference, seed by seed, includes 0.
-    Without repetitions, only the row with the highest mean is returned.
+    A row is on the same level if the interval of its difference from the best row, paired by seed,
+    contains 0. Without repetitions, only the row with the highest mean is returned.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
@@ -117,9 +120,10 @@ def best_of(rows: Sequence[Row]) -> Row | None:
 
 
 BEHIND = (
-    "Behind the best: the efficiency of the best row minus the efficiency of this row, in pairs "
-    "of runs with the same seed, as mean ± half-width of the 95 % interval. If the interval "
-    "contains 0, these runs do not show a difference. By chance, about one interval in 20 does "
+    "Behind the best: the efficiency of the best row minus the efficiency of this row. The "
+    "difference is calculated for pairs of runs with the same seed; the table shows its mean ± "
+    "half-width of the 95 % interval. If the interval contains 0, these runs do not show a "
+    "difference. By chance, about one interval in 20 does "
     "not contain the true difference."
 )
 
@@ -138,11 +142,11 @@ def efficiency_table(
             *("All loads", "Behind the best", "Recovered after s"),
         ),
         note=(
-            "Mean of the repetitions ± half-width of the 95 % interval. 1 is the capacity bound: "
-            "the maximum that the customers and the server of a run allow a policy that does not "
-            "know which customers will buy. Estimated: the expected efficiency if sessions are "
-            "served like these, page by page. “step”: a part of DOOR that exists only for the "
-            "ablation. "
+            "Values are means of the repetitions ± half-width of the 95 % interval. 1 is the "
+            "capacity bound: the maximum that a policy can reach with the customers and the server "
+            "of a run without knowing which customers will buy. Estimated: the expected efficiency "
+            "if each page serves the same share of its sessions as in these runs. “step”: a part "
+            "of DOOR that exists only for the ablation. "
         )
         + BEHIND
         + " "
@@ -177,7 +181,7 @@ def differences_table(rows: Sequence[Row]) -> Table:
     table = Table(
         "Behind the best at each load, paired by seed",
         ("Policy", *(f"ρ = {rho:g}" for rho in loads)),
-        note=BEHIND + " At each load, the best row is the one with the highest mean there.",
+        note=BEHIND + " The best row at a load is the row with the highest mean at this load.",
     )
     best = {rho: found[0] for rho in loads if (found := leaders(rows, rho))}
     for row in rows:
@@ -212,12 +216,12 @@ def conditions_table(spec: Spec) -> Table:
 
 
 def _conditions_words(spec: Spec) -> str:
-    """Return how customers who leave are treated, and which part does this."""
+    """Return a text that says how customers who leave are treated, and by which part."""
     settings = {spec.abandonment_of(choice) for choice in spec.policy}
     if len(settings) > 1:
         said = (
-            "NOT ALIKE: the rows treat customers who leave in different ways, so that their "
-            "efficiencies cannot be compared."
+            "NOT ALIKE: the rows treat customers who leave in different ways, so do not compare "
+            "their efficiencies."
         )
     else:
         said = "All rows treat customers who leave in the same way."
@@ -230,7 +234,7 @@ def _conditions_words(spec: Spec) -> str:
 
 
 def _settings(choice: PolicyChoice) -> str:
-    """Return the parameters that a spec sets for a row: `maxconn 8, queue_s 5`."""
+    """Return the parameters that a spec sets for a row, as text: `maxconn 8, queue_s 5`."""
     given = {**choice.parameters, **choice.admission_parameters}
     return ", ".join(
         f"{name} ({', '.join(f'{page} {number:g}' for page, number in value.items())})"
@@ -251,9 +255,9 @@ def confirms_table(rows: Sequence[Row]) -> Table:
             *(f"ρ = {rho:g}" for rho in loads),
             *(f"Confirms, ρ = {rho:g}" for rho in loads),
         ),
-        note="Mean of the repetitions ± half-width of the 95 % interval, and confirms of all "
-        "repetitions together. Only 27 of 1,000 sessions buy, so these counts vary by ten per "
-        "cent and more. The board therefore ranks by the estimate.",
+        note="Ratios are means of the repetitions ± half-width of the 95 % interval; confirms are "
+        "sums over all repetitions. Only 27 of 1,000 sessions buy, so these values vary by ten per "
+        "cent and more. The board therefore ranks policies by the estimate.",
     )
     for row in rows:
         table.rows.append(
@@ -269,8 +273,9 @@ def confirms_table(rows: Sequence[Row]) -> Table:
 def as_json(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
-    """Return the rows in the form of a file: ρ and seeds as text, estimates as `mean` and
-    `half_width`."""
+    """Return the rows in a form that can be written to a file: ρ and seeds as text, estimates as
+    `mean` and `half_width`.
+    """
     best = best_of(rows)
     return [
         {

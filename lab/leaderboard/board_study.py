@@ -1,4 +1,4 @@
-"""The report of a board: its text, figures, tables and claims."""
+"""The report of a board, with its text, figures, tables and claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,16 +26,18 @@ from lab.spec.cases import AnyCase
 from lab.titles import title_of
 
 FAIRNESS_RHO = 1.4
-"""The load ρ for fairness, as in the papers; a board without this load uses the nearest one."""
+"""The load ρ at which fairness is examined, as in the papers; a board without this load uses its
+nearest load.
+"""
 
 REQUIRED_OF_DOOR = 0.95
-"""The share of the bound that DOOR must reach at every load, in the simulator."""
+"""The share of the bound that DOOR must reach in the simulator at every load."""
 REQUIRED_OF_DOOR_LIVE = 0.90
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The content of a finished or unfinished board."""
+    """The content of a board, even if some of its runs are still missing."""
 
     folder: ComparisonResult
     rows: Sequence[Row]
@@ -112,13 +114,13 @@ def study(found: Board) -> Study:
         Figure(
             "board",
             "The board: how close each policy comes to the bound",
-            "At every load, 1 is the maximum for a policy that does not know which customers will "
-            "buy. " + _leaders_words(found.rows),
+            "At every load, 1 is the maximum that a policy can reach without knowing which "
+            "customers will buy. " + _leaders_words(found.rows),
             (),
             drawing=Drawing(
                 lambda results: _efficiency_heat(ranked),
                 f"Heat table of {len(ranked)} policies by offered load: revenue efficiency as "
-                "estimated. The numbers are in the table below.",
+                "estimated. The table below has the numbers.",
                 "The best policy over all loads is at the top.",
             ),
             tables=[
@@ -155,7 +157,8 @@ def study(found: Board) -> Study:
         Figure(
             "conditions",
             "Conditions of each row",
-            "Settings that differ from a row's defaults, and what happens when a customer leaves.",
+            "The table lists the settings that differ from a row's defaults, and what happens when "
+            "a customer leaves.",
             (),
             tables=[_fixed(board.conditions_table(spec))],
         )
@@ -176,8 +179,8 @@ def study(found: Board) -> Study:
         "leaderboard",
         f"{spec.title}: which policy would you use today?",
         (
-            "The papers' policies, those in use today and this project's policies serve the same "
-            "customers at the same loads, "
+            "The papers' policies, policies in use today and this project's policies serve the "
+            "same customers at the same loads, "
             + ("in the simulator." if spec.engine == "simulated" else "on the running appliance."),
         ),
         figures,
@@ -190,15 +193,16 @@ def _fairness_figure(found: Board) -> Figure:
         "fairness",
         f"Fairness at ρ = {found.fairness_rho:g}: which sessions complete, and how soon the "
         "others get an answer",
-        "A session with more planned requests can be lost at each of them. A customer who is "
-        "turned away at once has lost the visit; a customer who leaves after half a minute has "
-        "also lost time.",
+        "The more requests a session plans, the more often it can be lost. A customer who is "
+        "turned away at once has lost only the visit; a customer who leaves after half a minute "
+        "has also lost time.",
         (),
         drawing=Drawing(
             lambda results: _fairness_heat(found.fairness),
-            "Heat table of policies by planned length of the session: percent of sessions that got "
-            "everything. The numbers are in the table below.",
-            "If the colours of a row are even, the policy treats short and long sessions alike.",
+            "Heat table of policies by planned length of the session: the percentage of sessions "
+            "that completed. The table below has the numbers.",
+            "If a row has the same colour everywhere, the policy treats short and long sessions "
+            "alike.",
         ),
         tables=[_fixed(table) for table in found.fairness_tables()],
     )
@@ -235,7 +239,7 @@ def _fairness_heat(rows: Sequence[FairnessRow]) -> Heat:
         0.0,
         100.0,
         0,
-        "% of the sessions that got everything",
+        "% of the sessions that completed",
     )
 
 
@@ -272,8 +276,8 @@ def _claims(found: Board) -> list[Claim]:
     wanted = len(spec.policy) * len(loads)
     claims.append(
         _claim(
-            "Every policy has its row with an interval at every load",
-            f"{wanted} figures with an interval",
+            "Every policy has a row, with an interval for every load",
+            f"{wanted} values with an interval",
             (f"{with_interval}", with_interval == wanted),
         )
     )

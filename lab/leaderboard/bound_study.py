@@ -1,5 +1,5 @@
-"""The report on the bound: whether any policy sells more than the bound allows, in short runs and
-in long runs.
+"""The report on the bound, which shows whether any policy sells more than the bound allows in short
+or long runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,8 @@ from lab.spec.runs import ShopRun
 from lab.titles import title_of
 
 SESSIONS = (500, 2_400, 24_000)
-"""The numbers of sessions per run: from a first try in class to the paper's number."""
+"""The numbers of sessions per run, from the number for a first try in class to the paper's number.
+"""
 QUICK_SESSIONS = SESSIONS[:2]
 
 
@@ -35,7 +36,7 @@ class _Grid:
     """The cases by policy and ρ."""
 
     def all_cases(self) -> list[Case[ShopRun]]:
-        """Return the cases row by row."""
+        """Return the cases, row by row."""
         return [case for row in self.cases.values() for case in row.values()]
 
 
@@ -52,21 +53,22 @@ def study(base: Spec, *, quick: bool) -> Study:
         BOUND,
         "The bound: how close each policy comes to it, in short and in long runs",
         (
-            "1 is the maximum that a run's customers and server allow a policy that does not know "
-            "which customers will buy. docs/bound.md has the proof; here every policy is tested "
-            "against it.",
+            "1 is the maximum that a policy can reach with a run's customers and server without "
+            "knowing which customers will buy. docs/bound.md has the proof; this report tests "
+            "every policy against the bound.",
         ),
         [
             Figure(
                 f"bound-{grid.sessions}",
                 f"Runs of {grid.sessions:,} sessions",
-                "The expected confirms if sessions are served like these, divided by the bound.",
+                "The values are the confirms expected if each page serves the same share of its "
+                "sessions as in these runs, divided by the bound.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
-                    f"{grid.sessions:,} sessions: share of the bound. The numbers are in the table "
-                    "below.",
+                    f"{grid.sessions:,} sessions, showing the share of the bound. The table below "
+                    "has the numbers.",
                     "A brighter cell is closer to the bound.",
                     is_wide=True,
                 ),
@@ -79,8 +81,8 @@ def study(base: Spec, *, quick: bool) -> Study:
         [
             Claim(
                 f"No policy exceeds the bound in runs of {grid.sessions:,} sessions",
-                "no share lies above 1 by more than its interval, which is widened so that all of "
-                "the table hold together with 95 %",
+                "no share is above 1 by more than its interval; intervals are widened so that all "
+                "intervals of the table hold together with a probability of 95 %",
                 grid.all_cases(),
                 partial(_holds, grid),
             )
@@ -114,8 +116,9 @@ def _table(grid: _Grid, results: Results) -> Table:
     table = Table(
         f"Share of the bound, runs of {grid.sessions:,} sessions",
         ("Policy", *(f"ρ = {rho:g}" for rho in grid.loads), "Confirms", "Bound"),
-        note="Mean of the repetitions ± half-width of the 95 % interval, as estimated page by "
-        "page. Confirms and bound: sums over all runs of the row.",
+        note="Values are estimated from the share of its sessions that each page served: means of "
+        "the repetitions ± half-width of the 95 % interval. Confirms and bound are sums over all "
+        "runs of the row.",
     )
     for policy, row in grid.cases.items():
         reached = [shares(results.of(case)) for case in row.values()]

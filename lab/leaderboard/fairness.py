@@ -1,4 +1,5 @@
-"""Fairness: which sessions complete, and how long the other sessions wait for a rejection.
+"""Fairness: which sessions complete, and how long the other sessions wait until they are turned
+away.
 
 The number of planned requests defines the class of a session. Times are paper seconds.
 """
@@ -17,7 +18,8 @@ from lab.report.drawing.table import Table
 from loadgen.records.attempts import AttemptOutcome
 
 TOLD = (AttemptOutcome.DROPPED, AttemptOutcome.REJECTED, AttemptOutcome.REFUSED)
-"""The outcomes in which a failed attempt gets an answer; an attempt that times out gets none."""
+"""The outcomes in which a failed attempt gets an answer; an attempt that times out gets no answer.
+"""
 
 
 class LengthClass(NamedTuple):
@@ -48,9 +50,8 @@ class Fairness:
     completed_ratio: Mapping[str, float | None]
     """The share of each class's sessions that completed."""
     wait_median_s: Mapping[str, float | None]
-    """The median wait of each class's failed sessions, paper seconds.
-
-    The wait begins with the first attempt for the page that failed and ends with the last answer or
+    """The median wait of each class's failed sessions, in paper seconds. The wait begins with the
+    first attempt for the page that the session did not get and ends with the last answer or
     timeout, so it includes retries.
     """
     wait_p95_s: Mapping[str, float | None]
@@ -110,11 +111,11 @@ class FairnessRow:
 def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
     """Return the table of completed sessions by planned length."""
     table = Table(
-        f"Sessions that got everything they planned, % of their length, ρ = {rho:g}",
+        f"Completed sessions by planned length, % of the sessions of this length, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES)),
-        note="Mean of the repetitions ± half-width of the 95 % interval. A policy that does not "
-        "know the length of a session can treat all lengths equally only if every session "
-        "that it lets in completes. If the values of a row fall to the right, the policy "
+        note="Values are means of the repetitions ± half-width of the 95 % interval. A policy that "
+        "does not know the length of a session can treat all lengths equally only if every session "
+        "that it lets in completes. If the values of a row fall from left to right, the policy "
         "loses sessions after letting them in.",
     )
     for row in rows:
@@ -128,9 +129,9 @@ def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
     table = Table(
         f"Failed sessions: seconds until the answer or the timeout, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Turned away %"),
-        note="The wait begins with the first request for the page that a session did not get, "
-        "includes retries, and ends when the session was turned away or its customer gave "
-        "up. Values are medians by planned length, paper seconds. Turned away: the share of "
+        note="The wait of a failed session begins with its first request for the page that it did "
+        "not get, includes retries, and ends when the session is turned away or its customer gives "
+        "up. Values are medians in paper seconds, by planned length. Turned away: the share of "
         "failed sessions that got an answer instead of a timeout. “–”: no session failed.",
     )
     for row in rows:

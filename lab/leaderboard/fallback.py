@@ -1,4 +1,4 @@
-"""The mark of a student's policy that FIFO replaced during a simulation, with the reason."""
+"""The mark for a student's policy that FIFO replaced during a simulation, with the reason."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,8 +11,9 @@ MARK = "*"
 
 
 def mark(runs: Iterable[Metrics]) -> str:
-    """Return the mark for a title or number from these simulations; empty if FIFO did not replace
-    the policy."""
+    """Return the mark that follows a title or number from these simulations; empty if FIFO did not
+    replace the policy.
+    """
     return MARK if any(run.get("fallen_back") for run in runs) else ""
 
 
@@ -20,7 +21,7 @@ def words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
     """Return the text below a table of (policy, scenario, simulations).
 
     The text is empty if FIFO did not replace a policy. If FIFO replaced a policy in several
-    simulations, the text describes the first.
+    simulations, the text describes the first of them.
     """
     told = []
     for policy, scenario, runs in places:

@@ -1,4 +1,4 @@
-"""The report on hysteresis: for each policy, whether it recovers after a rush."""
+"""The report on hysteresis, which shows for each policy whether it recovers after a rush."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,14 @@ from lab.titles import title_of
 
 DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
-"""The policy that never rejects a request and whose queue has no limit."""
+"""The policy that never rejects a request and has a queue without a limit."""
 CEILING_S = 30.0
-"""The longest response time that is drawn to scale, paper seconds; longer times are drawn at the
-top."""
+"""The longest response time, in paper seconds, that is drawn to scale; longer times are drawn at
+the top.
+"""
 AT_THE_END_S = 60
 _SHOWN_FROM_S = 120.0
-"""How much of the calm before the rush the figures show, paper seconds."""
+"""The paper seconds of the calm before the rush that the figures show."""
 
 Cases = Mapping[str, Case[ShopRun]]
 """The cases by policy."""
@@ -49,9 +50,10 @@ def study(base: Spec, *, quick: bool) -> Study:
         HYSTERESIS,
         "Hysteresis: the collapse that stays",
         (
-            f"ρ = {hysteresis.CALM_RHO:g}, which every policy can serve; then for "
-            f"{hysteresis.RUSH_S:g} s ρ = {hysteresis.RUSH_RHO:g}; then as before, for "
-            f"{after_s:g} s. How long does it take until response times are normal again?",
+            f"The load is ρ = {hysteresis.CALM_RHO:g}, which every policy can serve, then ρ = "
+            f"{hysteresis.RUSH_RHO:g} for {hysteresis.RUSH_S:g} s, then ρ = "
+            f"{hysteresis.CALM_RHO:g} again for {after_s:g} s. How long does it take until "
+            "response times are normal again?",
         ),
         [_figure(conduct, cases[conduct.key]) for conduct in CONDUCTS],
         _claims(cases),
@@ -62,15 +64,15 @@ def study(base: Spec, *, quick: bool) -> Study:
                 f"{hysteresis.WINDOW_S:g} s is at most {hysteresis.NORMAL_FACTOR:g} times the "
                 "percentile of the calm before the rush, which is the median of the same "
                 f"policy's repetitions without the first {hysteresis.WARM_UP_S:g} s. All attempts "
-                "that ended count, except those turned away. An attempt whose customer left "
-                "counts as infinitely long. If customers also left in the calm, its percentile "
-                "is infinite, and no response time is normal.",
+                "that ended count, except attempts that were turned away. An attempt whose "
+                "customer left has an infinite response time. If too many customers left even in "
+                "the calm, its percentile is infinite, and no response time is normal.",
             ),
             (
                 "Recovered",
                 "The shop has recovered at the first second after the rush from which response "
-                f"times are normal for {hysteresis.STAYS_S} s. They must be known in at least half "
-                "of these seconds, and customers must still arrive.",
+                f"times stay normal for {hysteresis.STAYS_S} s. Response times must be known in at "
+                "least half of these seconds, and customers must still arrive.",
             ),
             *((conduct.title, conduct.what) for conduct in CONDUCTS),
         ],
@@ -90,10 +92,11 @@ def _figure(conduct: Conduct, cases: Cases) -> Figure:
             f"A small picture for each of {len(cases)} policies: response time and queue over "
             "time, before, during and after the rush. The table below shows when each policy "
             "recovered.",
-            "Orange: 95th percentile of the response times, median of the repetitions; at the top: "
-            "customers leave. Blue: requests that wait. Grey: the rush. Green: recovered; "
-            f"“stays”: not recovered in the observed time; “{NOT_NORMAL}”: customers also left in "
-            "the calm.",
+            "The orange line is the 95th percentile of response times, as the median of the "
+            "repetitions; it is at the top while customers leave. The blue area is the number of "
+            "waiting requests, and the grey area is the rush. The green line marks the recovery. "
+            f"“stays”: the policy did not recover in the observed time; “{NOT_NORMAL}”: customers "
+            "left even in the calm.",
             is_wide=True,
         ),
         tables=[BuiltTable(list(cases.values()), lambda results: _table(conduct, cases, results))],
@@ -106,10 +109,10 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         ("Policy", "Recovered after s", "p95 of the calm, s", "Most waiting",
          f"Answered in the last {AT_THE_END_S} s, %"),
         note=(
-            "Means of the repetitions ± half-width of the 95 % interval. Never: not recovered in "
-            "the observed time. Not normal before: customers also left in the calm, or no "
-            "request was answered. Answered: the share of the attempts that ended, including "
-            "those turned away."
+            "Values are means of the repetitions ± half-width of the 95 % interval. Never: the "
+            "policy did not recover in the observed time. Not normal before: customers left even "
+            "in the calm, or no request was answered. Answered: the answered attempts as a share "
+            "of all attempts that ended, including attempts that were turned away."
         )
         + giving_up.words((policy, conduct.title, results.of(cases[policy])) for policy in cases),
     )  # fmt: skip
@@ -150,7 +153,7 @@ def _end_s(run: Metrics) -> int:
 
 
 def _ordered(cases: Cases, results: Results) -> list[str]:
-    """Return the policies, from the fastest to the slowest recovery."""
+    """Return the policies in the order of their recovery, beginning with the fastest."""
 
     def place(policy: str) -> tuple[float, float]:
         runs = results.of(cases[policy])
@@ -173,7 +176,7 @@ def _picture(cases: Cases, results: Results) -> Courses:
 
 
 def course(policy: str, runs: Sequence[Metrics]) -> Course:
-    """Return the course of one policy's repetitions for its picture."""
+    """Return the course that a policy's picture shows, calculated from the policy's repetitions."""
     start = int(hysteresis.BEFORE_S - _SHOWN_FROM_S)
     end = min(min(len(run["waiting"]) for run in runs), *(_end_s(run) for run in runs))
     series = np.array(
@@ -207,7 +210,9 @@ def _title(policy: str, runs: Sequence[Metrics]) -> str:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """Return the median of the known values by rank; of two middle values, the larger."""
+    """Return the median of the known values by rank; if there are two middle values, return the
+    larger.
+    """
     known = np.sort(values[~np.isnan(values)])
     return float(known[len(known) // 2]) if len(known) else None
 

@@ -1,4 +1,4 @@
-"""The metrics of a simulation that are kept for the leaderboard's reports."""
+"""The metrics of a simulation that the leaderboard's reports need."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from simulator.scenario import SharedCpus
 from simulator.simulation import simulate
 
 EFFICIENCY = "leaderboard:efficiency"
-"""Sales, compared with the bound."""
+"""The metrics of sales, compared with the bound."""
 COURSE = "leaderboard:course"
-"""Response times and the queue, second by second."""
+"""The metrics of response times and the queue, second by second."""
 
 
 def case_of(spec: Spec, policy: str, measure: str) -> Case[ShopRun]:

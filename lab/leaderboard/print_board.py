@@ -1,4 +1,4 @@
-"""The output of a board in a terminal, after its files are written."""
+"""The board's output in a terminal, after its files are written."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from lab.results.comparison import ComparisonResult
 
 
 def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
-    """Write all files of a comparison and of the board, and print the board."""
+    """Write all files of a comparison and of its board, and print the board."""
     write_tables(folder, cells)
     draw_figures(folder, cells)
     found = board_of(folder, cells)
@@ -24,7 +24,7 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     for table in reversed([efficiency, *more]):
         show(table)
     if not found.recoveries:
-        console.print(f"Seconds to recover are not measured yet: {recovery.how(folder.spec())}")
+        console.print(f"The seconds to recover are not measured yet: {recovery.how(folder.spec())}")
     if found.steps:
         console.print(ablation.words(found.steps))
     for line in honesty(cells):

@@ -1,7 +1,6 @@
-"""Seconds to recover after a one-minute rush, for each row of a board.
-
-For a simulated board they are measured with simulated runs, and for a live board with a second live
-comparison. The file recovery.json in the board's folder keeps the recoveries.
+"""The seconds that each row of a board takes to recover after a one-minute rush. Simulated runs
+measure them for a simulated board, and a second live comparison measures them for a live board. The
+file recovery.json in the board's folder keeps the recoveries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +32,7 @@ FILE: Final = "recovery.json"
 NOT_NORMAL: Final = "not normal before"
 """The text for a policy whose customers left even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
-"""The customers of a board, who are those of LIFO-Pri."""
+"""The behaviour of a board's customers, who are LIFO-Pri's customers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,9 @@ class Recovery:
     """The paper seconds to recover in each repetition; None if the shop did not recover in the
     observed time."""
     was_normal: bool = True
-    """Whether response times before the rush were normal. False if customers left even then, so
-    that there is no normal state to return to."""
+    """Whether response times before the rush were normal. The value is False if customers left even
+    before the rush, because the policy then has no normal state to return to.
+    """
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
@@ -60,7 +60,9 @@ class Recovery:
         return cls(plain["engine"], tuple(plain["seconds"]), bool(plain["was_normal"]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values and the texts that describe them, ready for JSON."""
+        """Return all values, and the texts that describe them, in a form that can be written as
+        JSON.
+        """
         return {
             "engine": self.engine,
             "seconds": list(self.seconds),
@@ -97,10 +99,9 @@ class Recovery:
 
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
-    """Return one policy's seconds to recovery in each repetition; None if it did not recover.
-
-    Seconds after the last arrival do not count, because without arrivals every queue becomes empty
-    by itself.
+    """Return the seconds that one policy took to recover in each repetition; None if it did not
+    recover. The time after the last arrival does not count, because every queue empties without
+    arrivals.
     """
     normal_s = hysteresis.normal_p95_s(calms(runs))
     return [
@@ -112,7 +113,7 @@ def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
 
 
 def calms(runs: Sequence[Metrics]) -> list[float | None]:
-    """Return the 95th percentile of each repetition's calm before the rush."""
+    """Return the 95th percentile of response times in each repetition's calm before the rush."""
     return hysteresis.as_numbers([run["calm_p95_s"] for run in runs])
 
 
@@ -130,8 +131,8 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 
 def rush_of(board: Spec) -> Spec:
-    """Return the spec of the live comparison that measures recovery, with a board's rows and seeds
-    and one rush of a minute.
+    """Return the spec of the live comparison that measures recovery; it has the board's rows and
+    seeds, and one rush of a minute.
 
     The time after the rush is `hysteresis.QUICK_AFTER_S`, the shorter of the two choices.
     """
@@ -169,10 +170,9 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
-    """Return the recoveries that this version measured on this machine, on the engine of the board.
-
-    They are from the newest result with all rows, or from the result with the most rows if none has
-    all.
+    """Return the recoveries that this version measured on this machine with the board's engine.
+    They come from the newest result that has all rows, or if no result has all rows, from the
+    result with the most rows.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)
@@ -210,12 +210,12 @@ def how(board: Spec) -> str:
 def note() -> str:
     """Return the explanation of the column “Recovered”."""
     return (
-        f"Recovered: paper seconds from the end of a rush of {hysteresis.RUSH_S:g} s at "
-        f"ρ = {hysteresis.RUSH_RHO:g}, with ρ = {hysteresis.CALM_RHO:g} before and after, until "
-        "response times are normal. Normal means that their 95th percentile stays within twice "
-        "its value before the rush. Mean of the repetitions ± half-width of the 95 % interval. "
-        "Requests that are turned away have no response time. A policy that turns many away is "
-        "therefore soon normal by this measure, whatever it sells."
+        "Recovered: the paper seconds from the end of a rush until response times are normal. The "
+        f"rush lasts {hysteresis.RUSH_S:g} s at ρ = {hysteresis.RUSH_RHO:g}; before and after it, "
+        f"ρ = {hysteresis.CALM_RHO:g}. Response times are normal if their 95th percentile stays "
+        "within twice its value before the rush. Values are means of the repetitions ± half-width "
+        "of the 95 % interval. Requests that are turned away have no response time, so a policy "
+        "that turns many requests away recovers soon by this measure, even if it sells little."
     )
 
 

@@ -1,4 +1,4 @@
-"""The report on robustness: every policy in every scenario."""
+"""The report on robustness, with the results of every policy in every scenario."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ REQUIRED_OF_DOOR = 0.9
 FOLLOWING = "DOOR-FIFO wait automatic"
 """The row of DOOR-FIFO with a limit that follows the observed patience.
 
-No claim includes this row, because claims are about policies with their defaults.
+No claim includes this row, because claims are about policies with default settings.
 """
 
 
@@ -39,7 +39,7 @@ class _Grid:
     """The cases by policy and scenario."""
 
     def of(self, results: Results, policy: str, scenario: str, value: Value) -> Estimate | None:
-        """Return the estimate of a metric for one cell."""
+        """Return the mean and the interval of a metric for one cell."""
         return results.estimate(self.cases[policy][scenario], value)
 
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
@@ -57,7 +57,7 @@ class _Grid:
         )
 
     def all_cases(self) -> list[Case[ShopRun]]:
-        """Return the cases row by row."""
+        """Return the cases, row by row."""
         return [case for row in self.cases.values() for case in row.values()]
 
     def overall(self, results: Results, policy: str) -> float | None:
@@ -72,18 +72,21 @@ class _Grid:
         return f"{title_of(policy)}{giving_up.mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
-        """Return the policies from best to worst over all scenarios, followed by those without
-        runs."""
+        """Return the policies from best to worst over all scenarios, followed by the policies
+        without runs.
+        """
         return sorted(self.cases, key=lambda policy: -(self.overall(results, policy) or -1e9))
 
 
 def estimated(metrics: Mapping[str, float | None]) -> float | None:
-    """Return the expected efficiency if sessions are served like these."""
+    """Return the expected efficiency if each page serves the same share of its sessions as in this
+    simulation.
+    """
     return metrics["estimated"]
 
 
 def counted(metrics: Mapping[str, float | None]) -> float | None:
-    """Return confirms / bound."""
+    """Return the confirms divided by the bound."""
     return metrics["counted"]
 
 
@@ -107,23 +110,24 @@ def study(base: Spec, *, quick: bool) -> Study:
         ROBUSTNESS,
         "Robustness: conditions for which a policy was not set",
         (
-            "The board's policies with their default settings, in scenarios where customers, load "
-            "or server differ from the usual ones. DOOR-FIFO also has a second row, with "
+            "This report shows the board's policies with their default settings in scenarios in "
+            "which customers, load or server differ from the usual scenario. DOOR-FIFO also has a "
+            "second row, with "
             "wait_automatic = 1.",
         ),
         [
             Figure(
                 "robustness",
                 "How close each policy comes to the bound in each scenario",
-                "1 is the bound for the scenario's chain, load and server. If the load changes, "
-                "it is the bound at the mean load, as if work could wait from a rush until the "
-                "calm after it. No policy can reach that bound, so compare the policies with each "
-                "other.",
+                "In each scenario, 1 is the bound for its chain, load and server. If the load "
+                "changes, 1 is the bound at the mean load, as if work could wait from a rush until "
+                "the calm after it. No policy can reach this bound, so compare the policies with "
+                "each other.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(every)} scenarios: revenue "
-                    "efficiency as estimated. The numbers are in the table below.",
+                    "efficiency as estimated. The table below has the numbers.",
                     "The best policy over all scenarios is at the top.",
                     is_wide=True,
                 ),
@@ -151,12 +155,13 @@ def _with_following(base: Spec) -> Spec:
 
 _ESTIMATED = (
     "Revenue efficiency, estimated",
-    "Mean of the repetitions ± half-width of the 95 % interval, as estimated page by page.",
+    "Values are estimated from the share of its sessions that each page served: means of the "
+    "repetitions ± half-width of the 95 % interval.",
 )
 _COUNTED = (
     "Confirms over bound, as counted",
-    "The same efficiency, calculated from the customers who really bought; it scatters by ten per "
-    "cent and more.",
+    "The same efficiency, calculated from the customers who really bought; these values vary by "
+    "ten per cent and more between runs.",
 )
 
 
@@ -200,7 +205,7 @@ def _claims(grid: _Grid) -> list[Claim]:
     steady = [each for each in grid.scenarios if "load" not in each.changes]
     claims = [
         Claim(
-            f"{title_of(policy)} comes near the bound in every scenario of steady load",
+            f"{title_of(policy)} comes near the bound in every scenario with a steady load",
             f"at least {REQUIRED_OF_DOOR:.2f} in each",
             [grid.cases[policy][each.key] for each in steady],
             partial(_near, grid, policy, steady),
@@ -211,8 +216,8 @@ def _claims(grid: _Grid) -> list[Claim]:
         claims += [
             Claim(
                 f"{each.title.capitalize()}: DOOR is the best or level with the best",
-                "no other policy's difference from the better of DOOR's, runs of the same seed in "
-                "pairs, has an interval above 0",
+                "no other policy is above the better form of DOOR by more than chance explains, in "
+                "pairs of runs with the same seed",
                 [row[each.key] for row in grid.cases.values()],
                 partial(_leads, grid, each, there),
             )
@@ -229,8 +234,9 @@ def _near(grid: _Grid, policy: str, steady: Sequence[Scenario], results: Results
 
 
 def _leads(grid: _Grid, each: Scenario, there: Sequence[str], results: Results) -> Verdict:
-    """Return whether DOOR leads, by paired differences or, without repetitions, by the means of
-    single runs."""
+    """Return whether DOOR leads; paired differences decide this, or the values of single runs if
+    there are no repetitions.
+    """
     found = {
         policy: known
         for policy in grid.cases

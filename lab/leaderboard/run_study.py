@@ -1,4 +1,6 @@
-"""The execution of the leaderboard's simulated studies: missing simulations, then the report."""
+"""The execution of the leaderboard's simulated studies, which runs the missing simulations and
+writes the report.
+"""
 
 from collections.abc import Sequence
 

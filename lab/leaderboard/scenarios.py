@@ -1,4 +1,5 @@
-"""The scenarios of robustness: customers, load or server differ from those of the board.
+"""The scenarios of robustness, in which the customers, the load or the server differ from the
+board's.
 
 Each scenario is a change to a board's spec. Durations are paper seconds.
 """
@@ -15,7 +16,7 @@ RHO = 1.4
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One deviation from the usual conditions."""
+    """A deviation from the usual conditions."""
 
     key: str
     title: str
@@ -42,14 +43,15 @@ _FLASH = ((120.0, 0.9), (30.0, 4.5), (150.0, 0.9))
 
 
 def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
-    """Return all scenarios, beginning with the usual one; `quick` shortens those with a changing
-    load."""
+    """Return all scenarios, beginning with the usual scenario; `quick` shortens those with a
+    changing load.
+    """
     return (
-        Scenario("usual", "usual", f"The board's own customers at ρ = {RHO:g}.", {}),
+        Scenario("usual", "usual", f"The customers are the board's, at ρ = {RHO:g}.", {}),
         Scenario(
             "bursts",
             "bursts",
-            "The load alternates between ρ = 0.5 and ρ = 2.5, a minute each.",
+            "The load alternates every minute between ρ = 0.5 and ρ = 2.5.",
             {"load": scheduled(_BURSTS, 4 if quick else 12)},
         ),
         Scenario(

@@ -1,11 +1,12 @@
-"""The search for good settings: it tries the same number of settings for every row, with the same
+"""The search for good settings, which tries the same number of settings for every row with the same
 customers.
 
 The first setting of a row is its default. The other settings are a Latin hypercube. Each number is
-its default times 2 to the power of u, and u is spread evenly from −3 to 3. Each number is therefore
-between an eighth of its default and eight times its default; it is then cut to the allowed range.
-Whole numbers are rounded, and a switch is either on or off. The search does not change parameters
-with the default 0 (off, or measured), tables of page types, or parameters that cannot change sales.
+its default times 2 to the power of u, where u is spread evenly from −3 to 3. The number is
+therefore between an eighth of its default and eight times its default; it is then limited to the
+allowed range. Whole numbers are rounded, and a switch is either on or off. The search does not
+change parameters with the default 0 (which means off, or measured), tables of page types, or
+parameters that cannot change sales.
 """
 
 import random
@@ -47,7 +48,7 @@ _SWITCHES: Final = ("switch", "0 or 1")
 _UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
 """The parameters that the search does not change.
 
-The first cannot be searched, because Another value of `nodelay` needs another abandonment, and the
+A search over `nodelay` is impossible, because another value of it needs another abandonment. The
 other parameters cannot change sales.
 """
 _TRIES: Final = 200
@@ -55,7 +56,7 @@ _TRIES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of one row."""
+    """A setting of a row."""
 
     parameters: Mapping[str, Any]
     """The parameters of the policy or proxy."""
@@ -63,7 +64,7 @@ class Setting:
 
     @property
     def words(self) -> str:
-        """Return the setting as text for tables and, in this order, for a spec."""
+        """Return the setting as text for tables; a spec lists the parameters in the same order."""
         both = {**self.parameters, **self.admission_parameters}
         return ", ".join(f"{name} {value:g}" for name, value in both.items()) or "the defaults"
 
@@ -85,7 +86,7 @@ class Row:
         return self.name in PROXIES
 
     def searched(self) -> list[tuple[str, Parameter]]:
-        """Return (section of the spec, parameter) for all searched parameters."""
+        """Return (section of the spec, parameter) for each parameter that the search changes."""
         sections = [("parameters", self.sheet)]
         if self.admission_sheet is not None:
             sections.append(("admission_parameters", self.admission_sheet))
@@ -125,7 +126,7 @@ def is_searched(parameter: Parameter) -> bool:
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return a board's policies, each once and with default settings, followed by the proxies."""
+    """Return each of a board's policies once, with default settings, followed by the proxies."""
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -186,8 +187,9 @@ def _setting(row: Row, point: Sequence[float]) -> Setting:
 
 
 def value_at(parameter: Parameter, place: float) -> int | float:
-    """Return the value of a parameter at a place in its range; the place is a number from 0 to
-    1."""
+    """Return the value of a parameter at a position in its range; the position is a number from 0
+    to 1.
+    """
     default = parameter.default
     assert not isinstance(default, Mapping)
     if parameter.unit in _SWITCHES:
@@ -199,7 +201,7 @@ def value_at(parameter: Parameter, place: float) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A setting with its cases by load."""
+    """A setting with a case for each load."""
 
     row: Row
     setting: Setting
@@ -235,23 +237,24 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
         TUNING,
         "Tuning: the same search for every row",
         (
-            f"{SETTINGS} settings of each row, including the default, serve the same customers at "
-            f"ρ = {', '.join(f'{rho:g}' for rho in LOADS)} ({SESSIONS:,} sessions per run, "
-            f"{base.repetitions} seeds from {SEED}). The setting that is best over all loads "
-            "becomes the tuned setting.",
+            f"The search tries {SETTINGS} settings of each row, including the default, with the "
+            f"same customers at ρ = {', '.join(f'{rho:g}' for rho in LOADS)} ({SESSIONS:,} "
+            f"sessions per run, {base.repetitions} seeds beginning with {SEED}). The best setting "
+            "over all loads becomes the tuned setting.",
         ),
         [
             Figure(
                 "tuning",
                 "The best setting found",
-                "Efficiency with the defaults and with the best setting, over all loads.",
+                "The efficiency over all loads, with the default and with the best setting of each "
+                "row.",
                 (),
                 tables=[BuiltTable(cases, lambda results: best_table(tried, results))],
             ),
             Figure(
                 "settings",
                 "Every setting that was tried",
-                "The settings of each row, beginning with the best.",
+                "All settings of each row, beginning with the best.",
                 (),
                 tables=[BuiltTable(cases, lambda results: all_table(tried, results))],
             ),
@@ -262,20 +265,20 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
                 "Settings",
                 "The first setting of a row is its default. The other settings are a Latin "
                 "hypercube over the row's parameters: each number is its default times 2 to the "
-                "power of u, with u spread evenly over −3 to 3, within the allowed range; "
-                "switches are on or off. A parameter whose default is 0, tables of page types, "
-                "seeds, retry_after_s and nginx's nodelay stay as they are.",
+                "power of u, with u spread evenly from −3 to 3, within the allowed range; switches "
+                "are on or off. The search does not change parameters with the default 0, tables "
+                "of page types, seeds, retry_after_s, or nginx's nodelay.",
             ),
             (
                 "HAProxy and nginx",
-                "The simulator runs models of them: their queue discipline, limits and timeouts, "
-                "and the shop's own queue behind them.",
+                "The simulator runs models of these proxies: their queue disciplines, limits and "
+                "timeouts, and the shop's own queue behind them.",
             ),
             (
                 "Chance",
                 "The best of several settings looks better than it is, because chance helped to "
-                "choose it. That is the same for every row, and a leaderboard shows the tuned rows "
-                "on other seeds.",
+                "choose it. This is true of every row, and a leaderboard runs the tuned rows with "
+                "other seeds.",
             ),
         ],
         folder=TUNING,
@@ -320,9 +323,10 @@ def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
     made = Table(
         "The best setting found",
         ("Row", "Parameters", "Settings", "Default", "Best", "Gain", "Best setting"),
-        note="Efficiency as estimated, mean over the loads ± half-width of the 95 % interval. "
-        "Gain: the best setting minus the default, in pairs of runs with the same seed. "
-        "Parameters: the number of parameters searched.",
+        note="Default and Best: the estimated efficiency, as the mean over the loads ± half-width "
+        "of the 95 % interval. Gain: the efficiency with the best setting minus the efficiency "
+        "with the default, in pairs of runs with the same seed. Parameters: the number of "
+        "parameters that the search changes.",
     )
     lines = []
     for tried in rows:
@@ -352,7 +356,7 @@ def all_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
     made = Table(
         "Every setting that was tried",
         ("Row", *(f"ρ = {rho:g}" for rho in LOADS), "All loads", "Setting"),
-        note="Estimated efficiency, as means over the seeds.",
+        note="Each value is an estimated efficiency, as the mean over the seeds.",
     )
     for tried in rows:
         for overall, one in sorted(_known(tried, results), key=lambda found: -found[0].mean):

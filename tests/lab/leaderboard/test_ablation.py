@@ -29,8 +29,8 @@ def test_steps_that_carry_and_steps_within_their_intervals():
     assert not any(step.carries or step.falls for step in (door, gone))
     assert words(steps_of(RISING)) == (
         "The gain over 8Q-LIFO-Pri is 0.27. These rules have a gain above 0: few hands (70 %), "
-        "later page first (29 %). Within their intervals: fresh door, hang-ups removed. At no "
-        "step does the efficiency fall by more than the interval."
+        "later page first (29 %). Within their intervals: fresh door, hang-ups removed. No "
+        "step lowers the efficiency by more than its interval."
     )
 
 
@@ -40,7 +40,7 @@ def test_a_step_that_falls_is_named():
     door = steps_of(falling)[2]
     assert door.falls
     assert door.falls_at == (1.4, 2.0)
-    assert "The efficiency falls by more than the interval at: fresh door." in words(
+    assert "The efficiency falls by more than the interval with: fresh door." in words(
         steps_of(falling)
     )
     assert table(steps_of(falling)).rows[2][-1] == "falls at ρ = 1.4, 2"
