@@ -1,4 +1,4 @@
-"""A case of a study: a run, and the metrics of the run that are kept.
+"""A case of a study: a run, and the choice of metrics that are kept.
 
 If two figures define a case with equal values, they share its simulations.
 """
@@ -21,9 +21,9 @@ class Case(Generic[Run]):
 
     run: Run
     measure: str
-    """`package:name` in `lab`: an entry of `MEASURES` in the module `measures` of the package."""
+    """The entry of a package's dictionary `MEASURES` that returns the metrics: `package:name`."""
     own: tuple[str, ...] = ()
-    """The texts of students' policies, because the machine that simulates may lack their files."""
+    """The texts of students' policies; the machine that simulates may not have their files."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":
@@ -31,7 +31,7 @@ class Case(Generic[Run]):
         return Case(run_of(plain["run"]), plain["measure"], tuple(plain["own"]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values of the case, ready for JSON."""
+        """Return all values of the case in a form that JSON can represent."""
         return {"run": self.run.as_json(), "measure": self.measure, "own": list(self.own)}
 
     @cached_property
@@ -47,7 +47,7 @@ class Case(Generic[Run]):
         return f"{what}/{self.measure.partition(':')[2]}"
 
     def with_(self, **changes: Any) -> "Case[Run]":
-        """Return the same case with `changes` in its run."""
+        """Return a copy of the case whose run has these changes."""
         return replace(self, run=self.run.with_(**changes))
 
     def expected_requests(self) -> float:
@@ -56,8 +56,9 @@ class Case(Generic[Run]):
         return self.run.expected_requests()
 
     def shortened(self: "Case[SimulatedRun]", factor: float) -> "Case[SimulatedRun]":
-        """Return the same case with a part of its duration, to measure the speed of its
-        simulation."""
+        """Return a copy of the case with a shorter duration, for measuring its speed in
+        simulation.
+        """
         return replace(self, run=self.run.shortened(factor))
 
 

@@ -1,8 +1,8 @@
-"""The spec of an experiment: its form, and how it is read and changed.
+"""The spec of an experiment: its form, and the functions that read and change it.
 
-A spec is versioned TOML; unknown keys are refused. Durations are paper seconds. Reading a spec
-checks its form, and imports only the names of policies. Before a spec runs, `checked` checks it as
-a whole.
+A spec is a TOML file with a version; unknown keys are refused. Durations are paper seconds. Reading
+a spec checks its form, and imports only the names of policies. Before a spec runs, `checked` checks
+it as a whole.
 """
 
 import hashlib
@@ -57,11 +57,12 @@ Engine = Literal["live", "simulated"]
 MOST_POLICIES = 100
 MOST_SHADOWS = 8
 MOST_RUNS = 200_000
-"""The maximum number of runs in a spec, because a result has a folder for each run, and its whole
-plan is in memory."""
+"""The maximum number of runs in a spec; a result has a folder for each run, and its whole plan is
+in memory.
+"""
 MOST_SEED = 2**63 - 1
 MOST_FAULTS = 20
-"""The maximum number of a spec's faults that an error lists."""
+"""The maximum number of faults in a spec that an error message lists."""
 
 _DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
@@ -96,7 +97,9 @@ class Spec(Section):
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False
-    """Whether the report also has the policies' ranks, the gain of DOOR's rules, and fairness."""
+    """Whether the report also has the ranks of policies, the gain from each rule of DOOR, and
+    fairness.
+    """
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
     """The policies that observe every live run, with their default settings, without making
     decisions."""
@@ -154,8 +157,9 @@ class Spec(Section):
     def _abandonment_of_their_own(
         cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
     ) -> tuple[PolicyChoice, ...]:
-        """Remove a policy's abandonment if it is the same as the spec's, so that the policy's key
-        names it only if they differ."""
+        """Remove a policy's abandonment if it equals the spec's, so that the policy's key names
+        only an abandonment that differs.
+        """
         return tuple(
             policy.model_copy(update={"abandonment": None})
             if policy.abandonment == info.data.get("abandonment")
@@ -214,7 +218,7 @@ class Spec(Section):
             )
         if self.has_fifo_server and "page_profile" in self.model_fields_set:
             raise ValueError(
-                "page_profile: a fifo server serves files, no pages; allowed: leave it out"
+                "page_profile: a fifo server serves files, not pages; allowed: leave it out"
             )
         if not is_form_only(info):
             self._check_parts_together()
@@ -233,7 +237,7 @@ class Spec(Section):
     def _refuse_what_only_the_shop_has(self) -> None:
         if self.page_profile == "real":
             raise ValueError(
-                "page_profile: 'real' is known to the shop only; "
+                "page_profile: 'real' exists only in the real shop; "
                 "allowed: 'paper' or 'cpu' with engine = 'simulated'"
             )
         if self.catalogue_books is not None:
@@ -284,7 +288,7 @@ class Spec(Section):
             )
         if self.shadows:
             raise ValueError(
-                f"shadows: run in the gateway, in whose place {proxy} stands; "
+                f"shadows: run in the gateway, which {proxy} replaces; "
                 "allowed: without baseline proxies"
             )
 
@@ -293,7 +297,7 @@ class Spec(Section):
 
         if self.clients and not sheets.knows_its_rate(proxy, policy.parameters):
             raise ValueError(
-                f"policy: a closed loop measures no capacity, of which {proxy}'s rate is a share; "
+                f"policy: {proxy}'s rate is a share of the capacity, which a closed loop does not have; "
                 "allowed: with parameters.rate_rps"
             )
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
@@ -316,10 +320,12 @@ class Spec(Section):
                     f"load.{key}: clients are a closed loop; allowed: load.duration_s alone"
                 )
         if self.load.duration_s is None:
-            raise ValueError("load.duration_s: is missing; allowed: how long the clients are there")
+            raise ValueError(
+                "load.duration_s: is missing; allowed: the time during which clients send requests"
+            )
         if self.has_fifo_server:
             raise ValueError(
-                "server.kind: a fifo server knows no classes of requests; "
+                "server.kind: a fifo server has no request classes; "
                 "allowed: 'shared-cpus' with clients"
             )
 
@@ -347,17 +353,19 @@ class Spec(Section):
 
     @property
     def heading(self) -> str:
-        """The title of the spec and the loads of its runs."""
+        """The title of the spec and the loads of its runs, as text."""
         if self.load.rho is None or self.load.schedule:
             return self.title
         return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"
 
     def abandonment_of(self, policy: PolicyChoice) -> Abandonment:
-        """The abandonment with this policy: what happens when a customer leaves."""
+        """The abandonment in this policy's runs: what happens when a customer leaves."""
         return policy.abandonment or self.abandonment
 
     def plain(self) -> dict[str, Any]:
-        """Return every value of the spec, including defaults, in the form of TOML and JSON."""
+        """Return every value of the spec, including defaults, in a form that TOML and JSON can
+        represent.
+        """
         plain = self.model_dump(mode="json", exclude_none=True)
         if self.has_fifo_server:
             del plain["page_profile"]
@@ -366,20 +374,22 @@ class Spec(Section):
         return plain
 
     def to_toml(self) -> str:
-        """Return the text of a file with the spec, including every default."""
+        """Return the spec as the text of a TOML file, including every default."""
         return tomli_w.dumps(self.plain())
 
     @property
     def fingerprint(self) -> str:
-        """Return a text that identifies the runs; specs with the same runs have the same text."""
+        """Return a text that identifies the spec's runs; specs with the same runs have the same
+        text.
+        """
         return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
     """Return whether a policy needs sessions.
 
-    The result is False for a baseline proxy, and for a file whose text is lost, because such a
-    policy cannot run.
+    The result is False for a baseline proxy, and for a file whose text is lost and which therefore
+    cannot run.
     """
     from gateway.policies import registry
 
@@ -396,7 +406,7 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 def read_spec(text: str, origin: str) -> Spec:
     """Return the spec in `text` after checking its form.
 
-    Raises SpecError with a line for each fault; each line names the field.
+    Raises SpecError with a line for each fault, which names the field.
     """
     return spec_of(spec_text.parse(text, origin), origin)
 
@@ -427,20 +437,21 @@ def load_spec(name_or_path: str) -> Spec:
 
 
 def checked(spec: Spec, origin: str) -> Spec:
-    """Return the spec after checking it as a whole: parameters, models of customers, arrivals.
+    """Return the spec after checking all of it, including parameters, models of customers and
+    arrivals.
 
-    The counts of a trace and the digests of students' files are filled in. Raises SpecError if the
-    spec is invalid.
+    In the returned spec, the counts of a trace and the digests of students' files are filled in.
+    Raises SpecError if the spec is invalid.
     """
     return _validated(spec.plain(), origin)
 
 
 def checked_without_files(spec: Spec, origin: str) -> Spec:
-    """Return `checked` for a spec that another person sent; also raise SpecError if it has the path
-    of a trace.
+    """Return the result of `checked` for a spec that another person sent; also raise SpecError if
+    the spec names a trace by its path.
 
-    The sender may lack the right to read the file at this path. A trace with counts does not need a
-    file.
+    The sender may not have the right to read the file at this path. A trace with counts does not
+    need its file.
     """
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
@@ -455,8 +466,7 @@ def checked_without_files(spec: Spec, origin: str) -> Spec:
 
 
 def load_checked(name_or_path: str) -> Spec:
-    """Return a spec as `load_spec` does, but after checking it as a whole; raises SpecError if it
-    is invalid."""
+    """Return a spec as `load_spec` does, but check all of it; raises SpecError if it is invalid."""
     return checked(load_spec(name_or_path), str(_path_of(name_or_path)))
 
 
@@ -477,7 +487,8 @@ def _reason(fault: OSError | UnicodeDecodeError) -> str:
 
 
 def changed(spec: Spec, **changes: object) -> Spec:
-    """Return `spec` with some fields replaced, checked again; None keeps the value of a field.
+    """Return `spec` with some fields replaced, after checking it again; None keeps the value of a
+    field.
 
     `load__sessions` and similar names stand for keys of a section. A key that limits how long
     sessions arrive replaces the other keys that do this.
@@ -508,21 +519,23 @@ _SECTIONS: dict[str, type[Section]] = {
     "shared-cpus": spec_sections.SharedCpusServer,
     "fifo": FifoServerSection,
 }
-"""The section that a part of a fault's location names."""
+"""The section by its name in the location of a fault."""
 
 
 _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
 def explain(faults: ValidationError, origin: str) -> str:
-    """Return Pydantic's findings as text, a line each: location, fault and allowed values."""
+    """Return Pydantic's findings as text, with a line for each: location, fault and allowed
+    values.
+    """
     lines: list[str] = []
     found = faults.errors()
     places = [fault["loc"] for fault in found]
     deeper = {place[:depth] for place in places for depth in range(len(place))}
     for fault in found:
         if fault["loc"] in deeper:
-            continue  # a list counts as too short because its items are wrong: report that once
+            continue  # a list with wrong items also counts as too short
         if len(lines) == MOST_FAULTS:
             lines.append(f"{origin}: … and {len(places) - MOST_FAULTS:,} more faults")
             break
@@ -539,7 +552,7 @@ def explain(faults: ValidationError, origin: str) -> str:
             for part in fault["loc"][:-1]:
                 section = _SECTIONS.get(str(part), section)
             message, shown = f"unknown key; allowed: {', '.join(section.model_fields)}", ""
-        elif named := _FIELD.match(message):  # a field made a whole section invalid
+        elif named := _FIELD.match(message):  # its section is invalid, too
             message = message[named.end() :]
             place += [named[1]] if place[-1:] != [named[1]] else []
         lines.append(f"{origin}: {'.'.join(place)}: {message}{shown}")

@@ -1,4 +1,4 @@
-"""Students' own policies in experiments: copies in the result, and texts in the tasks of runs."""
+"""Students' policies in experiments: copies in the result, and texts in the tasks of runs."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,16 +13,18 @@ from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
 
 COPIES = "policies"
-"""The name of the folder in a result that has the copies."""
+"""The name of the folder with the copies in a result."""
 
 
 def of_spec(spec: Spec) -> list[PolicyFile]:
-    """Return all students' policies in a spec; raises SpecError if a text is lost."""
+    """Return the students' policies in a spec; raises SpecError if the text of a policy is lost."""
     return of_choices(spec.policy)
 
 
 def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
-    """Return the students' policies among these policies; raises SpecError if a text is lost."""
+    """Return the students' policies among these choices; raises SpecError if the text of a policy
+    is lost.
+    """
     try:
         return [file for choice in choices if (file := choice.file) is not None]
     except PolicyError as fault:
@@ -32,8 +34,8 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
 def named_in(text: str) -> list[tuple[str, object]]:
     """Return the path, and the SHA-256 if given, of each student's policy that a TOML spec names.
 
-    The function does not read the policies. For an invalid spec it returns an empty list, because
-    reading the spec reports the reason.
+    The function does not read the policies. For an invalid spec, it returns an empty list; reading
+    the spec reports the reason.
     """
     try:
         return named_by(spec_text.parse(text, ""))
@@ -42,7 +44,7 @@ def named_in(text: str) -> list[tuple[str, object]]:
 
 
 def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """Return the same pairs as `named_in` for the values of a parsed spec."""
+    """Return the pairs that `named_in` returns, for the values of a parsed spec."""
     policies = plain.get("policy", [])
     if not isinstance(policies, list):
         return []
@@ -54,7 +56,9 @@ def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
 
 
 def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
-    """Return the texts by file name; two texts with the same name get different file names."""
+    """Return the texts of policies by file name; two policies with the same name get different file
+    names.
+    """
     found: dict[str, str] = {}
     for file in own:
         name = f"{file.stem}.py"
@@ -65,14 +69,17 @@ def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
 
 
 def remember(texts: Iterable[str]) -> None:
-    """Keep these texts in this process, because their files can change or disappear."""
+    """Keep the texts of these policies in this process, because their files can change or
+    disappear.
+    """
     for text in texts:
         files.remember(PolicyFile("", text))
 
 
 def remember_copies(folder: Path) -> None:
-    """Keep in this process the texts of the files in a result's folder, except files that are too
-    large for policies."""
+    """Keep in this process the texts of the copies in a result's folder, except files that are too
+    large for a policy.
+    """
     for path in sorted((folder / COPIES).glob("*.py")):
         if path.is_file() and path.stat().st_size <= files.MOST_BYTES:
             remember([path.read_bytes().decode("utf-8")])  # line ends stay as they are

@@ -2,8 +2,8 @@
 
 Every engine builds its run from these values. A run is a `ShopRun` (a shop behind a policy, on the
 appliance or in the simulator), a `PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. A
-run has no seed: repetitions of a run are the same run with other seeds. Durations are paper
-seconds. Equal runs have the same identity on every machine.
+run has no seed: the repetitions of a run differ only in their seeds. Durations are paper seconds.
+Equal runs have the same id on every machine.
 """
 
 import hashlib
@@ -31,14 +31,18 @@ from simulator.scenario import (
 )
 
 CPU_PAGE_S = 0.30
-"""The CPU seconds of the CPU-intensive page (LIFO-Pri, section 3.1)."""
+"""The mean CPU time of a page in the CPU-intensive profile, paper seconds (LIFO-Pri, section
+3.1).
+"""
 
 FILE_CPU_S = 0.03
 """The CPU time of a book's cover, paper seconds: 3 ms of the shop's CPU at time scale 10."""
 
 
 def identity(plain: Mapping[str, Any]) -> str:
-    """Return sixteen hexadecimal digits that identify these JSON-ready values on every machine."""
+    """Return sixteen hexadecimal digits that identify these values, which JSON can represent, on
+    every machine.
+    """
     text = json.dumps(plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -50,11 +54,11 @@ class _Run:
     kind: ClassVar[str]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values, ready for JSON; `run_of` reads them."""
+        """Return all values in a form that JSON can represent; `run_of` reads it."""
         return {"kind": self.kind, **asdict(self)}
 
     def with_(self, **changes: Any) -> Self:
-        """Return the same run with `changes`."""
+        """Return a copy of the run with these changes."""
         return replace(self, **changes)
 
     @cached_property
@@ -76,12 +80,11 @@ def _values(one: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Appliance:
-    """The shop of the running appliance, with its settings for a run."""
+    """The shop of the running appliance, with the settings that it has during a run."""
 
     page_profile: Literal["paper", "real", "cpu"] = "paper"
     catalogue_books: int | None = None
-    """The number of books in the catalogue; None stands for the number in the appliance's
-    settings."""
+    """The number of books in the catalogue; None means the number in the appliance's settings."""
     database_cpus: Literal["other", "shop"] = "other"
     time_scale: float = 10.0
     """Paper seconds per real second."""
@@ -97,10 +100,10 @@ _KINDS = {server: kind for kind, server in _SERVERS.items()}
 class ShopRun(_Run):
     """A shop behind a policy.
 
-    Sessions arrive at load `rho`, or at the loads of `schedule`. They arrive until there are
-    `sessions`, for `duration_s`, or until the end of the schedule. Then the sessions in progress
-    finish, unless `stop_s` cuts the run. If `customers` is a `ClientModel`, the run is a closed
-    loop: it has no ρ, and the clients send requests for `duration_s`.
+    Sessions arrive at the load `rho`, or at the loads of `schedule`. Arrivals end after `sessions`
+    sessions, after `duration_s`, or at the end of the schedule. Then the sessions in progress
+    finish, unless `stop_s` ends the run earlier. If `customers` is a `ClientModel`, the run is a
+    closed loop: it has no ρ, and the clients send requests for `duration_s`.
     """
 
     kind: ClassVar[str] = "shop"
@@ -109,8 +112,9 @@ class ShopRun(_Run):
     server: SharedCpus | FifoServer | Appliance
     customers: SessionModel | ClientModel = field(default_factory=SessionModel)
     capacity_rps: float | None = None
-    """The capacity: requests per paper second at ρ = 1. None in a closed loop, and until it is
-    measured."""
+    """The capacity, in requests per paper second at ρ = 1; None in a closed loop, and until it is
+    measured.
+    """
     rho: float | None = 1.0
     """The offered load; None in a closed loop."""
     schedule: Schedule | None = None
@@ -119,13 +123,13 @@ class ShopRun(_Run):
     stop_s: float | None = None
     abandonment: Abandonment = "ignore"
     slower_ratio: float = 1.0
-    """The execution times of the simulated server divided by those on which capacity and ρ are
-    based."""
+    """The factor by which pages take longer on the simulated server than capacity and ρ assume."""
     session_known_from: SessionKnown = "answer"
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
-    """The warm-up, paper seconds: sessions that arrive and clients' requests that begin during it
-    do not count."""
+    """The length of the warm-up, paper seconds; sessions that arrive, and clients' requests that
+    begin, during the warm-up do not count.
+    """
 
     @property
     def is_simulated(self) -> bool:
@@ -134,37 +138,38 @@ class ShopRun(_Run):
 
     @property
     def is_closed_loop(self) -> bool:
-        """Whether the load is a closed loop of clients who come back for ever, as Connection
-        Sentry's do."""
+        """Whether the load is a closed loop of clients who always come back, as in the Connection
+        Sentry paper.
+        """
         return isinstance(self.customers, ClientModel)
 
     @property
     def session_model(self) -> SessionModel:
-        """The customers of an open loop."""
+        """The customers, for a run that is not a closed loop."""
         assert isinstance(self.customers, SessionModel)
         return self.customers
 
     @property
     def client_model(self) -> ClientModel:
-        """The clients of a closed loop."""
+        """The clients, for a run that is a closed loop."""
         assert isinstance(self.customers, ClientModel)
         return self.customers
 
     @property
     def server_kind(self) -> str:
-        """`shared-cpus`, `fifo` or `appliance`."""
+        """The kind of the server: `shared-cpus`, `fifo` or `appliance`."""
         return _KINDS[type(self.server)]
 
     @property
     def arrivals_s(self) -> float | None:
-        """The paper seconds in which sessions arrive; None if the number of sessions sets the
-        end."""
+        """The time during which sessions arrive, paper seconds; None if a number of sessions ends
+        the arrivals.
+        """
         return self.schedule.duration_s if self.schedule else self.duration_s
 
     @property
     def mean_length(self) -> float:
-        """The mean number of requests per session of the distribution, before lengths are
-        rounded."""
+        """The mean number of requests per session, before the lengths are rounded."""
         lengths = self.session_model.lengths
         if lengths is None:
             return self.session_model.mean_requests()
@@ -172,24 +177,25 @@ class ShopRun(_Run):
 
     @property
     def offered_rho(self) -> float | None:
-        """The mean offered load; for a run with a schedule, the mean of the schedule."""
+        """The mean offered load of the run, also over a schedule."""
         if self.schedule is None or self.rho is None:
             return self.rho
         return self.schedule.expected_sessions(self.rho) / self.schedule.duration_s
 
     @property
     def session_rate(self) -> float:
-        """Sessions per paper second at ρ; with a schedule, sessions per paper second at ρ = 1."""
+        """The rate of sessions per paper second, at ρ or, with a schedule, at ρ = 1."""
         assert self.capacity_rps is not None
         rho = 1.0 if self.schedule else self.rho
         assert rho is not None
         return self.session_model.session_rate(rho, self.capacity_rps)
 
     def expected_requests(self) -> float:
-        """Return the approximate number of simulated requests, which determines how long the
-        simulation takes.
+        """Return the approximate number of simulated requests, which determines the duration of the
+        simulation.
 
-        It is the number that a server answers at its capacity, plus one for each rejected session.
+        It is the number of requests that the server answers at its capacity, plus one for each
+        rejected session.
         """
         capacity_rps = self.capacity_rps or 1.0
         if self.is_closed_loop:
@@ -209,7 +215,7 @@ class ShopRun(_Run):
         )
 
     def shortened(self, factor: float) -> "ShopRun":
-        """Return the same run with a part of its duration."""
+        """Return a copy of the run with a shorter duration."""
         return self.with_(
             duration_s=self.duration_s and self.duration_s * factor,
             sessions=self.sessions and max(1, round(self.sessions * factor)),
@@ -220,7 +226,7 @@ class ShopRun(_Run):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values, ready for JSON; `run_of` reads them."""
+        """Return all values in a form that JSON can represent; `run_of` reads it."""
         return {
             **_values(self),
             "kind": self.kind,
@@ -260,7 +266,7 @@ class ShopRun(_Run):
     def of_spec(
         cls, spec: Spec, policy: str, rho: float | None, capacity_rps: float | None = None
     ) -> "ShopRun":
-        """Return the run of one of the policies of `spec` at one of its loads.
+        """Return the run of a policy of `spec` at one of the spec's loads.
 
         `capacity_rps` is the number of requests per paper second at ρ = 1; by default, the capacity
         of the simulated server.
@@ -297,8 +303,9 @@ def _appliance(spec: Spec) -> Appliance:
 
 
 def server_of(spec: Spec) -> SharedCpus | FifoServer:
-    """Return the simulated server of `spec` without its execution factor; by default it is
-    LIFO-Pri's server."""
+    """Return the simulated server of `spec` without its execution factor; the default is LIFO-Pri's
+    server.
+    """
     section = spec.server or SharedCpusServer()
     if isinstance(section, FifoServerSection):
         return FifoServer(
@@ -326,18 +333,19 @@ def server_of(spec: Spec) -> SharedCpus | FifoServer:
 # ---- eDragon's hosting platform ------------------------------------------------------------------
 
 Loads = tuple[tuple[float, float], ...]
-"""An application's load as steps (from_s, new sessions per second), with times from the start of
-the run."""
+"""An application's load as steps (from_s, new sessions per second); times count from the start of
+the run.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The settings of the platform in a live run."""
+    """The settings of the hosting platform in a live run."""
 
     time_scale: float
     """Paper seconds per real second."""
     key: str
-    """The kind of the server's key."""
+    """The kind and size of the server's TLS key, for example `rsa-7680`."""
     profile: Literal["paper", "cpu", "real"]
     """The page profile of the shops."""
     interactions_mean: float
@@ -353,20 +361,22 @@ class PlatformRun(_Run):
     loads: tuple[Loads, ...]
     """The loads of each application."""
     duration_s: float
-    """The end of the run, paper seconds; sessions still in progress are cut."""
+    """The end of the run, paper seconds; sessions still in progress end at this time."""
     processors: int
     capacity_ps: float
-    """The number of new sessions per second that the processors can serve."""
+    """The capacity of the processors, in new sessions per second."""
     provisioning: Provisioning = "ecm"
     admission: Admission = "eac"
     sharing: Sharing = "both"
     priorities: tuple[float, ...] = (1.0,)
     cto_s: float | None = None
-    """The CPU time of a resumed connection, which admission control needs; None until it is
-    measured."""
+    """The CPU time of a resumed connection in seconds, for admission control; None until it is
+    measured.
+    """
     ctn_s: float | None = None
-    """The CPU time of a new connection, which admission control needs; None until it is
-    measured."""
+    """The CPU time of a new connection in seconds, for admission control; None until it is
+    measured.
+    """
     host: Host | None = None
     """The settings of a live run; None in the simulator."""
 
@@ -379,7 +389,7 @@ class PlatformRun(_Run):
         return cls(**{**plain, "loads": loads, "priorities": priorities, "host": host})
 
     def expected_sessions(self, application: int) -> float:
-        """Return the mean number of new sessions at an application."""
+        """Return the expected number of new sessions at an application."""
         loads = self.loads[application]
         ends = [*(at_s for at_s, _ in loads[1:]), self.duration_s]
         return sum(
@@ -388,8 +398,8 @@ class PlatformRun(_Run):
         )
 
     def expected_requests(self) -> float:
-        """Return the approximate number of simulated requests, which determines how long the
-        simulation takes.
+        """Return the approximate number of simulated requests, which determines the duration of the
+        simulation.
 
         A served session sends `_REPLIES_PER_SESSION` requests, and a rejected session sends one.
         """
@@ -398,7 +408,7 @@ class PlatformRun(_Run):
         return served * _REPLIES_PER_SESSION + (sessions - served)
 
     def shortened(self, factor: float) -> "PlatformRun":
-        """Return the same run with a part of its duration."""
+        """Return a copy of the run with a shorter duration."""
         loads = tuple(tuple((at_s * factor, rate) for at_s, rate in each) for each in self.loads)
         return self.with_(loads=loads, duration_s=self.duration_s * factor)
 
@@ -419,10 +429,11 @@ class AdServerRun(_Run):
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The number of threads that search for a high-priority request; a low-priority request has
-    one."""
+    """The number of threads that search for a high-priority request; one thread searches for a
+    low-priority request.
+    """
     banners: int
-    """The number of banners under contract, which the ad server searches."""
+    """The number of banners that the ad server searches; each has a contract."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "AdServerRun":

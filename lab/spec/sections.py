@@ -1,8 +1,8 @@
 """The sections of a spec: policies, load, customers or clients, a simulated server.
 
-Durations are paper seconds. A section is checked in two steps. The first is its form: keys, types,
-bounds, and names of policies. The second needs the section's subject (a policy's parameters, a
-workload model, a trace), which is imported only then.
+Durations are paper seconds. A section is checked in two steps. The first step checks its form:
+keys, types, bounds, and names of policies. The second step checks its content, such as a policy's
+parameters, a workload model or a trace, and imports the modules that it needs for this.
 """
 
 import math
@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 
 
 FORM: Final = "form"
-"""The validation context in which only the form is checked; in any other context everything is
-checked."""
+"""The validation context in which only the form is checked; in any other context, the content is
+checked, too.
+"""
 
 
 def is_form_only(info: ValidationInfo) -> bool:
-    """Return whether the checks that need a section's subject must wait for the second step."""
+    """Return whether only the form of sections is checked now (the first step)."""
     return info.context == FORM
 
 
@@ -68,16 +69,17 @@ NotNegative = Annotated[float, Field(ge=0)]
 Parameters = dict[str, float | int | dict[str, float]]
 
 BaselineProxy = Literal["haproxy", "nginx"]
-"""A proxy that replaces the gateway."""
+"""The name of a proxy that can replace the gateway."""
 
 AtOnce = Literal[False, True, "crowded"]
-"""False: the policies run one after the other; True: all run at the same time; `crowded`: all run
-at the same time even with too few CPUs."""
+"""The order of the policies' runs. False: one after the other; True: all at the same time;
+`crowded`: all at the same time, even with too few CPUs.
+"""
 FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
 """The minimum and the maximum number of shops that run at the same time."""
 
 BUY_PROBABILITY = defaults.LIFO_PRI_BUY_PROBABILITY
-"""The probability in LIFO-Pri's Fig. 1."""
+"""The probability that a customer buys after reading the details, in LIFO-Pri's Fig. 1."""
 
 MOST_LOADS = 200
 MOST_STRETCHES = 1000
@@ -85,10 +87,10 @@ MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
 MOST_RHO = 20.0
-"""The bounds of ρ; below the smallest load, a run would take almost for ever."""
+"""The smallest and the largest ρ; with a smaller load, a run would take far too long."""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
-"""The keys that limit how long sessions arrive; a spec has one of them."""
+"""The keys that limit the time during which sessions arrive; a spec has one of them."""
 
 
 class Section(BaseModel):
@@ -98,22 +100,23 @@ class Section(BaseModel):
 
 
 class PolicyChoice(Section):
-    """A queueing policy, its admission policy, and the parameters that differ from their defaults.
+    """A queueing policy and its admission policy, with the parameters that differ from the
+    defaults.
 
     A `name` that ends in .py is the path of a student's policy. If `gateway` is given, a baseline
-    proxy replaces the gateway, and `name` also belongs to the proxy.
+    proxy replaces the gateway, and `name` is the name of the proxy.
     """
 
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """The digest of a student's file, filled in when the file is first read for a check."""
+    """The digest of a student's file; it is filled in when a check first reads the file."""
     gateway: BaselineProxy | None = None
     """The baseline proxy in front of the shop; None (or `doorbuster`) means the gateway."""
     parameters: Parameters = {}
     admission: str = NO_ADMISSION
     admission_parameters: Parameters = {}
     abandonment: Abandonment | None = None
-    """The abandonment with this policy; None stands for the spec's."""
+    """The abandonment in this policy's runs; None means the spec's abandonment."""
     label: str | None = None
 
     @model_validator(mode="before")
@@ -188,18 +191,20 @@ class PolicyChoice(Section):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise PolicyError if parameters do not fit the policy; default parameters always fit."""
+        """Raise PolicyError if parameters are invalid for the policy; default parameters are always
+        valid.
+        """
         if self.sha256 is None and (self.parameters or self.admission_parameters):
             self.create()
         elif self.admission_parameters:
-            # A student's file was checked when its digest was computed, and may be gone now.
+            # A student's file was checked when its digest was calculated, and may no longer exist.
             from gateway.policies import registry
 
             registry.create_admission(self.admission, self.admission_parameters)
 
     @property
     def key(self) -> str:
-        """The name in runs, cells and folders: the label, or the names of the parts.
+        """The name of the choice in runs, cells and folders: its label, or the names of its parts.
 
         Examples are `sq`, `sq+sbac-stable` and `sq+cancel`. The name has the abandonment only if it
         differs from the spec's.
@@ -219,8 +224,9 @@ class PolicyChoice(Section):
 
     @property
     def file(self) -> "PolicyFile | None":
-        """The student's file, with the text that has the digest; raises PolicyError if the text is
-        lost."""
+        """The student's file with the text of this digest; raises PolicyError if the text is
+        lost.
+        """
         if self.sha256 is None:
             return None
         from gateway.students import files
@@ -241,7 +247,7 @@ class PolicyChoice(Section):
 
 @contextmanager
 def _as_name() -> Iterator[None]:
-    """Report a policy's faults at the key `name`."""
+    """Report faults of a policy at the key `name`."""
     try:
         yield
     except PolicyError as error:
@@ -250,7 +256,7 @@ def _as_name() -> Iterator[None]:
 
 
 class Stretch(Section):
-    """A part of a schedule: a duration and its load."""
+    """A part of a schedule: a load and its duration."""
 
     duration_s: Positive
     rho: Annotated[float, Field(ge=0, le=20)]
@@ -259,21 +265,22 @@ class Stretch(Section):
 class Arrivals(Section):
     """The shape of the load over the time of a run, given by a formula or a trace.
 
-    A trace is read once, when the spec is checked. The numbers of its sessions in steps of equal
-    length are kept as `counts`, so that a result does not need another file.
+    A trace is read once, when the spec is checked. `counts` then has the number of sessions in each
+    of its steps, which have equal lengths, so that a result does not need the trace's file.
     """
 
     formula: str | None = None
-    """A formula of the load at `t` paper seconds; only the shape of the load counts."""
+    """The formula of the load at `t` paper seconds; only the shape of the load matters."""
     trace: str | None = Field(None, max_length=300)
     """The name of an included trace, or the path of a trace's CSV or Parquet file."""
     counts: Annotated[
         tuple[Annotated[int, Field(ge=0, le=10**6)], ...] | None, at_most(MOST_STRETCHES)
     ] = Field(None, min_length=1)
-    """The numbers of the trace's sessions in steps of equal length, filled in when the trace is
-    first read."""
+    """The number of sessions in each step of the trace; the steps have equal lengths. It is filled
+    in when the trace is first read.
+    """
     traced_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
-    """The duration of the trace, filled in when the trace is first read."""
+    """The duration of the trace in paper seconds; it is filled in when the trace is first read."""
 
     @model_validator(mode="before")
     @classmethod
@@ -309,8 +316,9 @@ class Arrivals(Section):
             raise ValueError(f"formula: {fault}") from None
 
     def shape(self, duration_s: float) -> "Schedule":
-        """Return the loads of a run with this duration as multiples of their mean; raises
-        ValueError if no session would arrive."""
+        """Return the loads during a run of this duration as multiples of their mean; raises
+        ValueError if no session would arrive.
+        """
         from loadgen.workload.load_schedule import Schedule, Segment
 
         loads: list[float] = [float(count) for count in self.counts or ()]
@@ -332,9 +340,9 @@ class Arrivals(Section):
 class Load(Section):
     """The offered load and its duration.
 
-    Each ρ is a separate run. Sessions arrive until there are `sessions`, for `duration_s`, or as
-    long as a `schedule` with its own loads says (the run's ρ is then 1). With `arrivals`, the load
-    changes during the run, and ρ is its mean. A closed loop has no ρ; its clients are there for
+    Each ρ has a separate run. Arrivals end after `sessions` sessions, after `duration_s`, or at the
+    end of a `schedule`, which has its own loads (the run's ρ is then 1). With `arrivals`, the load
+    changes during the run, and ρ is its mean. A closed loop has no ρ; its clients send requests for
     `duration_s`.
     """
 
@@ -347,7 +355,9 @@ class Load(Section):
         None, min_length=1
     )
     arrivals: Arrivals | None = None
-    """The shape of the load over `duration_s`, whose default is the duration of the trace."""
+    """The shape of the load over `duration_s`; the default of `duration_s` is the duration of the
+    trace.
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -368,14 +378,16 @@ class Load(Section):
     @model_validator(mode="after")
     def _fits_together(self, info: ValidationInfo) -> "Load":
         if len(set(self.rhos)) < len(self.rhos):
-            raise ValueError("rho: a load is named twice; allowed: repetitions repeat runs")
+            raise ValueError(
+                "rho: a load is named twice; allowed: each load once (repetitions repeat runs)"
+            )
         given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
         if len(given) > 1:
             raise ValueError(
                 f"{given[1]}: given together with {given[0]}; allowed: one of {', '.join(EXTENTS)}"
             )
         if self.schedule and self.rho not in (None, (1.0,)):
-            raise ValueError("rho: a schedule brings its own loads; allowed: 1, or leave rho out")
+            raise ValueError("rho: a schedule has its own loads; allowed: 1, or leave rho out")
         if self.schedule and not any(stretch.rho for stretch in self.schedule):
             raise ValueError("schedule: no session ever arrives; allowed: at least one rho above 0")
         if self.arrivals is not None:
@@ -393,12 +405,14 @@ class Load(Section):
 
     @property
     def rhos(self) -> tuple[float | None, ...]:
-        """The ρ of each run; None for a closed loop."""
+        """The values of ρ, each with a separate run; only None for a closed loop."""
         return (None,) if self.rho is None else self.rho
 
     @property
     def arrivals_s(self) -> float | None:
-        """The time in which sessions arrive; None if their number limits it."""
+        """The time during which sessions arrive, paper seconds; None if a number of sessions ends
+        the arrivals.
+        """
         if self.arrivals is not None:
             return self.duration_s or self.arrivals.traced_s
         if self.schedule:
@@ -406,7 +420,7 @@ class Load(Section):
         return self.duration_s
 
     def as_schedule(self) -> "Schedule | None":
-        """Return the schedule in the session model's form; None if the load does not change.
+        """Return the schedule as an object of the session model; None if the load does not change.
 
         With `arrivals`, the loads of the schedule are multiples of the run's ρ.
         """
@@ -428,15 +442,16 @@ class Load(Section):
         return Schedule(tuple(Segment(s, rho * load) for s, load in schedule.segments))
 
     def offered(self, rho: float | None) -> float | None:
-        """Return the mean offered load of the run at `rho`; for a schedule, its mean."""
+        """Return the mean offered load of the run at `rho`, also over a schedule."""
         schedule = None if self.arrivals else self.as_schedule()
         if schedule is None or rho is None:
             return rho
         return schedule.expected_sessions(rho) / schedule.duration_s
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the number of sessions in a run in which ρ (with a schedule: ρ = 1) corresponds to
-        `session_rate`."""
+        """Return the number of sessions in a run whose rate is `session_rate` at ρ (with a
+        schedule: at ρ = 1).
+        """
         if schedule := self.as_schedule():
             return schedule.expected_sessions(session_rate)
         return self.sessions or session_rate * (self.duration_s or 0.0)
@@ -455,7 +470,7 @@ class Load(Section):
 
 
 class Class(Section):
-    """One class of sessions in a mixture of lengths."""
+    """A class of sessions in a mixture of lengths."""
 
     name: str = Field(max_length=40, pattern=r"^[\w.+-]+( [\w.+-]+)*$")  # part of an option, live
     share: float
@@ -463,8 +478,9 @@ class Class(Section):
 
 
 class Lengths(Section):
-    """The number of requests per session, instead of walks along the chain (SBAC, section 4 and
-    Table 1)."""
+    """The distribution of requests per session, which replaces walks along the chain (SBAC, section
+    4 and Table 1).
+    """
 
     kind: Literal["geometric", "exponential"] = "geometric"
     mean: float | None = None
@@ -477,8 +493,9 @@ class Lengths(Section):
         return self
 
     def as_model(self) -> "SessionLengths":
-        """Return the lengths in the session model's form; raises SessionModelError if they are
-        invalid."""
+        """Return the lengths as an object of the session model; raises SessionModelError if they
+        are invalid.
+        """
         from loadgen.workload.lengths import LengthClass, SessionLengths
 
         classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
@@ -501,20 +518,21 @@ class Customers(Section):
     max_retries: int = Field(defaults.LIFO_PRI_MAX_RETRIES, ge=0, le=100)
     think_time_mean_s: NotNegative = defaults.LIFO_PRI_THINK_TIME_MEAN_S
     buy_probability: float = Field(BUY_PROBABILITY, ge=0, le=1)
-    """The probability of Br-4 → Tr-1."""
+    """The probability that a customer buys after reading the details (Br-4 → Tr-1)."""
     lengths: Lengths | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Customers":
         if self.lengths and self.buy_probability != BUY_PROBABILITY:
             raise ValueError(
-                "buy_probability: sessions of given lengths walk no chain and buy nothing; "
+                "buy_probability: sessions of given lengths do not follow the chain, so they buy "
+                "nothing; "
                 "allowed: leave it out"
             )
         return self
 
     def as_model(self) -> "SessionModel":
-        """Return the customers in the session model's form."""
+        """Return the customers as an object of the session model."""
         from loadgen.workload.chain import LIFO_PRI_TRANSITIONS
         from loadgen.workload.sessions import Chain, SessionModel
 
@@ -541,7 +559,7 @@ class Clients(Section):
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
     mix: dict[str, float] = dict(defaults.CONNECTION_SENTRY_MIX)
-    """The weight by class of request."""
+    """The weight of each request class."""
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> "Clients":
@@ -550,8 +568,9 @@ class Clients(Section):
         return self
 
     def as_model(self) -> "ClientModel":
-        """Return the clients in the load generator's form; raises SessionModelError if they are
-        invalid."""
+        """Return the clients as an object of the load generator; raises SessionModelError if they
+        are invalid.
+        """
         from loadgen.workload.clients import ClientModel
 
         return ClientModel(**self.model_dump())
@@ -564,8 +583,7 @@ class SharedCpusServer(Section):
     workers: int = Field(defaults.LIFO_PRI_WORKERS, ge=1, le=10_000)
     cpus: int = Field(defaults.LIFO_PRI_CPUS, ge=1, le=1000)
     execution_factor: float = Field(1.0, ge=0.1, le=10)
-    """The actual execution times divided by the expected ones, on which ρ and capacity are
-    based."""
+    """The actual execution times of pages, divided by the times that ρ and capacity assume."""
     session_known_from: Literal["answer", "admission"] = "answer"
 
 

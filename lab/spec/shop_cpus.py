@@ -1,7 +1,7 @@
 """The CPUs of several live shops that run at the same time.
 
-Each shop has as many separate CPUs as the appliance's shop. At least one CPU remains for everything
-else: gateways, database, load generators, console.
+Each shop has as many CPUs as the appliance's shop, and shares none of them. At least one CPU
+remains for everything else: gateways, database, load generators, console.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from runtime.settings import Settings
 class ShopCpus:
     """The CPUs of each shop (`shops`) and the CPUs of everything else (`rest`).
 
-    If `crowded` is true, the shops share CPUs, and their numbers mean nothing.
+    If `crowded` is true, the shops share CPUs, and their numbers are meaningless.
     """
 
     shops: tuple[tuple[int, ...], ...]
@@ -26,7 +26,7 @@ class ShopCpus:
     crowded: bool = False
 
     def facts(self) -> Mapping[str, Any]:
-        """Return the assignment in the form of machine.json."""
+        """Return the assignment of CPUs in the form of machine.json."""
         return {
             "shops": [list(shop) for shop in self.shops],
             "rest": list(self.rest),
@@ -35,11 +35,11 @@ class ShopCpus:
 
 
 def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
-    """Return the CPUs for N shops.
+    """Return the assignment of CPUs to this number of shops.
 
-    If there are too few, raises SpecError, which names the alternatives. The first shop gets the
-    CPUs of the appliance's shop. The other shops get the CPUs with the highest numbers among the
-    rest.
+    If the machine has too few CPUs, raises SpecError, which names the alternatives. The first shop
+    gets the CPUs of the appliance's shop. The other shops get the CPUs with the highest numbers
+    among the rest.
     """
     own = lab.shop_cpus
     left = sorted(set(lab.other_cpus) - set(own))
@@ -55,16 +55,18 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
         return ShopCpus((own,) * shops, lab.other_cpus, crowded=True)
     raise SpecError(
         f"at_once: {shops} shops of {_counted(len(own))} each and one for everything else need "
-        f"{_counted(needed + len(own) + 1)}; here are {len(left) + len(own)} "
+        f"{_counted(needed + len(own) + 1)}; this machine has {len(left) + len(own)} "
         f"({cpus.written({*left, *own})}). Omit at_once (or use --in-turn): the same comparison "
         "then runs one policy after the other, has the same customers and can be raced from its "
         "logs. To run the shops at the same time all the same, use at_once = 'crowded' (or "
-        "--crowded); its numbers mean nothing"
+        "--crowded); its numbers are meaningless"
     )
 
 
 def most_shops(lab: Settings) -> int:
-    """Return the number of shops for which this machine has CPUs, up to MOST_AT_ONCE, or 0."""
+    """Return the largest number of shops for which this machine has enough CPUs, at most
+    MOST_AT_ONCE, or 0.
+    """
     left = set(lab.other_cpus) - set(lab.shop_cpus)
     fitting = min(MOST_AT_ONCE, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0
     return fitting if fitting >= FEWEST_AT_ONCE else 0

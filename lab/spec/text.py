@@ -1,8 +1,8 @@
-"""The check of a spec's text before parsing: it must be TOML of a modest size and depth.
+"""The check of a spec's text before parsing: it must be TOML of limited size and depth.
 
 The parser of the standard library has three weaknesses. Its time grows with the square of a dotted
-key's length, it recurses with each bracket, and it stops at numbers of thousands of digits. A scan
-whose time grows only in proportion to the text therefore refuses such texts first.
+key's length, it recurses for each bracket, and it fails on numbers with thousands of digits. So a
+scan, whose time grows only in proportion to the text, first refuses such texts.
 """
 
 import json
@@ -31,7 +31,9 @@ _LITERAL = re.compile(
     r"|#[^\n]*+",
     re.S,
 )
-"""A string or a comment. The quantifiers are possessive, so that a match takes linear time."""
+"""The pattern of a string or a comment. Its quantifiers are possessive, so that a match takes
+linear time.
+"""
 _LONG = re.compile(rf"[\w+.:-]{{{MOST_WORD + 1},}}+")
 _PARTS = re.compile(rf'(?:(?:[\w-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS},}}+')
 _DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
@@ -47,7 +49,7 @@ def parse(text: str, origin: str) -> dict[str, Any]:
 
 
 def as_json(asked: Mapping[str, str]) -> Any:
-    """Return the result of `parse` as JSON values, for use in `common.bounded`."""
+    """Return the result of `parse` as JSON values, for `common.bounded`."""
     return json.loads(json.dumps(parse(asked["text"], asked["origin"]), default=str))
 
 

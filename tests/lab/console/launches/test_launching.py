@@ -78,7 +78,7 @@ def test_the_file_of_a_form_launches_the_same(console):
         ("policies", ["lifo"], "Policies: “lifo” is not in the list"),
         ("engine", "dreamt", "Engine: “dreamt” is not in the list"),
         ("time_scale", "1000", "Time scale must be between 1 and 100."),
-        ("page_profile", "real", "is known to the shop only"),
+        ("page_profile", "real", "exists only in the real shop"),
         ("title", "", "required"),
     ],
 )
