@@ -1,4 +1,4 @@
-"""Accounts of this machine: the account that runs PostgreSQL, and other people's accounts.
+"""The accounts of this machine: the account that runs PostgreSQL, and those of other people.
 
 PostgreSQL refuses to run as root.
 """
@@ -15,9 +15,8 @@ if sys.platform != "win32":
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
 _HUMAN_UIDS = range(1000, 60_000)
-"""The user ids that useradd gives to people.
-
-Services have lower ids. Containers and the user `nobody` have higher ids.
+"""The user ids that useradd gives to people. Services have lower ids; containers and the user
+`nobody` have higher ids.
 """
 _NO_LOGIN = ("nologin", "false", "sync")
 
@@ -36,9 +35,9 @@ class Account:
 
 
 def for_database(cluster: Path | None = None) -> Account | None:
-    """Return the account for PostgreSQL if this process is root; None for an ordinary user, who
-    runs PostgreSQL directly. If `cluster` exists, the account is its owner, because a user
-    `postgres` may have been added later.
+    """Return the account for PostgreSQL if this process is root, or None for an ordinary user, who
+    runs PostgreSQL directly. If the folder `cluster` exists, the account is its owner, because a
+    user `postgres` may have been added later.
     """
     if os.geteuid() != 0:
         return None
@@ -77,7 +76,8 @@ def can_start(program: Path, account: Account | None) -> bool:
 def run(
     command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command under `account` in a minimal environment; output and errors are in `stdout`.
+    """Run a command as `account` in a minimal environment, and return the result, whose `stdout`
+    has output and errors.
 
     Raises `OSError` if that account cannot reach or start the program.
     """
@@ -103,8 +103,8 @@ def run(
 def others() -> tuple[str, ...]:
     """Return the names of people who may log in here, except the user of this process.
 
-    These people can reach every service on the loopback address. The users of a directory service
-    that does not list its users are missing from the result.
+    These people can reach every service on the loopback address. If a directory service does not
+    list its users, they are missing from the result.
     """
     return tuple(
         entry.pw_name

@@ -1,7 +1,7 @@
 """The files of an appliance's certificates, and the kinds of key that they can have.
 
-runtime/certificates.py creates their content; it is a separate module because it takes a while to
-import, and most commands do not need it.
+runtime/certificates.py creates the content of the files. It is a separate module because its import
+takes a while and most commands do not need it.
 """
 
 import re
@@ -19,7 +19,7 @@ KEYS: Final = (
 
 
 class CertificateError(ValueError):
-    """The error for a certificate that cannot be made or used; the message is one line."""
+    """The error for a certificate that cannot be created or used; its message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ def of(state_dir: Path) -> CertificateFiles:
 
 
 def rsa_bits(kind: str) -> int | None:
-    """Return the size of an RSA key of this kind; None for `ec-p256`. Raises CertificateError.
+    """Return the size of an RSA key of this kind, or None for `ec-p256`. Raises CertificateError.
 
     OpenSSL at security level 2, which Python's TLS and Linux distributions use, accepts no RSA key
-    below 2048 bits. Server and customers therefore cannot use the paper's 1024 bits.
+    below 2048 bits. The server and the customers therefore cannot use the paper's 1024 bits.
     """
     if kind == CHEAP_KEY:
         return None
@@ -61,8 +61,8 @@ def rsa_bits(kind: str) -> int | None:
     bits = int(wanted[1]) if wanted else 0
     if 0 < bits < LEAST_RSA_BITS:
         raise CertificateError(
-            f"key {kind}: too short, OpenSSL takes no RSA key below {LEAST_RSA_BITS} bits (its "
-            f"security level 2, in gateway and customers); allowed: {KEYS}"
+            f"key {kind}: too short: at OpenSSL's security level 2, which gateway and customers "
+            f"use, an RSA key has at least {LEAST_RSA_BITS} bits; allowed: {KEYS}"
         )
     if not 0 < bits <= MOST_RSA_BITS or bits % 8:
         raise CertificateError(f"key {kind}: no such key; allowed: {KEYS}")

@@ -1,4 +1,4 @@
-"""The appliance's certificates: a separate authority, and a server certificate signed by it.
+"""The appliance's certificates: an authority of the appliance, and a server certificate it signs.
 
 The authority's key is deleted after it has signed the certificate, so a client that trusts the
 authority trusts only this certificate. A new server certificate therefore needs a new authority.
@@ -36,9 +36,10 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def own_names(*hosts: str) -> tuple[str, ...]:
-    """Return names and addresses of this machine, with `hosts` from the settings.
+    """Return the names and addresses of this machine, together with `hosts` from the settings.
 
-    If one of them stands for every address of the machine, its names in the network are added.
+    If one of the hosts stands for every address of the machine, the machine's names in the network
+    are added.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -58,8 +59,8 @@ def _outward_addresses() -> Iterator[str]:
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
-    """Return why the files cannot be used for these names today and in the next days; None if they
-    can.
+    """Return why the files cannot be used for these names today and in the next days, or None if
+    they can.
     """
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
@@ -73,7 +74,7 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
     except (ValueError, TypeError, InvalidSignature):
         return f"the files in {files.folder} are damaged"
     if key.public_key() != server.public_key():
-        return f"{files.key} is not the key of {files.server}"
+        return f"{files.key} is not the private key for {files.server}"
     if why := _out_of_date(server, authority):
         return why
     missing = sorted(set(names) - set(names_of(files)))
@@ -81,7 +82,7 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
 
 
 def out_of_date(server: Path) -> str | None:
-    """Return why the certificate in this file is not valid today and in the next days; None if it
+    """Return why the file's certificate is not valid today and in the next days, or None if it
     is.
     """
     try:
@@ -136,10 +137,9 @@ def key_name(files: CertificateFiles) -> str:
 def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
-    """Make certificates unless valid certificates for these names exist.
-
-    Return the files, and why they were made ("" if they were not). Raises CertificateError; an
-    unknown kind of key always raises it.
+    """Create certificates unless valid certificates for these names exist. Return the files, and
+    the reason why they were created ("" if they were not). Raises CertificateError, and always does
+    so for an unknown kind of key.
     """
     rsa_bits(key)
     there = CertificateFiles(folder)
@@ -149,10 +149,11 @@ def keep(
 
 
 def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> CertificateFiles:
-    """Make a new authority and a server certificate with a key of this kind; replace the old files.
+    """Create a new authority and a server certificate with a key of this kind, and replace the old
+    files.
 
     `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, by default this
-    machine's. Raises CertificateError and leaves the folder as it was.
+    machine's. Raises CertificateError, and then leaves the folder as it was.
     """
     made = CertificateFiles(folder)
     alternatives = []
@@ -237,7 +238,9 @@ def _name(common: str) -> x509.Name:
 
 
 def _plain(name: str) -> str:
-    """Return the name as a certificate lists it: addresses in their short form, in lower case."""
+    """Return the name as a certificate lists it: in lower case, and an address in its short
+    form.
+    """
     try:
         return str(ipaddress.ip_address(name.partition("%")[0]))  # without its zone
     except ValueError:

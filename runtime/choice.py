@@ -1,4 +1,4 @@
-"""The choice of the runtime: containers or processes of this machine."""
+"""The choice of the runtime, which is containers or processes of this machine."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ RUNTIMES: tuple[str, ...] = get_args(Runtime)
 
 
 class Choice(NamedTuple):
-    """A runtime, and the reason for it."""
+    """A runtime, and the reason for choosing it."""
 
     runtime: Runtime
     why: str
@@ -30,7 +30,7 @@ class RuntimeChoiceError(RuntimeError):
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """Return the value of RUNTIME=; None if it is empty. Raises RuntimeChoiceError."""
+    """Return the value of RUNTIME=, or None if it is empty. Raises RuntimeChoiceError."""
     text = environ.get(VARIABLE, "")
     if not text:
         return None
@@ -42,7 +42,7 @@ def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
 
 
 def running(settings: Settings) -> Runtime | None:
-    """Return the runtime of the running appliance; None if the appliance does not run."""
+    """Return the runtime of the running appliance, or None if the appliance does not run."""
     state = State(settings.state_dir)
     if Supervisor(state).is_running():
         return "native"
@@ -54,16 +54,16 @@ def running(settings: Settings) -> Runtime | None:
 
 
 def to_start(settings: Settings) -> Runtime:
-    """Return the runtime that `make up` starts. Raises the errors of `choose`."""
+    """Return the runtime that `make up` starts. Raises the same errors as `choose`."""
     return choose(settings).runtime
 
 
 def choose(settings: Settings) -> Choice:
     """Return the runtime that `make up` starts, and why.
 
-    The first of these that applies decides: the value of RUNTIME, the runtime of the running
-    appliance, containers if an engine answers. Raises RuntimeChoiceError if the appliance already
-    runs in another runtime than RUNTIME= names.
+    The first of these rules that applies decides: the value of RUNTIME; the runtime of the running
+    appliance; containers, if an engine answers. Raises RuntimeChoiceError if the appliance already
+    runs in a runtime other than the one that RUNTIME= names.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
@@ -80,14 +80,15 @@ def choose(settings: Settings) -> Choice:
 
 
 def why_native() -> str | None:
-    """Return why `to_start` does not use the installed Docker; None if it uses it, or if RUNTIME is
+    """Return why `to_start` does not use the installed Docker, or None if it does or RUNTIME is
     set.
     """
     return engine.problem() if asked() is None and shutil.which("docker") else None
 
 
 def to_use(settings: Settings) -> Runtime:
-    """Return the runtime for commands that show, stop or measure the appliance: where it runs.
+    """Return the runtime for commands that show, stop or measure the appliance, which is where it
+    runs.
 
     Raises RuntimeChoiceError if RUNTIME= differs, because the commands would not find the
     appliance.

@@ -103,7 +103,7 @@ def reset_appliance(settings: Settings, progress: Progress) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def status(as_json: bool) -> None:
-    """Show what runs, where and since when."""
+    """Show which services run, where they run, and since when."""
     _explained(print_status if as_json else show_appliance, _load_or_warn)
 
 
@@ -137,13 +137,16 @@ def doctor(as_json: bool) -> None:
 
 @click.command()
 @click.option(
-    "--key", help="Kind of the server's key: ec-p256 (cheap, the default) or rsa-N with N bits."
+    "--key",
+    help="The kind of the server's key: ec-p256 (cheap; the default) or rsa-N, with N bits.",
 )
 @click.option(
-    "--replace", is_flag=True, help="Make new certificates even if valid certificates exist."
+    "--replace", is_flag=True, help="Create new certificates even if valid certificates exist."
 )
 def certs(key: str | None, replace: bool) -> None:
-    """Make an authority and a certificate for gateway and console, or show the existing ones."""
+    """Create an authority and a certificate for gateway and console, or show the existing
+    certificate.
+    """
     _explained(lambda settings, progress: _certs(settings, key, replace))
 
 
@@ -163,7 +166,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
             _, why = certificates.keep(there.folder, key or certificate_files.CHEAP_KEY, names)
     if not why and key not in (None, certificates.key_name(there)):
         raise certificate_files.CertificateError(
-            f"KEY={key}: there is a good certificate with {certificates.key_name(there)} already; "
+            f"KEY={key}: a valid certificate with {certificates.key_name(there)} exists already; "
             "fix: ARGS=--replace"
         )
     click.echo(f"{'Made' if why else 'Kept'}{f' ({why})' if why else ''}:")
@@ -177,7 +180,10 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     }
     for name, value in rows.items():
         click.echo(f"  {name:<12} {value}")
-    click.echo("Gateway and console take a new one at `make up`. To see the shop by TLS:")
+    click.echo(
+        "Gateway and console use a new certificate from the next `make up` on. To see the "
+        "shop over TLS:"
+    )
     click.echo(
         f"  curl --cacert {there.authority} https://localhost:{settings.gateway_tls_port}/\n"
         "  or import the authority into a browser (Settings, Certificates, Authorities)"
@@ -186,15 +192,17 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
 
 @click.command()
 def token() -> None:
-    """Print the header that callers of the admin API and the controller send, for curl -H @…"""
+    """Print the header that callers of the admin API and of the shop's controller must send, for
+    curl -H @…
+    """
     _explained(_token, _load_or_warn)
 
 
 def _token(settings: Settings, progress: Progress) -> None:
     if not settings.inner_token:
         raise StateError(
-            f"{settings.state_dir} has no inner token that this user may read; fix: `make up` "
-            "generates it"
+            f"{settings.state_dir} has no inner token that this user may read; fix: `make up`, "
+            "which generates the token"
         )
     click.echo(f"Authorization: Bearer {settings.inner_token}")
 
@@ -215,7 +223,7 @@ def _logs(settings: Settings, services: tuple[str, ...]) -> None:
     folder = State(settings.state_dir).logs
     logs = {path.stem: path for path in sorted(folder.glob("*.log"))}
     if not logs:
-        raise click.ClickException("No logs yet; `make up` first")
+        raise click.ClickException("There are no logs yet; run `make up` first")
     _refuse_unknown(services, logs)
     chosen = [str(logs[name]) for name in services or logs]
     os.execvp("tail", ["tail", "--lines=20", "--follow=name", "--retry", *chosen])
@@ -229,7 +237,7 @@ def _refuse_unknown(services: Iterable[str], there: Iterable[str]) -> None:
 @click.command("exec", context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(command: tuple[str, ...]) -> None:
-    """Run COMMAND with the appliance's settings, on the CPUs that are not the shop's.
+    """Run COMMAND with the appliance's settings, on the CPUs that the shop does not use.
 
     If the appliance runs in containers, the command runs in the container of the console's workers.
     """
@@ -240,7 +248,7 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
     if choice.to_use(settings) == "docker":
         sys.exit(_inside(settings, command))
     if not Supervisor(State(settings.state_dir)).is_running():
-        raise StateError("this needs the running appliance; fix: make up")
+        raise StateError("this command needs a running appliance; fix: make up")
     wrapped = pinned.command(settings.other_cpus, command)
     # `python` is the interpreter with the libraries, here as in a container.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
@@ -248,10 +256,9 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
 
 
 def run_inside(command: Sequence[str]) -> int | None:
-    """Run `command` in the container of the console's workers; return its exit status.
-
-    Returns None if the appliance does not run in containers. Prints an error and ends the process
-    in the same way as the commands.
+    """Run `command` in the container of the console's workers and return its exit status, or None
+    if the appliance does not run in containers. Like the commands, the function prints an error and
+    ends the process if something fails.
     """
     status: int | None = None
 
@@ -267,14 +274,14 @@ def run_inside(command: Sequence[str]) -> int | None:
 def _inside(settings: Settings, command: Sequence[str]) -> int:
     project = _project(settings)
     if not execution.runs(project):
-        raise StateError("this needs the running appliance; fix: make up")
+        raise StateError("this command needs a running appliance; fix: make up")
     return execution.run(project, command)
 
 
 @click.command("compose", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def compose_command(arguments: tuple[str, ...]) -> None:
-    """Run `docker compose ARGUMENTS` on the appliance's containers."""
+    """Run `docker compose ARGUMENTS` with the given arguments on the appliance's containers."""
     if not arguments:
         raise click.UsageError(
             'ARGS: is missing; allowed: arguments of docker compose, e.g. ARGS="ps"'

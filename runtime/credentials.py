@@ -12,7 +12,7 @@ FILE_NAME = "secrets.json"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The secrets; empty strings before the first start."""
+    """The secrets of the appliance, which are empty strings before the first start."""
 
     postgres_password: str = ""
     secret_key: str = ""
@@ -28,7 +28,8 @@ VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credent
 
 
 def read(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder; they are empty if it has none or is another user's.
+    """Return the secrets of this state folder, which are empty if it has none or belongs to another
+    user.
 
     Raises `ValueError` with the fix if the file is damaged.
     """
@@ -44,7 +45,7 @@ def read(state_dir: Path) -> Credentials:
 
 
 def make(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder; missing ones are generated."""
+    """Return the secrets of this state folder, after generating those that are missing."""
     path = state_dir / FILE_NAME
     kept = read(state_dir)
     if path.exists() and not kept.secret_key:  # the file is another user's

@@ -1,6 +1,6 @@
 """The documentation site: Sphinx builds it from `docs/` (`make docs`, `make up`).
 
-The console serves the site from `build/docs`. Every build starts from scratch, and every warning
+The console serves the site from `build/docs`. Every build starts from nothing, and every warning
 counts as an error, so a finished site has no broken links.
 """
 
@@ -21,7 +21,7 @@ TIMEOUT_S = 600
 
 
 class BuildError(RuntimeError):
-    """The error when the site could not be built; the message comes from Sphinx."""
+    """The error raised if the site cannot be built; its message comes from Sphinx."""
 
 
 def is_current() -> bool:
@@ -84,13 +84,17 @@ def _version() -> str:
 
 
 def main() -> None:
-    """Build the site and print its first page; print nothing if there is nothing to do."""
+    """Build the site and print the path of its first page; print nothing if the site is up to
+    date.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m runtime.docs_site",
         description=f"Build the documentation site into {SITE.relative_to(REPOSITORY)}.",
     )
     parser.add_argument(
-        "--if-stale", action="store_true", help="only if a source of the site has changed"
+        "--if-stale",
+        action="store_true",
+        help="Build the site only if one of its sources has changed.",
     )
     if parser.parse_args().if_stale and is_current():
         return
@@ -99,7 +103,7 @@ def main() -> None:
     except BuildError as fault:
         sys.exit(f"The documentation cannot be built:\n{fault}")
     except KeyboardInterrupt:
-        print("\nInterrupted; the site is as it was.", file=sys.stderr)
+        print("\nInterrupted; the previous site is unchanged.", file=sys.stderr)
         sys.exit(130)
     print(f"The documentation begins at {SITE / 'index.html'}")
 

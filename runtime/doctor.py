@@ -1,4 +1,6 @@
-"""`make doctor`: one line for every condition of the appliance, with the fix."""
+"""`make doctor`, which prints one line for every condition of the appliance, with a fix for each
+fault.
+"""
 
 import os
 import platform
@@ -43,7 +45,7 @@ OPTIONAL_PROGRAMS = {
 
 
 class Verdict(StrEnum):
-    """The result of a check."""
+    """The possible results of a check."""
 
     GOOD = "[green]✓[/]"
     BEWARE = "[yellow]![/]"
@@ -51,7 +53,9 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line of the report: the subject of the check, its result, and perhaps how to fix it."""
+    """One line of the report: the subject of a check, its result, and the fix if there is a
+    fault.
+    """
 
     verdict: Verdict
     subject: str
@@ -60,7 +64,7 @@ class Finding(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Verdict, subject: str, words: object) -> Self:
-        """Make a finding from the text of an error, which may end with `; fix: …`."""
+        """Make a finding from the text of an error, which may end with a fix, as in `; fix: …`."""
         found, _, fix = str(words).partition("; fix: ")
         return cls(verdict, subject, found, fix)
 
@@ -80,7 +84,9 @@ def doctor(progress: Progress) -> int:
 
 
 def as_json() -> dict[str, Any]:
-    """Return whether the appliance can run, and every finding; `verdict` is good, beware or bad."""
+    """Return whether the appliance can run, and all findings; the `verdict` of a finding is good,
+    beware or bad.
+    """
     found = list(examine())
     return {
         "runs": all(one.verdict is not Verdict.BAD for one in found),
@@ -89,12 +95,15 @@ def as_json() -> dict[str, Any]:
 
 
 def examine() -> Iterator[Finding]:
-    """All findings about this machine."""
+    """Yield all findings about this machine."""
     try:
         yield from _examine()
     except OSError as error:
         yield Finding(
-            Verdict.BAD, "This machine", said(error), "make the file readable, or free it"
+            Verdict.BAD,
+            "This machine",
+            said(error),
+            "make the file readable, or end the process that locks it",
         )
 
 
@@ -138,9 +147,9 @@ def _python() -> Finding:
 def _environment() -> Finding:
     inside = Path(sys.prefix) == REPOSITORY / ".venv"
     if not inside:
-        fix = "start it by `make doctor`, not by another Python"
+        fix = "start it with `make doctor`, not with another Python"
         return Finding(Verdict.BEWARE, "Environment", sys.prefix, fix)
-    return Finding(Verdict.GOOD, "Environment", f"{sys.prefix}, as uv.lock says")
+    return Finding(Verdict.GOOD, "Environment", f"{sys.prefix}, as uv.lock requires")
 
 
 def _where_settings_come_from() -> str:
@@ -152,10 +161,10 @@ def _where_settings_come_from() -> str:
 
 
 def _state_folder(state: State) -> Finding:
-    fix = "set DOORBUSTER_STATE_DIR (environment or .env) to a folder of yours"
+    fix = "set DOORBUSTER_STATE_DIR (environment or .env) to a folder that you own"
     folder = _existing(state.folder)
     if state.is_somebodys:
-        found = f"there is something else in {state.folder} already"
+        found = f"{state.folder} already contains other files"
         return Finding(Verdict.BAD, "State folder", found, f"{fix}, or remove it")
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         found = f"{folder} is on a disk that is mounted read-only"
@@ -173,11 +182,11 @@ def file_modes(settings: Settings, state: State) -> Finding:
     except OSError as error:
         return Finding(Verdict.BEWARE, "File modes", f"{error.filename}: {error.strerror}")
     if not found:
-        return Finding(Verdict.GOOD, "File modes", "the state folder is closed to other users")
+        return Finding(Verdict.GOOD, "File modes", "closed to other users")
     named = ", ".join(str(path) for path in found[:3])
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     said = f"other users of this machine can reach {named}{more}"
-    return Finding(Verdict.BEWARE, "File modes", said, "make up closes them")
+    return Finding(Verdict.BEWARE, "File modes", said, "make up closes these paths to other users")
 
 
 def _disk(state: State) -> Finding:
@@ -195,9 +204,9 @@ def _memory() -> Finding:
     available = psutil.virtual_memory().available
     found = f"{_gigabytes(available)} available"
     if available < LEAST_MEMORY_BYTES:
-        return Finding(Verdict.BAD, "Memory", found, "end other programs; 1 GB is needed")
+        return Finding(Verdict.BAD, "Memory", found, "end other programs; the appliance needs 1 GB")
     if available < GOOD_MEMORY_BYTES:
-        return Finding(Verdict.BEWARE, "Memory", found, "2 GB are better for comparisons")
+        return Finding(Verdict.BEWARE, "Memory", found, "end other programs; comparisons need 2 GB")
     return Finding(Verdict.GOOD, "Memory", found)
 
 
@@ -220,8 +229,10 @@ def _cpus(settings: Settings) -> Iterator[Finding]:
         f"{cpus.written(settings.other_cpus)} (of {cpus.written(cpus.usable())})"
     )
     if shared:
-        fix = "measure on 2 or more CPUs, with DOORBUSTER_SHOP_CPUS the shop's alone"
-        yield Finding(Verdict.BEWARE, "CPUs", f"{found}: shared, figures will be off", fix)
+        fix = "measure on 2 or more CPUs, of which DOORBUSTER_SHOP_CPUS are for the shop alone"
+        yield Finding(
+            Verdict.BEWARE, "CPUs", f"{found}: shared, so measurements will be distorted", fix
+        )
     else:
         yield Finding(Verdict.GOOD, "CPUs", found)
 
@@ -243,15 +254,18 @@ def _postgres(settings: Settings, state: State) -> Finding:
     made = f", database made by {needed}" if needed else ""
     if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
         lock = state.postgres / "data" / postgres.LOCK_FILE
-        left = f"{lock} names {named}, which is not a server of this database: a power cut left it"
-        return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes it")
+        left = (
+            f"{lock} names {named}, which is not a server of this database: the file is left "
+            "from a power cut"
+        )
+        return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes this file")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
     return Finding(Verdict.GOOD, "PostgreSQL", found)
 
 
 def _copying(run_as: Account | None, state: State) -> Account | None:
-    """Return the account for which programs would be copied, if the state folder exists; otherwise
-    None.
+    """Return the account for which programs would be copied, or None if the state folder does not
+    exist.
     """
     return run_as if state.is_ours else None
 
@@ -268,8 +282,8 @@ def _redis(settings: Settings, state: State) -> Finding:
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
-    """Yield findings on the gateway's certificate and, with accounts, on the console's separate
-    certificate.
+    """Yield findings on the gateway's certificate and, if people have accounts, on the console's
+    separate certificate.
     """
     for pair in certificate.pairs(settings):
         title = "Certificate" if pair.setting == GATEWAY else "Console's TLS"
@@ -285,15 +299,15 @@ def _certificate(settings: Settings, title: str, pair: certificate.Pair) -> Find
     if path != own.server:
         if _existing(path) == path and pair.key.exists():
             if why := certificates.out_of_date(path):
-                fix = "put a new certificate and its key there, then make down, make up"
+                fix = "put a new certificate and its key there, then make down and make up"
                 return Finding(Verdict.BEWARE, title, f"{path}, of your own: {why}", fix)
             return Finding(Verdict.GOOD, title, f"{path}, of your own")
         fix = f"set {pair.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
-        return Finding(Verdict.BAD, title, f"{path} or its key is not there", fix)
+        return Finding(Verdict.BAD, title, f"{path} or its key does not exist", fix)
     if not own.server.exists():
-        return Finding(Verdict.GOOD, title, "none yet; `make up` makes one")
+        return Finding(Verdict.GOOD, title, "none yet; `make up` makes a certificate")
     if why := certificates.unusable(own, own_certificate.names(settings)):
-        fix = "make down, make up makes a new one"
+        fix = "make down, then make up, which makes a new certificate"
         return Finding(Verdict.BEWARE, title, why, fix)
     good_for = f"{certificates.key_name(own)}, until {certificates.valid_until(own)}"
     found = f"{good_for}, authority {own.authority}"
@@ -313,8 +327,11 @@ def _inner_host(settings: Settings) -> Finding:
         return Finding(Verdict.BEWARE, subject, found, fix)
     found = f"{where} need no token; no other person has an account here"
     if not hosts.is_loopback(settings.inner_host):
-        fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 unless only the lab's own machines reach it"
-        return Finding(Verdict.BEWARE, subject, f"{found}, but the network reaches it", fix)
+        fix = (
+            "set DOORBUSTER_INNER_TOKEN_REQUIRED=1, unless only the lab's own machines can "
+            "reach this address"
+        )
+        return Finding(Verdict.BEWARE, subject, f"{found}, although the network can reach it", fix)
     return Finding(Verdict.GOOD, subject, found)
 
 
@@ -323,7 +340,9 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
     if not supervisor.is_running():
         if rest := left_over(state):
             pids = ", ".join(str(process.pid) for process in rest)
-            fix = "make up ends them and starts everything again; make down ends them"
+            fix = (
+                "make up ends these processes and starts everything again; make down only ends them"
+            )
             yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", fix)
         elif supervisor.has_died():
             found = (
@@ -341,7 +360,7 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
         states = supervisor.states()
         for service in services.table(settings, state):
             now = states.get(service.name)  # None: it was installed after the start
-            why = "make up starts it" if now is None else now.state.lower()
+            why = "make up starts the service" if now is None else now.state.lower()
             if now is not None and now.runs:
                 why = service.refusal() or ""
             if why:
@@ -357,8 +376,8 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
 
 
 def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
-    """Return the runtime that `make up` would start (None if it would refuse to start), and the
-    findings.
+    """Return the runtime that `make up` would start (None if it would refuse), and the findings on
+    it.
     """
     try:
         chosen = choice.choose(settings)
@@ -375,7 +394,7 @@ def _engine(*, is_needed: bool) -> Finding:
             return Finding.of(Verdict.BAD, "Docker", why)
         if choice.why_native():  # a person may expect it
             return Finding.of(Verdict.BEWARE, "Docker", why)
-        words = "not used" if shutil.which("docker") else "not there; only for containers"
+        words = "not used" if shutil.which("docker") else "not installed; only containers need it"
         return Finding(Verdict.GOOD, "Docker", words)
     versions = f"engine {engine.version()}, Compose {engine.compose_version()}"
     return Finding(Verdict.GOOD, "Docker", versions)
@@ -400,7 +419,7 @@ def containers(settings: Settings) -> Iterator[Finding]:
         if one.serves:
             yield Finding(Verdict.GOOD, one.service, f"healthy, CPUs {one.cpus}")
         elif not one.has_ended_well:
-            fix = f"make logs ARGS={one.service}; make up starts it again"
+            fix = f"make logs ARGS={one.service}; make up starts the service again"
             yield Finding(Verdict.BAD, one.service, one.health or one.state, fix)
 
 
@@ -421,7 +440,7 @@ def _monitoring(settings: Settings) -> Finding:
     there = {job: program for job in jobs if (program := monitoring.find(job)) is not None}
     fix = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
     if monitoring.PROMETHEUS not in there:
-        found = "no Prometheus; only for metrics over time, alerts and dashboards"
+        found = "no Prometheus, which is needed only for metrics over time, alerts and dashboards"
         return Finding(Verdict.BEWARE, "Monitoring", found, fix)
     found = f"Prometheus {there[monitoring.PROMETHEUS].version}; exporters: " + ", ".join(
         job for job in monitoring.EXPORTERS if job in there
@@ -436,7 +455,7 @@ def _optional() -> Iterator[Finding]:
             yield Finding(Verdict.GOOD, program, path)
         else:
             package = "apache2-utils" if program == "ab" else program
-            found = f"not there; only for {purpose}"
+            found = f"not installed; only {purpose} needs it"
             yield Finding(Verdict.BEWARE, program, found, f"apt install {package}")
 
 

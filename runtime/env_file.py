@@ -1,4 +1,4 @@
-"""The file `.env`: lines of NAME=value."""
+"""The reader of the file `.env`, which has lines of the form NAME=value."""
 
 import difflib
 from collections.abc import Collection
@@ -8,14 +8,16 @@ from pathlib import Path
 def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str]:
     """Return the values of all valid lines by variable; for each invalid line, add a message to
     `errors`. `known` are the appliance's variables. Other variables, which belong to a single part,
-    are also returned, unless they look like a misspelt known variable.
+    are returned as well, unless they look like misspelt variables of the appliance.
     """
     if not path.is_file():
         return {}
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError as error:
-        errors.append(f"{path} cannot be read ({error.strerror}); fix: chmod u+r, or remove it")
+        errors.append(
+            f"{path} cannot be read ({error.strerror}); fix: chmod u+r, or remove the file"
+        )
         return {}
     given: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):

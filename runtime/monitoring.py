@@ -1,4 +1,4 @@
-"""Prometheus: its configuration, its targets, and the programs that are installed here."""
+"""The configuration and targets of Prometheus, and its programs that are installed here."""
 
 import contextlib
 import json
@@ -17,16 +17,16 @@ SOURCE = REPOSITORY / "dashboards" / "prometheus"
 RETENTION = ("15d", "2GB")
 PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
-"""The programs that export metrics of other programs, by the job that scrapes each."""
+"""The exporters, which export metrics of other programs, by the job that scrapes each of them."""
 
 _OWNER = ".owner"
 Group = dict[str, Any]
-"""A target group of file_sd, with `targets`, a list of host:port, and `labels`."""
+"""A target group in file_sd's form: `targets`, which is a list of host:port, and `labels`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An installed program; Debian's package has the same name."""
+    """An installed program, which has the same name as its Debian package."""
 
     path: Path
     version: str
@@ -40,7 +40,7 @@ def package(job: str) -> str:
 
 
 def find(job: str) -> Program | None:
-    """Return Prometheus or an exporter; None if it is not installed."""
+    """Return the program of Prometheus or an exporter, or None if it is not installed."""
     path = shutil.which(package(job))
     if path is None:
         return None
@@ -56,7 +56,7 @@ def find(job: str) -> Program | None:
 
 
 def missing() -> list[str]:
-    """Return Debian's packages for complete monitoring that are not installed."""
+    """Return the Debian packages that complete monitoring needs and that are not installed."""
     return [package(job) for job in (PROMETHEUS, *EXPORTERS) if find(job) is None]
 
 
@@ -65,14 +65,16 @@ def missing() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The hosts where Prometheus reaches each part."""
+    """The hosts at which Prometheus reaches the parts."""
 
     gateway: str
     shop: str
     ads: str
     lab: str
     exporters: Mapping[str, str]
-    """The host of each job whose exporter runs: node, postgres, redis, prometheus."""
+    """The host of each job of which the exporter runs; the jobs are node, postgres, redis and
+    prometheus.
+    """
 
 
 COMPOSE = Places(
@@ -87,11 +89,13 @@ COMPOSE = Places(
         PROMETHEUS: "prometheus",
     },
 )
-"""The services of docker-compose.yml."""
+"""The places of all parts in containers, which are the services of docker-compose.yml."""
 
 
 def native(settings: Settings, jobs: Sequence[str]) -> Places:
-    """Return the places where all parts are on this machine; `jobs` are the running exporters."""
+    """Return the places of the parts if all are on this machine; `jobs` are the running
+    exporters.
+    """
     here = hosts.from_here(settings.inner_host)
     return Places(
         gateway=settings.gateway_admin_host,
@@ -103,7 +107,7 @@ def native(settings: Settings, jobs: Sequence[str]) -> Places:
 
 
 def targets(settings: Settings, places: Places) -> list[Group]:
-    """Return the appliance's targets, for file_sd."""
+    """Return the appliance's targets in file_sd's form."""
     ports = {
         "node": settings.node_exporter_port,
         "postgres": settings.postgres_exporter_port,
@@ -125,15 +129,18 @@ def _scheme(settings: Settings) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The certificate that the console presents to Prometheus, and a name for which it is valid."""
+    """The certificate that Prometheus must trust for the console, and a name for which it is
+    valid.
+    """
 
     certificate: bytes
     name: str
 
 
 def trust(settings: Settings) -> Trust | None:
-    """Return the certificate to trust for a console with accounts; None if it serves plain HTTP.
-    Raises OSError."""
+    """Return the certificate to trust for a console with accounts, or None if it serves plain HTTP.
+    Raises OSError.
+    """
     if settings.lab_trust is None:
         return None
     from runtime import certificates  # takes a while
@@ -150,19 +157,20 @@ def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
 
 
 def write_targets(path: Path, groups: Sequence[Group]) -> None:
-    """Write the file in one piece; Prometheus reads it within seconds."""
+    """Write the file of targets in one piece; Prometheus reads it within seconds."""
     private_file.write(path, (json.dumps(groups, indent=2) + "\n").encode(), 0o644)
 
 
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write configuration and rules to `folder`, and only these targets to `targets/<name>.json`.
+    """Write the configuration and rules to `folder`, and these targets, and no others, to
+    `targets/<name>.json`.
 
     With `console`, Prometheus scrapes the console over TLS.
 
-    Every user may read the files, whatever the umask: in containers Prometheus runs as the user
-    `nobody`. The files contain no secret.
+    Every user may read the files, regardless of the umask, because Prometheus runs as the user
+    `nobody` in containers. The files contain no secret.
     """
     for kind in ("rules", "targets"):
         shutil.rmtree(folder / kind, ignore_errors=True)
@@ -192,9 +200,8 @@ def folder_of(state_dir: Path) -> Path:
 
 
 def scrapes_loopback(settings: Settings) -> bool:
-    """Return whether Prometheus can scrape targets on this machine's loopback address.
-
-    Prometheus in a container or on another machine has a different loopback address.
+    """Return whether Prometheus can scrape targets on this machine's loopback address, which a
+    Prometheus in a container or on another machine cannot reach.
     """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE
@@ -202,7 +209,7 @@ def scrapes_loopback(settings: Settings) -> bool:
 
 @contextlib.contextmanager
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
-    """Let a running Prometheus also scrape these targets on loopback during the block.
+    """Let a running Prometheus scrape these targets on loopback, too, during the block.
 
     `name` is the name of the targets file; a file next to it names the owner, for `forget_dead`.
     """
@@ -245,7 +252,7 @@ def application_targets(name: str, admin_port: int, controller_ports: Sequence[i
 
 
 def prometheus(program: Program, settings: Settings) -> list[str]:
-    """Return Prometheus' command line; it ends with SIGTERM."""
+    """Return Prometheus' command line; SIGTERM ends the process."""
     folder = folder_of(settings.state_dir)
     time, size = RETENTION
     return [
@@ -261,7 +268,9 @@ def prometheus(program: Program, settings: Settings) -> list[str]:
 
 
 def exporter(job: str, program: Program, settings: Settings) -> list[str]:
-    """Return an exporter's command line; it ends with SIGTERM. `prepare_postgres` comes first."""
+    """Return an exporter's command line, which begins with `prepare_postgres`; SIGTERM ends the
+    process.
+    """
     port = settings.ports()[f"DOORBUSTER_{job.upper()}_EXPORTER_PORT"]
     listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
     if job == "redis":
@@ -284,8 +293,8 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return the command with the password in the variable `setting` as `name`, because other users
-    can see a command line.
+    """Return the command such that it gets the password in the variable `setting` from `name`,
+    because other users can see a command line.
     """
     return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 

@@ -20,7 +20,8 @@ def is_meant(settings: Settings, *files: Path) -> bool:
 
 
 def keep(settings: Settings, *files: Path) -> None:
-    """Make the certificate if `files` are the appliance's and no valid certificate exists.
+    """Make the certificate if `files` are the files that the appliance makes and no valid
+    certificate exists.
 
     Raises CertificateError.
     """

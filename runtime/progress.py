@@ -1,4 +1,4 @@
-"""The progress of a command on a terminal: one line per step."""
+"""The progress of a command, shown on a terminal with one line per step."""
 
 import time
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Progress:
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show that a step runs, and then how it ended: ✓ with the seconds it took, or ✗ after an
+        """Show that a step runs, and then how it ended: ✓ and the seconds it took, or ✗ after an
         error.
         """
         step = Step(title)

@@ -1,7 +1,7 @@
-"""The settings of the appliance, each declared once and read from three places.
+"""The settings of the appliance, each of which is declared once and read from three places.
 
 The environment overrides the file `.env` in the repository, which overrides the defaults; the
-generated secrets (`runtime.credentials`) fill the values that are missing.
+generated secrets (`runtime.credentials`) fill in missing values.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from runtime import accounts, certificate_files, credentials, env_file
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
-"""Whether the code runs from a clone of the repository, and not from an installed package."""
+"""Whether the code runs from a clone of the repository, not from an installed package."""
 FOLDER = REPOSITORY if IS_CLONE else Path.cwd()
 """The folder of `.env` and `results`: the clone or, for an installed program, the current folder.
 """
@@ -38,11 +38,13 @@ __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
 
 def _limits(text: str) -> str:
-    """Return the text if it is a list of limits; `lab.console.site.allowances` checks the names."""
+    """Return the text if it has the form of a list of limits; `lab.console.site.allowances` checks
+    the names.
+    """
     if not all(re.fullmatch(r"[a-z_]+=[0-9]+", word) for word in text.replace(",", " ").split()):
         raise ValueError(
-            "not a list of limits; allowed is name=number with spaces between, "
-            "e.g. runs_per_launch=5000 (docs/console.md, *What one person may have*)"
+            "not a list of limits; allowed is name=number, separated by spaces, e.g. "
+            "runs_per_launch=5000 (docs/console.md, *What one person may have*)"
         )
     return text
 
@@ -63,7 +65,7 @@ _TRACE_ADDRESS = "an address with {trace} in it, e.g. http://127.0.0.1:16686/tra
 TraceAddress = Annotated[str, AfterValidator(_trace_address), Form(_TRACE_ADDRESS)]
 Limits = Annotated[str, AfterValidator(_limits), Form("`name=number` with spaces between")]
 Broker = Annotated[str, AfterValidator(_broker), Form("`redis://:password@host:port/database`")]
-_GENERATED = "generated at first start into the state folder"
+_GENERATED = "generated at the first start and kept in the state folder"
 _SIGN_IN = "console.md#sign-in"
 
 
@@ -74,7 +76,7 @@ class Settings(SettingsModel):
     results_dir: Folder = setting(
         "RESULTS_DIR",
         FOLDER / "results",
-        "result folders; no command empties it",
+        "folder of the results; no command empties it",
         shown="`results/` in the repository, or in the current folder of an installed program",
         example="results",
     )
@@ -97,7 +99,7 @@ class Settings(SettingsModel):
     postgres_bin: Folder | None = setting(
         "POSTGRES_BIN",
         None,
-        "bin folder of another PostgreSQL (15 or newer)",
+        "bin folder of a PostgreSQL to use instead of the one that is found (15 or newer)",
         shown="found",
         example="/usr/lib/postgresql/17/bin",
     )
@@ -107,14 +109,15 @@ class Settings(SettingsModel):
     redis_bin: Folder | None = setting(
         "REDIS_BIN",
         None,
-        "another redis-server (6.2 or newer)",
+        "redis-server to use instead of the one that is found (6.2 or newer)",
         shown="found",
         example="/usr/bin/redis-server",
     )
     broker_port: Port = setting(
         "BROKER_PORT",
         8094,
-        "a second Redis for the queues: messages of the console, tasks and results of grids",
+        "port of a second Redis for the queues: messages of the console, tasks and results of "
+        "grids",
         page="decisions/0022-two-redis-servers.md",
     )
     ads_host: shared_settings.AdsHost
@@ -123,7 +126,7 @@ class Settings(SettingsModel):
     lab_port: Port = setting(
         "LAB_PORT",
         8087,
-        "the lab console, on `DOORBUSTER_HOST` if people have accounts, otherwise on "
+        "port of the lab console, on `DOORBUSTER_HOST` if people have accounts, otherwise on "
         "`DOORBUSTER_INNER_HOST`",
         page="console.md",
     )
@@ -147,22 +150,24 @@ class Settings(SettingsModel):
         "LAB_NAMES",
         (),
         "names and addresses by which browsers call the console with accounts; the certificate "
-        "that `make up` makes is valid for them, too",
+        "that `make up` makes is also valid for these",
         example="lab.example.edu,10.0.0.5",
     )
     lab_hsts_s: Annotated[int, Field(ge=0, le=2 * 31_536_000)] = setting(
         "LAB_HSTS_S",
         86_400,
         "seconds for which a browser that trusts the console's certificate calls every port of "
-        "this host by TLS only; 0 switches this off",
+        "this host only over TLS; 0 switches this off",
         page="console.md#tls",
     )
     prometheus_port: Port = setting(
-        "PROMETHEUS_PORT", 8088, "Prometheus; this port and the next are taken only where it runs"
+        "PROMETHEUS_PORT",
+        8088,
+        "port of Prometheus; this port and the next one are used only if Prometheus runs",
     )
     grafana_port: Port = setting("GRAFANA_PORT", 8089, "Grafana")
     node_exporter_port: Port = setting(
-        "NODE_EXPORTER_PORT", 8091, "Prometheus' exporter of the machine"
+        "NODE_EXPORTER_PORT", 8091, "port of Prometheus' exporter for the machine"
     )
     postgres_exporter_port: Port = setting(
         "POSTGRES_EXPORTER_PORT", 8092, "Prometheus' exporter of PostgreSQL"
@@ -184,14 +189,15 @@ class Settings(SettingsModel):
     lab_accounts: Switch = setting(
         "LAB_ACCOUNTS",
         False,
-        "1: people log in to the console; without accounts it stays on `DOORBUSTER_INNER_HOST`, "
-        "whatever `DOORBUSTER_HOST` is",
+        "1: people log in to the console; 0: the console has no accounts and stays on "
+        "`DOORBUSTER_INNER_HOST`, regardless of `DOORBUSTER_HOST`",
         page="console.md#people",
     )
     lab_classroom: Switch = setting(
         "LAB_CLASSROOM",
         False,
-        "1, with accounts: students can run simulations only, and the teacher runs live",
+        "1, if people have accounts: students can run only simulations, and only the teacher can "
+        "run experiments live",
     )
     lab_student_limits: Limits = setting(
         "LAB_STUDENT_LIMITS",
@@ -203,7 +209,8 @@ class Settings(SettingsModel):
     lab_oidc_issuer: str = setting(
         "LAB_OIDC_ISSUER",
         "",
-        "address of the OpenID Connect provider where people sign in; needs the next two settings",
+        "address of the OpenID Connect provider with which people sign in; requires the next two "
+        "settings",
         example="https://login.example.edu",
         page=_SIGN_IN,
     )
@@ -216,7 +223,7 @@ class Settings(SettingsModel):
     lab_oidc_name: str = setting(
         "LAB_OIDC_NAME",
         "",
-        "the provider's name on the button, at most 60 characters",
+        "name of the provider on the sign-in button, at most 60 characters",
         shown="the host of the issuer",
         example='"Example University"',
     )
@@ -249,15 +256,15 @@ class Settings(SettingsModel):
         "OTHER_CPUS",
         (),
         "CPUs of the gateway, the database, the load generator and the lab",
-        shown="all others (the same one on a single-CPU machine)",
+        shown="all CPUs that are not the shop's (on a machine with one CPU, that CPU)",
         example="0",
     )
     shop_workers: shared_settings.ShopWorkers
     loadgen_workers: Annotated[int, Field(ge=0, le=1000)] = setting(
         "LOADGEN_WORKERS",
         0,
-        "Locust workers on other machines that play the customers of live runs; 0: the lab's own "
-        "machine plays them",
+        "number of Locust workers on other machines that play the customers of live runs; 0: the "
+        "lab's machine plays them",
         page="ansible.md#distributed-runs",
     )
     catalogue_books: shared_settings.CatalogueBooks
@@ -274,21 +281,22 @@ class Settings(SettingsModel):
     celery_broker: Broker = setting(
         "CELERY_BROKER",
         "",
-        "the queue of tasks between the console and its workers",
+        "address of the Redis with the queue of tasks between the console and its workers",
         shown="database 1 of the Redis of the queues",
         example="redis://:password@head:6379/1",
     )
     grid_broker: Broker | None = setting(
         "GRID_BROKER",
         None,
-        "where `doorbuster simulate --celery` and `doorbuster worker` meet, if elsewhere",
+        "address of the Redis through which `doorbuster simulate --celery` and `doorbuster "
+        "worker` exchange tasks and results",
         shown="`DOORBUSTER_CELERY_BROKER`",
         example="redis://:password@head:6379/2",
     )
     build_network: str | None = setting(
         "BUILD_NETWORK",
         None,
-        "network of the engine while the image is built, `host` for the machine's own",
+        "the engine's network while the image is built; `host` is the network of the machine",
         shown="`default`",
         example="host",
         page="docker.md",
@@ -298,7 +306,7 @@ class Settings(SettingsModel):
 
     @property
     def of_parts(self) -> Mapping[str, str]:
-        """The variables that belong to a single part, which are passed on unchanged."""
+        """The variables that belong to a single part, which the appliance passes on unchanged."""
         return self._of_parts
 
     @property
@@ -311,7 +319,7 @@ class Settings(SettingsModel):
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether other machines can reach the shop, but not the console, because it has no
+        """Whether other machines can reach the shop but not the console, because it has no
         accounts.
         """
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
@@ -319,7 +327,9 @@ class Settings(SettingsModel):
 
     @property
     def gateway_pages_host(self) -> str:
-        """The host where the lab and its customers reach the gateway's pages, plain or with TLS."""
+        """The host where the lab and its customers reach the gateway's pages, with or without
+        TLS.
+        """
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
@@ -336,13 +346,14 @@ class Settings(SettingsModel):
 
     @property
     def lab_trust(self) -> Path | None:
-        """The file with the certificate that the console must present; None with plain HTTP."""
+        """The file with the certificate that the console must present, or None with plain HTTP."""
         return self.lab_tls_certificate if self.lab_accounts else None
 
     @property
     def served_names(self) -> tuple[str, ...]:
-        """The hosts under which gateway and console listen or are reached, for their
-        certificate."""
+        """The hosts on which gateway and console listen or at which they are reached, for their
+        certificate.
+        """
         lab = (self.lab_host, self.inner_host, *self.lab_names) if self.lab_accounts else ()
         return (self.host, *filter(None, [self.gateway_host]), *lab)
 
@@ -357,7 +368,7 @@ class Settings(SettingsModel):
         return self.grid_broker or self.celery_broker
 
     def reached_hosts(self) -> dict[str, str]:
-        """Return the configured hosts of the parts, by their variables."""
+        """Return the configured hosts of the parts, by the variables that set them."""
         return {name: host for name in _REACHED if (host := self.variables().get(name))}
 
     def environment(self) -> dict[str, str]:
@@ -365,12 +376,12 @@ class Settings(SettingsModel):
         return {**os.environ, **self.variables()}
 
     def variables(self) -> dict[str, str]:
-        """Return every setting by its variable, without optional ones that are not set."""
+        """Return every setting by its variable, without optional settings that are not set."""
         texts = {self.variable(name): written(getattr(self, name)) for name in VARIABLES.values()}
         return {**self.of_parts, **{name: text for name, text in texts.items() if text}}
 
     def ports(self) -> dict[str, int]:
-        """Return every port by its variable, including the ports in OPTIONAL_PORTS."""
+        """Return every port by its variable, including the variables in OPTIONAL_PORTS."""
         return {name: getattr(self, field) for name, field in VARIABLES.items() if "_PORT" in name}
 
 
@@ -393,10 +404,8 @@ def load_leniently(
     environ: Mapping[str, str] | None = None, repository: Path = FOLDER
 ) -> tuple[Settings, list[str]]:
     """Read the settings as `load` does, with defaults for invalid variables; also return the
-    faults.
-
-    Each fault is one line. It is for the commands that stop and show the appliance, which must work
-    whatever `.env` contains.
+    faults, one line for each. The commands that stop and show the appliance use this function,
+    because they must work regardless of what `.env` contains.
     """
     environ = os.environ if environ is None else environ
     faults: list[str] = []
@@ -459,7 +468,7 @@ def _defaults(
 
 
 def _usable_cpus(first: Settings) -> dict[str, frozenset[int]]:
-    """Return the CPUs that a field may name. A shop on another machine has other CPUs."""
+    """Return the CPUs that a field may name; a shop on another machine has different CPUs."""
     usable = {"shop_cpus": cpus.usable(), "other_cpus": cpus.usable()}
     given, here = first.model_fields_set, hosts.from_here(first.inner_host)
     if "shop_host" in given and first.shop_host != here and not hosts.is_loopback(first.shop_host):
@@ -474,9 +483,9 @@ def redis_address(host: str, port: int, password: str) -> str:
 
 
 def default_state_dir(repository: Path = FOLDER) -> Path:
-    """Return `state/` in the repository; for root a folder that PostgreSQL's user can reach.
+    """Return `state/` in the repository or, for root, a folder that PostgreSQL's user can reach.
 
-    An installed program has no appliance, and keeps its measurements in the user's home folder.
+    An installed program has no appliance; it keeps its measurements in the user's home folder.
     """
     if not IS_CLONE:
         return Path.home() / ".doorbuster"
@@ -499,9 +508,8 @@ OPTIONAL_PORTS = frozenset(
         "REDIS_EXPORTER",
     )
 )
-"""The ports of services that run only if their programs are installed.
-
-The code that starts such a service checks its port.
+"""The variables of the ports of services that run only if their programs are installed. The code
+that starts such a service checks its port.
 """
 
 _REACHED = tuple(
@@ -510,7 +518,7 @@ _REACHED = tuple(
 
 
 def used_twice(ports: Mapping[str, int]) -> list[str]:
-    """Return a line for each port that is the value of several variables in `ports`."""
+    """Return a line for each port to which several variables in `ports` are set."""
     by_port: dict[int, list[str]] = {}
     for name, port in ports.items():
         by_port.setdefault(port, []).append(name)

@@ -1,4 +1,4 @@
-"""The state folder, which keeps the data of one appliance between two commands.
+"""The state folder, which keeps the data of one appliance between commands.
 
 The module defines the folder's layout, and creates and empties the folder. Its lock lets only one
 command at a time change the folder.
@@ -19,28 +19,28 @@ MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
 """The files that identify a state folder without a marker.
 
-Some commands write them even without an appliance.
+Some commands write these files even without an appliance.
 """
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
-"""The folders of PostgreSQL and Redis if root starts them.
+"""The folders that PostgreSQL and Redis use if root starts them.
 
 Both run under other accounts, which own the folders.
 """
 _SHARED = ("certificates", "prometheus", "postgresql")
-"""The folders with files for other accounts. Browsers need the authority. Containers of other
-accounts need Prometheus' configuration. The account of root's PostgreSQL needs its programs.
-Secrets in these folders have mode 600.
+"""The folders with files for other accounts. Browsers need the certificate authority, containers of
+other accounts need Prometheus' configuration, and the account of root's PostgreSQL needs its
+programs. Secrets in these folders have mode 600.
 """
 
 
 class StateError(RuntimeError):
-    """The error for an unusable state folder; the message has the fix."""
+    """The error for an unusable state folder; its message has the fix."""
 
 
 NO_LOCKS = (
-    "is on a disk without file locks, as a home on NFS can be; fix: set DOORBUSTER_STATE_DIR "
-    "(environment or .env) to a folder on a disk of this machine"
+    "is on a disk without file locks, which a home folder on NFS may lack; fix: set "
+    "DOORBUSTER_STATE_DIR (environment or .env) to a folder on a disk of this machine"
 )
 
 
@@ -72,7 +72,7 @@ class State:
         return self.folder / "logs"
 
     def log(self, service: str) -> Path:
-        """Return the log of this service's output."""
+        """Return the path of the log with this service's output."""
         return self.logs / f"{service}.log"
 
     def stamp(self, name: str) -> Path:
@@ -90,20 +90,21 @@ class State:
 
     @property
     def is_ours(self) -> bool:
-        """Whether an appliance has made the folder."""
+        """Whether an appliance has created the folder."""
         return any((self.folder / name).exists() for name in (MARKER, *_OTHER_MARKS))
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether the folder has files from outside any appliance."""
+        """Whether the folder has files that no appliance has written."""
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())
 
     def make(self) -> None:
-        """Make the folder, and close it to other users.
+        """Create the folder, and close it to other users.
 
-        Raises `StateError` if it cannot be written, the disk is full, or it has other files.
+        Raises `StateError` if the folder cannot be written or has other files, or if the disk is
+        full.
         """
         try:
             self._make_folder()
@@ -116,8 +117,8 @@ class State:
         free = shutil.disk_usage(self.folder).free
         if free < LEAST_DISK_BYTES:
             raise StateError(
-                f"only {free // 1024**2} MB free where {self.folder} lies, at least "
-                f"{LEAST_DISK_BYTES // 1024**2} MB are needed; fix: free some, or set "
+                f"only {free // 1024**2} MB are free on the disk of {self.folder}, and at least "
+                f"{LEAST_DISK_BYTES // 1024**2} MB are needed; fix: free some space, or set "
                 "DOORBUSTER_STATE_DIR (environment or .env) to a folder on another disk"
             )
 
@@ -125,8 +126,8 @@ class State:
         if self.is_somebodys:
             # `make reset` is going to empty it.
             raise StateError(
-                f"DOORBUSTER_STATE_DIR: there is something else in {self.folder} already; "
-                f"fix: a folder of Doorbuster's own, {self.folder / 'doorbuster'} say"
+                f"DOORBUSTER_STATE_DIR: {self.folder} already contains other files; fix: use a "
+                f"folder for Doorbuster alone, for example {self.folder / 'doorbuster'}"
             )
         missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -138,7 +139,7 @@ class State:
         return StateError(
             f"the state folder {self.folder} cannot be written: {said(error)}; "
             "fix: free some space if its disk is full, or set DOORBUSTER_STATE_DIR (environment "
-            "or .env) to a folder of yours"
+            "or .env) to a folder that you own"
         )
 
     def close_to_others(self, results: Path) -> None:
@@ -157,7 +158,7 @@ class State:
         """Return the paths that other users can reach, but should not: the folder itself, or its
         entries.
 
-        The folder of the results is left out, and so are paths of another user. Raises OSError.
+        The folder of results and the paths of other users are left out. Raises OSError.
         """
         if not self.folder.is_dir() or not stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             return []
@@ -235,7 +236,7 @@ class State:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder against other `make up`, `make down` and `make reset`."""
+        """Lock the folder against other calls of `make up`, `make down` and `make reset`."""
         if not self.folder.exists():
             yield
             return

@@ -1,1 +1,1 @@
-"""The appliance in containers: settings, certificates and services of docker-compose.yml."""
+"""The appliance in containers: the settings, certificates and services of docker-compose.yml."""

@@ -1,4 +1,6 @@
-"""`make up`, `down` and `reset` in containers: from a clone to a healthy appliance, and back."""
+"""`make up`, `down` and `reset` in containers, which take a clone to a healthy appliance and
+back.
+"""
 
 import hashlib
 import os
@@ -58,7 +60,8 @@ def down(settings: Settings, progress: Progress) -> None:
 
 def unseen(settings: Settings) -> str | None:
     """Return, in one line, why containers of this appliance may exist although the engine shows
-    none. Return None if the engine would show them, or if all started containers have been removed.
+    none. Return None if the engine would show such containers, or if all started containers have
+    been removed.
     """
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None
@@ -70,8 +73,8 @@ def unseen(settings: Settings) -> str | None:
 def forget(settings: Settings, progress: Progress) -> None:
     """Remove the containers' volumes, if containers were ever started.
 
-    Raises EngineError if no engine can remove them. With FORCE=1 and without Docker, the volumes
-    stay.
+    Raises EngineError if no engine can remove them. With FORCE=1, the volumes are kept if Docker is
+    missing.
     """
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
@@ -79,38 +82,39 @@ def forget(settings: Settings, progress: Progress) -> None:
     if shutil.which("docker") is None:
         if os.environ.get("FORCE") != "1":
             raise EngineError(
-                f"the volumes of containers (project {project.name}) cannot be removed, there is "
-                "no program docker; fix: install it, or make reset FORCE=1, which leaves them"
+                f"the volumes of containers (project {project.name}) cannot be removed, because "
+                "the program docker is missing; fix: install it, or make reset FORCE=1, which "
+                "keeps the volumes"
             )
         progress.say(
-            f"Left, for there is no program docker: the volumes of project {project.name}. With "
-            f"it: docker volume ls --filter label=com.docker.compose.project={project.name}"
+            "Not removed, because the program docker is missing: the volumes of project "
+            f"{project.name}. To list them with docker: docker volume ls --filter "
+            f"label=com.docker.compose.project={project.name}"
         )
         return
     if why := engine.problem():
         raise EngineError(
-            "the volumes of containers cannot be removed: "
-            f"{why.removesuffix(engine.OR_NATIVE)}; "
-            f"if they are gone for good: rm {project.compose_env}, then make reset"
+            f"the volumes of containers cannot be removed: {why.removesuffix(engine.OR_NATIVE)}; "
+            f"fix, if they no longer exist: rm {project.compose_env}, then make reset"
         )
     with progress.step("Volumes of containers"):
         stop(project, volumes=True)
 
 
 def urls(project: Project, *, with_grafana: bool) -> dict[str, str]:
-    """Return the addresses to open and the commands to type next."""
+    """Return the addresses that users open, and the commands that they need next."""
     rows = up.urls(project.settings, prometheus=project.settings.monitoring)
     rows["Containers"] = f"{project.name} (make ps)"
     if with_grafana:
         inner = hosts.from_here(project.settings.inner_host)
         rows["Grafana"] = f"http://{hosts.authority(inner, project.settings.grafana_port)}/"
     elif project.settings.monitoring:
-        rows["Grafana"] = "left out: its image cannot be had here"
+        rows["Grafana"] = "left out: its image is not available here"
     return rows
 
 
 def published_ports(settings: Settings) -> dict[str, int]:
-    """Return the ports that containers publish on this machine, by their variables."""
+    """Return the ports that containers publish on this machine, by the variables that set them."""
     return {
         name: port
         for name, port in settings.ports().items()
@@ -133,12 +137,12 @@ def stop(project: Project, *, volumes: bool = False) -> bool:
 
 @dataclass(slots=True)
 class _Start:
-    """One call of `make up`."""
+    """The steps of one call of `make up`."""
 
     project: Project
     progress: Progress
     images: dict[str, str] = field(default_factory=dict)
-    """The names of the base images that this machine has without their digests."""
+    """The names of the base images that this machine has under their tags only, without digests."""
 
     def run(self) -> bool:
         """Carry out all steps; return whether Grafana is among the running services.
@@ -289,7 +293,7 @@ class _Start:
         refusal = partial(get_refusal, host, settings.gateway_port, "/")
         if (why := wait_while(refusal, PAGE_WITHIN_S, every_s=LOOK_EVERY_S)) is not None:
             raise up.StartError(
-                f"no page comes through the gateway: {why}\n" + last_words(self.project, "gateway")
+                f"the gateway delivers no page: {why}\n" + last_words(self.project, "gateway")
             )
 
 
@@ -320,7 +324,7 @@ def last_words(project: Project, service: str) -> str:
 
 
 def _is_lost(one: Container, part: Part) -> bool:
-    """Return whether it is useless to wait for the container."""
+    """Return whether it is useless to wait longer for the container."""
     if part.ends:
         return one.state == "exited" and one.exit_code != 0
     return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5
@@ -335,7 +339,7 @@ def _words(one: Container) -> str:
 
 
 def in_the_image() -> list[str]:
-    """Return the files and folders that .dockerignore lets into the image."""
+    """Return the files and folders that .dockerignore does not exclude from the image."""
     lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
     return [line[1:] for line in lines if line.startswith("!")]
 
@@ -357,7 +361,9 @@ def code_version() -> str:
 
 
 def _compose(project: Project, *arguments: str) -> None:
-    """Run `docker compose …` quietly. Raises EngineError with the end of its output."""
+    """Run `docker compose …` without showing its output. Raises EngineError with the end of the
+    output.
+    """
     log = project.state.log("compose")
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:

@@ -1,4 +1,6 @@
-"""The images of the appliance as one file, for machines without a registry: `make images-save`."""
+"""The archive of the appliance's images, for machines that cannot reach a registry: `make
+images-save`.
+"""
 
 import argparse
 import subprocess
@@ -15,11 +17,11 @@ from runtime.state import State
 NAME = "doorbuster-images.tar"
 _OPTIONAL = ("GRAFANA_IMAGE", compose_settings.JAEGER_IMAGE)
 """The images without which the appliance runs."""
-_UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds what is missing"
+_UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds the missing images"
 
 
 def tags(project: Project) -> dict[str, str]:
-    """Return the images to save, with the name of each in the archive.
+    """Return the images to save, with the name that each gets in the archive.
 
     An archive keeps no digests, so each image is named by its tag. Raises EngineError if any image
     except those in `_OPTIONAL` is missing.
@@ -39,7 +41,7 @@ def tags(project: Project) -> dict[str, str]:
 
 
 def save(project: Project, file: Path) -> None:
-    """Write the archive. Raises EngineError."""
+    """Write the archive of images. Raises EngineError."""
     engine.check()
     images = tags(project)
     for image, tag in images.items():
@@ -47,11 +49,14 @@ def save(project: Project, file: Path) -> None:
             engine.tag(image, tag)
     file.parent.mkdir(parents=True, exist_ok=True)
     if why := engine.save(images.values(), file):
-        raise EngineError(f"the archive {file} cannot be written ({why}); fix: is the disk full?")
+        raise EngineError(
+            f"the archive {file} cannot be written ({why}); fix: free some space if "
+            "the disk is full"
+        )
 
 
 def main() -> int:
-    """Save the images."""
+    """Save the images of the appliance in one file."""
     parser = argparse.ArgumentParser(prog="make images-save", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, default=Path(NAME))
     file: Path = parser.parse_args().file

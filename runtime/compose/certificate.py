@@ -35,7 +35,7 @@ class Pair:
     def copy(self, own: Callable[[Path], None]) -> None:
         """Copy the files to the paths of `mounted`; `own` gives a file to the containers' user.
 
-        Raises SettingsError for a file that cannot be read.
+        Raises SettingsError if a file cannot be read.
         """
         if os.geteuid() or self.is_own:
             return
@@ -54,8 +54,8 @@ class Pair:
 
 
 def pairs(settings: Settings) -> list[Pair]:
-    """Return the pairs of files that containers read: the gateway's and, with accounts, the
-    console's.
+    """Return the pairs of files that containers read: the gateway's and, if people have accounts,
+    the console's.
     """
     found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
     if settings.lab_accounts:

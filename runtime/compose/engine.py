@@ -27,7 +27,7 @@ _SERVICE = "com.docker.compose.service"
 
 
 class EngineError(RuntimeError):
-    """The error when containers cannot be used; the message is one line with the fix."""
+    """The error raised if containers cannot be used; its message is one line with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,15 @@ class Container:
 
 
 def problem() -> str | None:
-    """Return, in one line with the fix, why no containers can be started here; None if they can."""
+    """Return, in one line with the fix, why no containers can be started here, or None if they
+    can.
+    """
     if shutil.which("docker") is None:
         return f"there is no program docker; fix: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")
     if asked.returncode != 0:
         if "permission denied" in asked.stderr:
-            return f"this user may not speak to the Docker engine; {_AS_ROOT}"
+            return f"this user may not use the Docker engine; {_AS_ROOT}"
         return f"the Docker engine does not answer ({_why(asked)}); {_START_IT}"
     compose = compose_version()
     if compose is None:
@@ -80,7 +82,9 @@ def problem() -> str | None:
         least = ".".join(map(str, LEAST_COMPOSE))
         return f"Docker Compose {compose} is too old, {least} is needed; {_GET_COMPOSE}"
     if major >= BUILDS_BY_BUILDX and _docker("buildx", "version").returncode != 0:
-        return f"buildx is missing, with which Docker Compose {compose} builds; {_GET_BUILDX}"
+        return (
+            f"buildx is missing, which Docker Compose {compose} needs for building; {_GET_BUILDX}"
+        )
     return None
 
 
@@ -96,19 +100,19 @@ def version() -> str:
 
 
 def compose_version() -> str | None:
-    """Return the version of the Compose plugin, which is v2 or newer; None if there is none."""
+    """Return the version of the Compose plugin, which is v2 or newer, or None without a plugin."""
     asked = _docker("compose", "version", "--short")
     return asked.stdout.strip().removeprefix("v") if asked.returncode == 0 else None
 
 
 def image_id(name: str) -> str | None:
-    """Return the image's id; None if this machine has no such image."""
+    """Return the image's id, or None if this machine has no such image."""
     asked = _docker("image", "inspect", "--format", "{{.Id}}", name)
     return asked.stdout.strip() if asked.returncode == 0 else None
 
 
 def pull(name: str) -> str | None:
-    """Fetch an image from its registry; return None, or the reason for the failure in one line."""
+    """Fetch an image from its registry; return None or, after a failure, the reason in one line."""
     done = _docker("pull", "--quiet", name, timeout_s=PULL_S)
     if done.returncode == 0:
         return None
@@ -119,11 +123,11 @@ def tag(image: str, name: str) -> None:
     """Give an image a second name. Raises EngineError."""
     done = _docker("tag", image, name)
     if done.returncode != 0:
-        raise EngineError(f"the image {image} cannot be named {name} ({_why(done)})")
+        raise EngineError(f"the image {image} cannot be given the name {name} ({_why(done)})")
 
 
 def save(images: Iterable[str], file: Path) -> str | None:
-    """Write images into one file; return None, or the reason for the failure in one line."""
+    """Write images into one file; return None or, after a failure, the reason in one line."""
     done = _docker("save", "--output", str(file), *images, timeout_s=PULL_S)
     return None if done.returncode == 0 else _why(done)
 
@@ -153,8 +157,8 @@ def _why(failed: subprocess.CompletedProcess[str]) -> str:
 
 def _untold(asked: subprocess.CompletedProcess[str]) -> EngineError:
     return EngineError(
-        f"the Docker engine does not say which containers there are ({_why(asked)}); "
-        "fix: try again, or sudo systemctl restart docker"
+        f"the Docker engine does not list its containers ({_why(asked)}); fix: try again, or sudo "
+        "systemctl restart docker"
     )
 
 

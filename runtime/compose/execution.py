@@ -1,7 +1,7 @@
-"""Commands such as `doorbuster` in the container of the console's workers.
+"""The execution of commands such as `doorbuster` in the container of the console's workers.
 
-There they share the machine's lock, the process namespace and the network with the parts that they
-measure. Signals that would end the caller are passed on to the command.
+In this container, commands share the machine's lock, the process namespace and the network with the
+parts that they measure. Signals that would end the caller are passed on to the command.
 """
 
 import os
@@ -29,12 +29,12 @@ _NOTED = 'echo $$ >"$0"; exec "$@"'
 
 
 def runs(project: Project) -> bool:
-    """Return whether there is a running container for commands."""
+    """Return whether the container for commands is running."""
     return any(one.service == WORKER and one.runs for one in engine.containers(project.name))
 
 
 def run(project: Project, command: Sequence[str]) -> int:
-    """Run `command` to its end, on the CPUs that are not the shop's; return its exit code."""
+    """Run `command` to its end, on the CPUs that the shop does not use; return its exit code."""
     mark = f"/tmp/command-{secrets.token_hex(8)}"
     wrapped = ["python", "-m", "common.pinned", cpus.written(project.settings.other_cpus), "--"]
     options = [] if sys.stdin.isatty() and sys.stdout.isatty() else ["-T"]

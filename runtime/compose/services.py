@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml in their starting order, with titles and time limits."""
+"""The services of docker-compose.yml in their starting order, with their titles and time limits."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ WORKER = "lab-worker"
 OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
 GRAFANA = "grafana"
 KEPT = "lab-processes"
-"""Services whose containers stay when the image changes.
+"""The services whose containers are kept when the image changes.
 
-Processes of the console and its workers are in such a container. If Compose replaced it, they would
-end, and Compose would treat that as a fault.
+Processes of the console and its workers share such a container's namespaces. If Compose replaced
+the container, these processes would end, and Compose would treat that as a fault.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Services that start together and have one line on the screen.
+    """A group of services that start together and share one line on the screen.
 
     A step (`ends`) must end without an error, and runs again when `wanted` changes.
     """
@@ -32,8 +32,8 @@ class Part:
 
 
 def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
-    """Return the parts in their starting order; without DOORBUSTER_MONITORING, the observers are
-    left out.
+    """Return the groups in their starting order; without DOORBUSTER_MONITORING, monitoring is left
+    out.
     """
     books, banners = settings.catalogue_books, settings.ads_banners
     parts = [

@@ -1,9 +1,9 @@
-"""The settings of docker-compose.yml and of the containers: two files in the state folder.
+"""The settings of docker-compose.yml and of the containers, kept in two files in the state folder.
 
 `compose.env` fills the variables of docker-compose.yml, which gives each container the secrets it
 needs. `containers.env` has the other settings as a process in any container sees them: other parts
-have the names of their services, and each process listens on every address of its container. Both
-files have mode 600.
+are reached by the names of their services, and each process listens on every address of its
+container. Both files have mode 600.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from runtime.state import State
 STATE_INSIDE = Path("/var/lib/doorbuster")
 TLS_INSIDE = Path("/etc/doorbuster")
 UNPRIVILEGED = 10001
-"""The id of the user in root's containers as long as no results exist; this machine has no such
+"""The user id in containers that root starts before any results exist; this machine has no such
 user.
 """
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
@@ -53,8 +53,8 @@ _REACHED = {
 BROKER = "DOORBUSTER_CELERY_BROKER"
 GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
-"""The secrets that docker-compose.yml passes to the services that need them; a broker's address may
-contain a password.
+"""The variables with secrets, which docker-compose.yml passes only to services that need them; the
+address of a broker may contain a password.
 """
 # Variables that docker-compose.yml gives to the console's containers alone: one is a secret.
 _SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
@@ -97,15 +97,18 @@ class Project:
 
     @property
     def name(self) -> str:
-        """The name of Compose's project: COMPOSE_PROJECT_NAME, or one made from this
-        state folder."""
+        """The name of Compose's project: COMPOSE_PROJECT_NAME, or a name made from this state
+        folder.
+        """
         own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
         given = os.environ.get(PROJECT_VARIABLE) or self.settings.of_parts.get(PROJECT_VARIABLE)
         return given or f"doorbuster-{own}"
 
     @property
     def image(self) -> str:
-        """The project's image; each clone has different code."""
+        """The name of the project's image, which differs for each clone, because clones differ in
+        their code.
+        """
         return f"{self.name}:local"
 
     @property
@@ -130,14 +133,16 @@ class Project:
 
     @property
     def mark(self) -> Path:
-        """The file that exists from the first container's start until all are removed."""
+        """The file that exists from the start of the first container until all containers are
+        removed.
+        """
         return self.state.stamp("containers")
 
     @property
     def user(self) -> tuple[int, int]:
-        """The user and group of the project's processes in containers: those of this user, but
-        never root's. For root, they are the owner and group of the existing results, for example of
-        native runs.
+        """The ids of the user and group that run the project's processes in containers: this
+        user's, but never root's. For root, they are the owner and group of existing results, for
+        example of native runs.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()
@@ -158,8 +163,8 @@ class Project:
     def environment(self) -> dict[str, str]:
         """Return the environment for `docker compose`, without the appliance's variables.
 
-        Otherwise the environment would override the files. Required variables always have a value
-        here, so that Compose can always remove containers.
+        Otherwise the environment would override the files. Required variables have a value here in
+        every case, so that Compose can always remove containers.
         """
         kept = {
             name: text
@@ -176,10 +181,10 @@ class Project:
         return kept
 
     def write(self, profiles: Iterable[str], images: Mapping[str, str] | None = None) -> None:
-        """Write both files, and make folders that containers share with this machine.
+        """Write both files, and create the folders that containers share with this machine.
 
-        `images` replaces names of docker/images.env. Raises SettingsError for values that
-        containers cannot use.
+        The names in `images` replace those of docker/images.env. Raises SettingsError for values
+        that containers cannot use.
         """
         self._make_folders()
         private_file.write(self.containers_env, _lines(self.inside()))
@@ -250,8 +255,8 @@ class Project:
         }
 
     def own(self, path: Path) -> None:
-        """If this process is root, give a file or folder to the user of the project's
-        containers.
+        """If this process is root, give a file or folder to the user that runs the containers'
+        processes.
         """
         if os.geteuid() == 0:
             os.chown(path, *self.user)
@@ -297,14 +302,14 @@ class Project:
 
 
 def images() -> dict[str, str]:
-    """Return the variable and the name of each base image."""
+    """Return the variable and the image name of each base image."""
     lines = IMAGES_FILE.read_text(encoding="utf-8").splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name: text for name, _, text in pairs}
 
 
 def without_digest(image: str) -> str:
-    """Return the name on this machine of a substitute image, or of an image from an archive."""
+    """Return the name that a substitute image, or an image from an archive, has on this machine."""
     return image.partition("@")[0]
 
 
@@ -325,14 +330,14 @@ def _published(variable: str, host: str) -> str:
         address = hosts.address(host)
     except (OSError, UnicodeError) as error:
         raise SettingsError(
-            f"{variable}={host}: this machine finds no address of that name "
-            f"({getattr(error, 'strerror', None) or error}); fix: an address of this machine"
+            f"{variable}={host}: this machine finds no address for this name "
+            f"({getattr(error, 'strerror', None) or error}); fix: give an address of this machine"
         ) from None
     return f"[{address}]" if ":" in address else address
 
 
 def _revision() -> str:
-    """Return the commit of the clone; an empty text if git does not report it."""
+    """Return the commit of the clone, or an empty text if git does not report it."""
     try:
         told = subprocess.run(
             ["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"],
@@ -362,7 +367,7 @@ def _version(paths: Iterable[Path]) -> str:
 
 def _lines(variables: Mapping[str, str]) -> bytes:
     if faults := [
-        f"{name}: cannot be handed to containers; allowed is one line without ' and \\"
+        f"{name}: cannot be passed to containers; allowed is one line without ' and \\"
         for name, text in variables.items()
         if any(sign in text for sign in "'\\\n")
     ]:
@@ -371,7 +376,7 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def let_read(folder: Path) -> None:
-    """Let containers read the folder, whatever the umask when it was created.
+    """Let containers read the folder, regardless of the umask with which it was created.
 
     Raises SettingsError.
     """

@@ -1,4 +1,4 @@
-"""`make status` and `make logs` of containers."""
+"""`make status` and `make logs` for containers."""
 
 import os
 from typing import Any
@@ -47,12 +47,12 @@ def rows(project: Project) -> list[dict[str, Any]]:
 
 
 def services(project: Project) -> list[str]:
-    """Return the services that have a container, and therefore a log."""
+    """Return the services with a container, and therefore with a log."""
     return sorted({one.service for one in engine.containers(project.name)})
 
 
 def follow(project: Project, services: tuple[str, ...]) -> None:
-    """Replace this process with `docker compose logs`; never return."""
+    """Replace this process with `docker compose logs`. The function never returns."""
     command = project.command("logs", "--follow", "--tail=20", *services)
     os.execvpe(command[0], command, project.environment())
 

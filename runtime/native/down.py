@@ -1,7 +1,7 @@
 """`make down` and `make reset`, which end every process of the appliance.
 
-The module stops services in order, and finds processes that still run after the supervisor was
-killed.
+The module stops the services in order, and finds processes that still run because the supervisor
+was killed.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from runtime.state import State, StateError
 
 
 def down(settings: Settings, progress: Progress) -> None:
-    """Stop everything; do nothing if nothing runs."""
+    """Stop all processes of the appliance; do nothing if none runs."""
     state = State(settings.state_dir)
     with state.locked(), progress.step("Doorbuster") as step:
         step.detail = "is down" if stop(state) else "was down already"
@@ -43,8 +43,8 @@ def reset(
 ) -> None:
     """Stop everything and empty the state folder, but keep the results.
 
-    `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. On a terminal,
-    the command asks for confirmation first; without a terminal, it needs FORCE=1.
+    The callback `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. On
+    a terminal, the command asks for confirmation first; without a terminal, it needs FORCE=1.
     """
     state = State(settings.state_dir)
     if not state.folder.exists():
@@ -53,7 +53,9 @@ def reset(
     if os.environ.get("FORCE") != "1":
         if not sys.stdin.isatty():
             raise StateError("make reset empties the database; fix: make reset FORCE=1")
-        progress.say(f"This empties {state.folder} (database, logs, secrets). Results stay.")
+        progress.say(
+            f"This empties {state.folder} (database, logs, secrets). The results are kept."
+        )
         if input("Go on? [y/N] ").strip().lower() not in ("y", "yes"):
             progress.say("Nothing was changed.")
             return

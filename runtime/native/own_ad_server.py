@@ -1,8 +1,8 @@
 """An ad server with a separate PostgreSQL, for one measurement.
 
-Both are independent of the appliance. They use free ports and a temporary folder, which is removed
-when the block ends. Both end with the process that started them, even if that process is killed.
-In that case, the next start removes the folder.
+The two servers are independent of the appliance. They use free ports and a temporary folder, which
+is removed when the block ends. Both servers end with the process that started them, even if that
+process is killed. In that case, the next start removes the folder.
 """
 
 import os
@@ -24,7 +24,7 @@ from runtime.native import postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
-"""The time limit of a start, in seconds.
+"""The time limit for a start, in seconds.
 
 On a busy machine, seeding and loading a large inventory takes a while.
 """
@@ -37,14 +37,14 @@ _LOCK = "owner.lock"
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """The error when PostgreSQL or the ad server cannot be started here; the message has the
+    """The error raised if PostgreSQL or the ad server cannot be started here; its message has the
     reason.
     """
 
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Make a temporary folder for the block; remove the folders of killed processes.
+    """Create a temporary folder for the block, and remove the folders of killed processes.
 
     The owner holds a lock in its folder, which the kernel releases when the owner ends.
     """
@@ -71,8 +71,8 @@ def _remove_left_over() -> None:
 
 @contextmanager
 def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
-    """Yield the environment for processes that use a database with an inventory of `banners`
-    contracts.
+    """Start a database with an inventory of `banners` contracts, and yield the environment for
+    processes that use it.
 
     Raises NotStarted.
     """
@@ -118,7 +118,7 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
 
 
 def call(environment: Mapping[str, str], command: str) -> str:
-    """Return the output of `python -m shop.ads COMMAND`; raises NotStarted when it fails."""
+    """Run `python -m shop.ads COMMAND` and return its output. Raises NotStarted if it fails."""
     done = subprocess.run(
         _ours([sys.executable, "-m", "shop.ads", command]),
         cwd=REPOSITORY,
@@ -140,10 +140,10 @@ def call(environment: Mapping[str, str], command: str) -> str:
 def ad_server(
     environment: Mapping[str, str], levels: Mapping[int, int], threads: int
 ) -> Iterator[int]:
-    """Run an ad server of one process on that database; yield its port. Raises NotStarted.
+    """Run an ad server with one process on that database, and yield its port. Raises NotStarted.
 
-    `levels` is the number of threads that search, by priority; `threads` is the number of requests
-    at the same time.
+    `levels` maps each priority level to its number of searching threads; `threads` is the number of
+    requests that are answered at the same time.
     """
     [port] = ports.free(1)
 
@@ -197,6 +197,6 @@ def _running(
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
-    """Return the command line of a program that ends when this process ends for any reason."""
+    """Return a command line with which the program ends when this process ends for any reason."""
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

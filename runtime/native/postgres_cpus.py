@@ -1,4 +1,4 @@
-"""Moving the appliance's PostgreSQL to the shop's CPUs and back, while it runs.
+"""The move of the running PostgreSQL of the appliance to the shop's CPUs, and back.
 
 In the Connection Sentry paper, the database is the bottleneck. If PostgreSQL runs on the shop's
 CPUs, it becomes a bottleneck here, too. After a restart, PostgreSQL is on the other CPUs again.
@@ -22,18 +22,22 @@ _logger = logging.getLogger(__name__)
 
 
 def move(settings: Settings, where: Where) -> bool:
-    """Move PostgreSQL to the shop's CPUs, or to the CPUs of all other processes. Return whether it
-    runs there now. A PostgreSQL that does not run, or belongs to another appliance or user, cannot
-    be moved: the function then logs a line and returns False. If the shop and the others have the
-    same CPUs, as on a machine with one CPU, the function does not move PostgreSQL, and logs that.
-    Raises ValueError for another `where`.
+    """Move PostgreSQL to the shop's CPUs, or to the CPUs of all other processes. Return whether
+    PostgreSQL runs on the wanted CPUs now. A PostgreSQL that does not run, or belongs to another
+    appliance or user, cannot be moved: the function then logs a line and returns False. If the shop
+    has the same CPUs as all other processes, as on a machine with one CPU, the function logs this
+    and does not move PostgreSQL. Raises ValueError for another `where`.
     """
     if where not in WHERE:
         raise ValueError(f"where: must be {' or '.join(map(repr, WHERE))}, not {where!r}")
     if not hosts.is_loopback(settings.postgres_host):
         # For the others' CPUs it stays where it is: it was never moved.
         level = logging.WARNING if where == "shop" else logging.INFO
-        _logger.log(level, "PostgreSQL on %s is not ours to move", settings.postgres_host)
+        _logger.log(
+            level,
+            "PostgreSQL on %s does not belong to this appliance and is not moved",
+            settings.postgres_host,
+        )
         return False
     postmaster = _postmaster(State(settings.state_dir).postgres / "data")
     if postmaster is None:
@@ -55,7 +59,7 @@ def move(settings: Settings, where: Where) -> bool:
 
 
 def _postmaster(data_dir: Path) -> psutil.Process | None:
-    """Return the server process of this cluster; None if it does not run, or if this user may not
+    """Return the server process of this cluster, or None if it does not run or this user may not
     see it.
     """
     try:

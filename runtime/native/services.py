@@ -22,11 +22,11 @@ SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times what a book takes; a banner takes
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One long-running program.
+    """A service of the appliance, which is one long-running program.
 
     `refusal` returns why it does not serve yet, or None once it serves. `page_refusal` does the
-    same by requesting a whole page. It is called only once after a start, because such a page would
-    count in a running measurement.
+    same with a request for a whole page. It is called only once after a start, because such a page
+    would count in a running measurement.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Service:
     writes_results: bool = False  # others may read results; its other files are in closed folders
 
     def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
-        """Return the command line, beginning with the CPUs.
+        """Return the command line, which begins by setting the CPUs.
 
-        `supervisor` is the file with the id of the process that will start the service. If that
-        process is killed meanwhile, the service is not started.
+        `supervisor` is the file with the id of the process that starts the service. If that process
+        is killed in the meantime, the service is not started.
         """
         return tuple(
             pinned.command(
@@ -71,7 +71,7 @@ class Service:
         return bool(self.port_variable)
 
     def code_version(self) -> str:
-        """Return a fingerprint of the code this service runs."""
+        """Return a fingerprint of the code that this service runs."""
         digest = hashlib.sha256()
         for part in self.code:
             root = REPOSITORY / part
@@ -85,8 +85,9 @@ class Service:
 class Tables:
     """The tables that a service needs in the database before it starts.
 
-    `command` makes them, and has no effect if they exist. The command is skipped if it has run
-    before for the same `wanted` and the same code. `log` is also the name of its stamp.
+    The command `command` creates the tables, and has no effect if they exist. The command is
+    skipped if it has run before for the same `wanted` and the same code. `log` is also the name of
+    its stamp.
     """
 
     title: str
@@ -97,12 +98,12 @@ class Tables:
 
 
 def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
-    """Return `python -m module …`, on the CPUs that are not the shop's."""
+    """Return `python -m module …` as a command that runs on the CPUs that the shop does not use."""
     return tuple(pinned.command(settings.other_cpus, [sys.executable, "-m", module, *arguments]))
 
 
 def table(settings: Settings, state: State) -> list[Service]:
-    """Return the services in their starting order; they stop in the reverse order.
+    """Return the services in the order in which they start; they stop in the reverse order.
 
     Raises `PostgresError`, `RedisError` or `LookupError` if a program is missing.
     """
@@ -169,10 +170,10 @@ def redis_service(settings: Settings, state: State) -> Service:
 
 
 def broker_service(settings: Settings, state: State) -> Service:
-    """Return the Redis for the queues of the console and of simulated grids.
+    """Return the service of the Redis for the queues of the console and of simulated grids.
 
-    It is a separate server, so a full memory in one Redis does not affect the other. Raises the
-    errors of `redis_service`.
+    It is a separate server, so if the memory of one Redis is full, the other is not affected.
+    Raises the same errors as `redis_service`.
     """
     return _redis(
         settings,
@@ -331,7 +332,9 @@ def lab(settings: Settings) -> Service:
 
 
 def wanted_by_lab(settings: Settings) -> str:
-    """Return a stamp of the console's database, the console's address and Grafana's password."""
+    """Return a stamp that changes with the console's database or address, or with Grafana's
+    password.
+    """
     # With a generated secret: the stamp does not help to guess a password that a person chose.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
@@ -339,7 +342,7 @@ def wanted_by_lab(settings: Settings) -> str:
 
 
 def lab_worker(settings: Settings) -> Service:
-    """Return the service of the workers, which carry out launches."""
+    """Return the service of the console's workers, which carry out launches."""
     return Service(
         name="lab-worker",
         title="Workers of the console",
@@ -405,7 +408,7 @@ def _optional(
     plain_environment: bool = True,
     **more: Any,
 ) -> Service:
-    """Return a service that all others can work without; it listens on the inner host."""
+    """Return a service without which all other services can work; it listens on the inner host."""
     variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
     port = settings.ports()[variable]
     return Service(

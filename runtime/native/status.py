@@ -1,4 +1,4 @@
-"""`make status`: the running services, where they run and since when."""
+"""`make status`, which shows the running services, where they run and since when."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def rows(settings: Settings) -> list[dict[str, Any]]:
 
 
 def duration(seconds: float) -> str:
-    """Return minutes and seconds, or hours and minutes."""
+    """Return the duration as minutes and seconds, or as hours and minutes."""
     minutes, rest_s = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest_s:02} s"

@@ -1,4 +1,4 @@
-"""supervisord: one supervisor per appliance, with its configuration and its socket."""
+"""The appliance's supervisor, which is supervisord with a separate configuration and socket."""
 
 import contextlib
 import os
@@ -28,12 +28,13 @@ START_WITHIN_S = 10.0
 START_RETRIES = 20
 """The number of times that a start is repeated, after one second, then two, then three.
 
-Left-over processes of a dead service, for example PostgreSQL's backends, may delay the next start.
+Processes that a dead service has left behind, for example PostgreSQL's backends, may delay the next
+start.
 """
 
 
 _BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
-"""The exceptions for a connection that was accepted, and then closed without an answer."""
+"""The exceptions raised if a connection is accepted and then closed without an answer."""
 
 
 class SupervisorError(RuntimeError):
@@ -46,7 +47,7 @@ class StoppingError(SupervisorError):
 
 @dataclass(frozen=True, slots=True)
 class ServiceState:
-    """The supervisor's report of one service."""
+    """The supervisor's report on one service."""
 
     name: str
     state: str  # RUNNING, STARTING, STOPPED, BACKOFF, EXITED, FATAL, …
@@ -61,13 +62,15 @@ class ServiceState:
 
 @dataclass(frozen=True, slots=True)
 class Supervisor:
-    """The supervisor of one state folder, running or not."""
+    """The supervisor of one state folder, whether it runs or not."""
 
     state: State
 
     @property
     def socket(self) -> Path:
-        """The socket on which the supervisor listens, in the state folder if possible."""
+        """The path of the socket on which the supervisor listens, which is in the state folder if
+        possible.
+        """
         return private_file.socket_path(self._wanted_socket)
 
     @property
@@ -108,7 +111,7 @@ class Supervisor:
         return self.pid_file.exists() and self.recorded_pid() is None
 
     def why_down(self) -> str:
-        """Return the text that explains how to start the supervisor again, and whether it was
+        """Return a text that explains how to start the supervisor again, and whether it was
         killed.
         """
         if not self.has_died():
@@ -125,7 +128,7 @@ class Supervisor:
         try:
             private_file.make_socket_path(self._wanted_socket)
         except OSError as error:
-            raise SupervisorError(f"the supervisor can have no socket: {error}") from None
+            raise SupervisorError(f"the supervisor cannot create a socket: {error}") from None
         private_file.write(self.configuration_file, self.configuration(services).encode())
         done = subprocess.run(
             [
@@ -148,7 +151,9 @@ class Supervisor:
             raise SupervisorError(f"supervisord did not start: {said}")
 
     def remove_files(self) -> None:
-        """Remove the socket and the pid file that an ended supervisor may have left."""
+        """Remove the socket and the pid file that a supervisor may have left behind when it
+        ended.
+        """
         private_file.remove_socket(self._wanted_socket)
         self.pid_file.unlink(missing_ok=True)
 
@@ -236,7 +241,7 @@ class Supervisor:
                 psutil.Process(pid).wait(within_s)
 
     def recorded_pid(self) -> int | None:
-        """Return the process id from the pid file if that process is this supervisor; otherwise
+        """Return the process id in the pid file if the process is this supervisor, otherwise
         None.
         """
         try:
@@ -271,7 +276,7 @@ def _being_stopped() -> StoppingError:
 
 
 def left_over(state: State) -> list[psutil.Process]:
-    """Return the processes of this appliance that still run, whatever started them.
+    """Return the processes of this appliance that still run, regardless of what started them.
 
     A process belongs to the appliance if its environment has the appliance's mark, or if its
     command line names a file in the state folder in the same way as the appliance's programs.

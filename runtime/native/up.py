@@ -1,4 +1,4 @@
-"""`make up`: from any state of the machine to a healthy appliance."""
+"""`make up`, which takes the machine from any state to a healthy appliance."""
 
 import hashlib
 import os
@@ -35,7 +35,7 @@ class StartError(RuntimeError):
 
 
 def up(settings: Settings, progress: Progress) -> None:
-    """Start stopped services, restart changed ones, and wait until all are healthy."""
+    """Start stopped services, restart changed services, and wait until all are healthy."""
     state = State(settings.state_dir)
     with progress.step("State folder") as step:
         state.make()
@@ -62,12 +62,12 @@ def _build_documentation(progress: Progress) -> None:
     except docs_site.BuildError as error:
         progress.say(f"  {error}\n  Everything else works without it; fix: make docs")
     except KeyboardInterrupt:
-        progress.say("  Everything runs. The documentation is not built; later: make docs")
+        progress.say("  Everything runs. The documentation is not built; make docs builds it later")
         raise
 
 
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
-    """Return the addresses to open and the commands to type next.
+    """Return the addresses that users open, and the commands that they need next.
 
     `prometheus` is True if Prometheus runs, too.
     """
@@ -92,9 +92,9 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Return the row with the certificate authority that a browser must import; empty without TLS,
-    or if browsers trust it already. The path has a separate row, because root's state folders have
-    long names.
+    """Return the row with the certificate authority that a browser must import; return no row
+    without TLS, or if browsers trust the authority already. The path has a separate row, because
+    root's state folders have long names.
     """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
@@ -107,7 +107,7 @@ def trusted_by_browsers(settings: Settings) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Start:
-    """One call of `make up`."""
+    """The steps of one call of `make up`."""
 
     settings: Settings
     state: State
@@ -124,7 +124,7 @@ class Start:
             step.detail = ", ".join(one.title for one in table[:2])
         version = self._supervised_version(supervisor, table)
         if supervisor.is_running() and not self.state.stamped(SUPERVISED, version):
-            with self.progress.step("Stopping, for the settings have changed"):
+            with self.progress.step("Stopping, because the settings have changed"):
                 down.stop(self.state)
         ran_before = supervisor.is_running()
         try:
@@ -156,7 +156,7 @@ class Start:
         self, supervisor: Supervisor, table: Sequence[Service], version: str
     ) -> None:
         if left_over(self.state):
-            with self.progress.step("Ending processes that an earlier start left behind"):
+            with self.progress.step("Ending processes that an earlier start has left behind"):
                 down.stop(self.state)
         with self.progress.step("Ports") as step:
             wanted = ports_of(self.settings, table)
@@ -260,7 +260,9 @@ class Start:
 
 
 def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
-    """Return the ports that these services and the appliance need, by their variables."""
+    """Return the ports that these services and the appliance need, by the variables that set
+    them.
+    """
     optional = {service.port_variable for service in table}
     return {
         variable: port
@@ -272,7 +274,8 @@ def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
 def unknown_hosts(settings: Settings) -> list[str]:
     """Return a line for each configured host name that this machine cannot resolve."""
     return [
-        f"{variable}={host}: no such host ({why}); fix: the name or the address of one"
+        f"{variable}={host}: no such host ({why}); fix: give the name or the address of an "
+        "existing host"
         for variable, host in settings.reached_hosts().items()
         if (why := hosts.unknown(host))
     ]
@@ -282,7 +285,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
     """Return a line for each of these ports that is taken, with the process that holds it and the
     fix.
 
-    The proposed port is the same each time, so that `make up` and `make doctor` agree.
+    The function always proposes the same port, so that `make up` and `make doctor` agree.
     """
     lines = used_twice(wanted)
     avoid = set(settings.ports().values())
@@ -308,7 +311,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
 
 
 def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
-    """Return the host on which this port is opened, and the variable that sets the host."""
+    """Return the host on which this port is opened, and the variable that sets this host."""
     if variable in LOOPBACK_PORTS:
         return variable, hosts.LOOPBACK
     public = variable in PUBLIC_PORTS
@@ -318,8 +321,8 @@ def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
 
 
 def busy_machine() -> str:
-    """Return a warning if more processes want to run than the machine has CPUs; otherwise an empty
-    text.
+    """Return a warning if more processes are ready to run than the machine has CPUs, otherwise an
+    empty text.
     """
     load, count = os.getloadavg()[0], len(cpus.usable())
     return f"the machine is busy: {load:.1f} processes for {count} CPUs" if load > count else ""
@@ -328,4 +331,4 @@ def busy_machine() -> str:
 def last_words(state: State, service: str) -> str:
     """Return the end of a service's log, and the command that shows more."""
     end = log_tail.of(state.log(service), LOG_LINES)
-    return f"  {end}\n  fix: `make doctor` looks at the machine"
+    return f"  {end}\n  fix: `make doctor` checks the machine"

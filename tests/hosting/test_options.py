@@ -25,7 +25,11 @@ COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
         ({"cto_s": None}, "cto_s: admission eac needs what a connection costs"),
         ({"ctn_s": 0.0}, "ctn_s: admission eac needs what a connection costs"),
         ({"port": 65535}, "port: 65535; allowed are 1 to 65534"),
-        ({"key": "rsa-1024"}, "key rsa-1024: too short, OpenSSL takes no RSA key below 2048 bits"),
+        (
+            {"key": "rsa-1024"},
+            "key rsa-1024: too short: at OpenSSL's security level 2, which "
+            "gateway and customers use",
+        ),
         ({"key": "rsa-7681"}, "key rsa-7681: no such key; allowed: ec-p256, or rsa-N"),
         ({"shop_threads": 0}, "shop_threads: 0; allowed are 1 to 100"),
     ],

@@ -74,7 +74,7 @@ def test_good_ones_are_kept(made: CertificateFiles) -> None:
     [
         (lambda files: files.key.unlink(), "there is no "),
         (lambda files: files.server.write_bytes(b"rubbish"), "damaged"),
-        (lambda files: files.key.write_bytes(other_key()), "is not the key of"),
+        (lambda files: files.key.write_bytes(other_key()), "is not the private key for"),
         (lambda files: files.authority.write_bytes(other_authority(files)), "damaged"),
     ],
     ids=["gone", "damaged", "other key", "other authority"],
@@ -166,7 +166,11 @@ def test_no_such_key(tmp_path: Path, kind: str) -> None:
 
 
 def test_the_papers_key_is_too_short_today(tmp_path: Path) -> None:
-    with pytest.raises(CertificateError, match=r"key rsa-1024: too short, OpenSSL .* below 2048"):
+    with pytest.raises(
+        CertificateError,
+        match=r"key rsa-1024: too short: at OpenSSL's .* at "
+        r"least 2048",
+    ):
         certificates.make(tmp_path / "new", "rsa-1024", NAMES)
 
 
@@ -203,7 +207,7 @@ def test_the_command_makes_keeps_and_replaces(appliance: Appliance) -> None:
     assert (code, printed[:5]) == (0, "Kept:")
     code, printed = run("certs", "--key", "ec-p256")
     assert code == 1
-    assert "there is a good certificate with rsa-2048 already; fix: ARGS=--replace" in printed
+    assert "a valid certificate with rsa-2048 exists already; fix: ARGS=--replace" in printed
     code, printed = run("certs", "--key", "ec-p256", "--replace")
     assert code == 0, printed
     assert "ec-p256" in printed

@@ -86,7 +86,7 @@ def test_a_docker_that_cannot_be_used_is_said(
     docker_program.install(monkeypatch, tmp_path / "bin", denied)
     said = choice.why_native()
     assert said is not None
-    assert said.startswith("this user may not speak to the Docker engine; fix:")
+    assert said.startswith("this user may not use the Docker engine; fix:")
     monkeypatch.setenv("RUNTIME", "native")
     assert choice.why_native() is None
     monkeypatch.delenv("RUNTIME")

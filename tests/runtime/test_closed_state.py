@@ -86,7 +86,7 @@ def test_the_doctor_names_what_is_open(opened: State, tmp_path: Path) -> None:
     found = doctor.file_modes(settings, opened)
     assert found.verdict is Verdict.BEWARE
     assert str(opened.folder) in found.found
-    assert found.fix == "make up closes them"
+    assert found.fix == "make up closes these paths to other users"
     opened.close_to_others(settings.results_dir)
     assert doctor.file_modes(settings, opened).verdict is Verdict.GOOD
 

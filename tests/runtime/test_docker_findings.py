@@ -44,7 +44,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
         (
             None,
             None,
-            Finding(Verdict.GOOD, "Docker", "not there; only for containers"),
+            Finding(Verdict.GOOD, "Docker", "not installed; only containers need it"),
             "natively: no Docker engine can be used",
         ),
         (
@@ -71,7 +71,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
             Finding(
                 Verdict.BAD,
                 "Docker",
-                "this user may not speak to the Docker engine",
+                "this user may not use the Docker engine",
                 "sudo usermod -aG docker $USER and log in again, or RUNTIME=native",
             ),
             "in containers: RUNTIME=docker",
@@ -131,7 +131,10 @@ def test_containers_that_run_are_looked_at_one_by_one(
     monkeypatch.setenv("CONTAINERS", "shop gateway lab-prepare")
     assert list(doctor.containers(settings)) == [
         Finding(
-            Verdict.BAD, "gateway", "unhealthy", "make logs ARGS=gateway; make up starts it again"
+            Verdict.BAD,
+            "gateway",
+            "unhealthy",
+            "make logs ARGS=gateway; make up starts the service again",
         ),
         Finding(Verdict.GOOD, "shop", "healthy, CPUs 0"),
     ]

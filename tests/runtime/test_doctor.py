@@ -67,7 +67,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     said = " ".join(printed.split())
     assert code == 0, printed
     assert f"! Certificate {words}" in said
-    assert "fix: make down, make up makes a new one" in said
+    assert "fix: make down, then make up, which makes a new certificate" in said
     code, printed = appliance.run(
         "doctor",
         DOORBUSTER_GATEWAY_TLS_CERTIFICATE=str(made.server),

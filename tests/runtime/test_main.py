@@ -65,7 +65,7 @@ def test_logs_before_the_first_start_say_so(clone: Path) -> None:
     assert done.returncode == 1
     warning, message = done.stderr.splitlines()
     assert WARNING in warning
-    assert message == "Error: No logs yet; `make up` first"
+    assert message == "Error: There are no logs yet; run `make up` first"
 
 
 NO_REGISTRY = """

@@ -92,7 +92,7 @@ def test_reset_keeps_the_passwords_of_volumes_while_the_engine_is_stopped(
 ) -> None:
     docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
     monkeypatch.setenv("FORCE", "1")
-    with pytest.raises(EngineError, match=r"start docker; if they are gone for good: rm "):
+    with pytest.raises(EngineError, match=r"start docker; fix, if they no longer exist: rm "):
         command_line.reset_appliance(project.settings, Progress())
     assert project.compose_env.exists()
 

@@ -19,7 +19,7 @@ from tests.runtime import docker_program
         ),
         (
             "echo 'permission denied while trying to connect to the daemon socket' >&2; exit 1",
-            "this user may not speak to the Docker engine; fix: sudo usermod -aG docker",
+            "this user may not use the Docker engine; fix: sudo usermod -aG docker",
         ),
         (
             '[ "$1" = version ] && echo 28.0.0 || { echo "not a docker command" >&2; exit 1; }',
@@ -31,7 +31,8 @@ from tests.runtime import docker_program
         ),
         (
             'case "$1" in version) echo 28.0.0 ;; compose) echo v5.0.1 ;; *) exit 1 ;; esac',
-            "buildx is missing, with which Docker Compose 5.0.1 builds; fix: install docker-buildx",
+            "buildx is missing, which Docker Compose 5.0.1 needs for building; fix: install "
+            "docker-buildx",
         ),
     ],
 )
@@ -112,7 +113,7 @@ def test_an_engine_that_does_not_tell_is_not_one_without_containers(
     fails = f'[ "$1" = {failing} ] && {{ echo "Error: i/o timeout" >&2; exit 1; }}\n'
     docker_program.install(monkeypatch, tmp_path / "bin", fails + docker_program.ANSWERS)
     monkeypatch.setenv("CONTAINERS", "shop")
-    with pytest.raises(engine.EngineError, match=r"which containers there are \(Error: i"):
+    with pytest.raises(engine.EngineError, match=r"does not list its containers \(Error: i"):
         engine.containers("doorbuster")
 
 

@@ -131,7 +131,7 @@ def test_secrets_are_for_their_owner_alone(tmp_path: Path) -> None:
 
 def test_what_cannot_be_quoted_is_refused_by_its_name(tmp_path: Path) -> None:
     made = project(tmp_path, DOORBUSTER_POSTGRES_PASSWORD="it's")
-    with pytest.raises(SettingsError, match=r"^DOORBUSTER_POSTGRES_PASSWORD: cannot be handed"):
+    with pytest.raises(SettingsError, match=r"^DOORBUSTER_POSTGRES_PASSWORD: cannot be passed"):
         made.write([])
     assert not made.compose_env.exists()
 

@@ -95,7 +95,9 @@ def test_with_nothing_to_move_it_says_so(lab: Settings, caplog: pytest.LogCaptur
 def test_another_machines_is_left_alone(lab: Settings, caplog: pytest.LogCaptureFixture) -> None:
     before = where_it_runs(lab)
     assert move(lab.changed(postgres_host="db.example"), "shop") is False
-    assert "PostgreSQL on db.example is not ours to move" in caplog.text
+    assert (
+        "PostgreSQL on db.example does not belong to this appliance and is not moved" in caplog.text
+    )
     assert where_it_runs(lab) == before
 
 
