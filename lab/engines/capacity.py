@@ -1,8 +1,8 @@
 """Server capacity in requests per paper second; ρ and the capacity bound are based on it.
 
-A measured capacity (`engines.live.capacity`) is kept with its date. It becomes invalid if the
-machine or the code changes, or if the measurement is too old. The capacity of a simulated server
-follows from its description.
+A measured capacity (`engines.live.capacity`) is stored with its date. It becomes invalid if the
+machine or the code changes, or if the measurement is too old. The capacity of a simulated server is
+calculated from its description.
 """
 
 import statistics
@@ -21,21 +21,22 @@ from runtime.settings import Settings
 from simulator.scenario import server_capacity_rps
 
 CHAIN = "chain"
-"""The value that stands for LIFO-Pri's chain where other models have session lengths."""
+"""The value of `lengths` for LIFO-Pri's chain, which has no given session lengths."""
 KEPT_FOR = timedelta(hours=24)
-"""How long a kept capacity is valid. This time is limited because a machine can become slower
-without any visible change."""
+"""The time for which a stored capacity is valid. It is limited because a machine can become slower
+without any visible change.
+"""
 FEW_CUSTOMERS = 8
 """The number of customers in service that DOOR and the tuned limits allow.
 
-With this number, the shop may serve more pages than with all workers busy.
+With this number, the shop can serve more pages per second than with all workers busy.
 """
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A capacity, measured or calculated, and its conditions."""
+    """A measured or calculated capacity with its conditions."""
 
     median_rps: float
     measurements_rps: tuple[float, ...]
@@ -44,23 +45,25 @@ class Capacity:
     machine: str
     measured_at: str
     lengths: str = CHAIN
-    """The session lengths that define the mix of pages."""
+    """The session lengths of the customers, which determine the mix of pages."""
     origin: Literal["measured", "computed"] = "measured"
     catalogue_books: int | None = None
-    """The number of books in the catalogue; None stands for the number in the shop's settings."""
+    """The number of books in the catalogue; None means the number in the shop's settings."""
     database_cpus: str = "other"
     shops_rps: tuple[float, ...] = ()
-    """The median of each shop if several shops ran at once; the capacity is the median of these."""
+    """The median of each shop if several shops were measured at once; the capacity is the median of
+    these values.
+    """
     few_rps: tuple[float, ...] = ()
     """The capacity of each shop with `FEW_CUSTOMERS`; empty if it was not measured."""
 
     @property
     def best_rps(self) -> float:
-        """The largest measured capacity, which the capacity bound uses."""
+        """The largest of the measured capacities; the capacity bound uses it."""
         return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
 
     def words(self) -> str:
-        """Return the number and its origin as text."""
+        """Return the capacity and its origin as text."""
         known = (
             f"{self.origin.capitalize()} capacity {self.median_rps:.2f} requests per paper second"
         )
@@ -68,7 +71,7 @@ class Capacity:
 
 
 def computed(spec: Spec) -> Capacity:
-    """Return the capacity of the simulated server of `spec`."""
+    """Calculate the capacity of the simulated server of `spec`."""
     rps = server_capacity_rps(spec.customers.as_model(), server_of(spec))
     return Capacity(
         median_rps=rps,
@@ -87,14 +90,14 @@ def lengths_words(lengths: Lengths | None) -> str:
 
 
 def keep(capacity: Capacity, lab: Settings) -> Path:
-    """Write a capacity next to the appliance's state; return the file."""
+    """Write a capacity to the appliance's state folder; return the file."""
     path = file_of(capacity, lab)
     write_json(path, asdict(capacity))
     return path
 
 
 def file_of(capacity: Capacity, lab: Settings) -> Path:
-    """Return the file in which a capacity is kept."""
+    """Return the file that stores a capacity."""
     return _file(
         lab,
         capacity.page_profile,
@@ -108,9 +111,9 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
     """Return the newest measured capacity for the customers and the page work of `spec`.
 
-    Raises ExperimentError if no capacity is kept or it is no longer valid. A capacity is invalid if
-    it was measured on another machine, with other code, or more than KEPT_FOR before `now` (by
-    default the present time).
+    Raises ExperimentError if no valid capacity is stored. A capacity is invalid if it was measured
+    on another machine, with other code, or more than KEPT_FOR before `now` (by default, the present
+    time).
     """
     path = _file(
         lab,
@@ -149,14 +152,16 @@ def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
 
 
 def facts_of(capacity: Capacity | None) -> dict[str, object]:
-    """Return the content of capacity.json; None stands for a closed loop, which has no capacity."""
+    """Return the content of capacity.json; `None` means a closed loop, which has no capacity."""
     if capacity is None:
         return {"origin": "none", "reason": "a closed loop has no offered load ρ"}
     return asdict(capacity)
 
 
 def from_json(content: dict[str, Any]) -> Capacity:
-    """Return the capacity in a JSON file; raises ExperimentError for any other content."""
+    """Return the capacity that a JSON file contains; raises ExperimentError if its content is
+    invalid.
+    """
     try:
         capacity = Capacity(**content)
     except TypeError as fault:

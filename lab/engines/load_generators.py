@@ -25,8 +25,9 @@ Progress = Callable[[Mapping[str, Any]], None]
 
 _END_WITHIN_S = 5.0
 WORKERS_WITHIN_S = 60
-"""The real seconds to wait for remote workers, which need some time to reconnect after the last
-run."""
+"""The real seconds to wait for remote workers, which need some time to connect again after a
+run.
+"""
 
 
 def run_load(
@@ -36,13 +37,13 @@ def run_load(
     log_file: Path,
     on_progress: Progress,
 ) -> None:
-    """Run one load generator against `url` until it ends, on the CPUs `on`; see `run_loads`."""
+    """Run one load generator, on the CPUs `on`, against `url` until it ends; see `run_loads`."""
     run_loads([LoadGenerator(url, plan, log_file, on_progress)], on)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadGenerator:
-    """A load generator that has not started yet."""
+    """The description of a load generator that can be started."""
 
     url: str
     plan: LoadPlan
@@ -50,7 +51,7 @@ class LoadGenerator:
     on_progress: Progress
     """A function that receives every progress line."""
     locust_options: Mapping[str, object] = field(default_factory=dict)
-    """Locust's long options, without dashes; an option with the value True is a flag."""
+    """The values of Locust's long options, without dashes; True marks an option without a value."""
 
 
 def run_loads(
@@ -60,11 +61,11 @@ def run_loads(
     on_begin: Callable[[], None] = lambda: None,
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
-    """Run these load generators until all have ended, on the CPUs `on`; all begin at the same time.
+    """Run these load generators on the CPUs `on` until all have ended; all begin at the same time.
 
-    `on_begin` is called when several begin, and `on_end(index)` when each of them has ended without
-    an error. Raises ExperimentError if one fails. After any exception all of them are stopped, so
-    that no load remains.
+    If several begin, `on_begin` is called; `on_end(index)` is called when a load generator has
+    ended without an error. Raises ExperimentError if one fails. After any exception, all of them
+    are stopped, so that no load remains.
     """
     with (
         tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,
@@ -99,7 +100,7 @@ def run_loads(
                     loads[index].on_progress(said)
         except BaseException:
             for process in generators:
-                # The process and its children; they get a moment to close their connections.
+                # The process and its children get a moment to close their connections.
                 processes.end(process, _END_WITHIN_S, with_group=True)
             raise
 
@@ -114,7 +115,7 @@ def _generator(
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)
     }
-    # If the runner is killed, no load remains.
+    # The load ends if the runner is killed.
     command = pinned.command(
         on,
         program,
@@ -123,7 +124,7 @@ def _generator(
     )
     return subprocess.Popen(
         command,
-        env=environment,  # the plan has all settings
+        env=environment,  # all settings are in the plan
         stdout=subprocess.PIPE,
         stderr=log,
         start_new_session=True,  # Ctrl-C reaches only the runner, which then stops the load
@@ -131,8 +132,9 @@ def _generator(
 
 
 def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
-    """Yield (index, line) for each line of the pipes, in the order of arrival; the line is None at
-    the end of a pipe."""
+    """Yield (index of the pipe, line) for each line of the pipes, in the order of arrival; at the
+    end of a pipe, the line is None.
+    """
     begun: dict[int, bytes] = defaultdict(bytes)
     while ready.get_map():
         for key, _ in ready.select():
@@ -154,7 +156,7 @@ def _check(status: int, log_file: Path) -> None:
 
 
 def distributed_options(lab: Settings) -> dict[str, object]:
-    """Return Locust's options for workers on other machines; empty if there are none.
+    """Return Locust's options for workers on other machines; empty if no such workers are used.
 
     The workers connect to this machine's inner host.
     """

@@ -7,11 +7,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The counts of a run and other facts that only the engine has; files hold the rest."""
+    """The counts of a run, and other facts that the run's files do not have."""
 
     before: Mapping[str, Any]
     """The counts of gateway and shop at the beginning of the run (`Appliance.counts`)."""
     after: Mapping[str, Any]
-    """The same counts after the last request of the run."""
+    """The counts of gateway and shop after the last request of the run."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Further entries of run.json."""

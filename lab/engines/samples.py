@@ -13,7 +13,7 @@ from simulator.record import SAMPLED_FATES
 
 SCHEMA = pa.schema(
     [
-        pa.field("time_s", pa.float64()),  # paper seconds since the run was prepared
+        pa.field("time_s", pa.float64()),  # paper seconds since the preparation of the run
         pa.field("policy", pa.string()),
         pa.field("discipline", pa.string()),
         pa.field("cpu_utilisation_ratio", pa.float64()),
@@ -23,7 +23,7 @@ SCHEMA = pa.schema(
         *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
         *(pa.field(f"{fate}_total", pa.int64()) for fate in SAMPLED_FATES),
         pa.field("confirms_total", pa.int64()),
-        # The admission policy's values; null if there is none.
+        # The values of the admission policy; null without an admission policy.
         pa.field("predicted_utilisation_ratio", pa.float64()),
         pa.field("measured_utilisation_ratio", pa.float64()),
         pa.field("admission_weight", pa.float64()),
@@ -42,12 +42,13 @@ _OF_ADMISSION = {
     "admitted_total": "admitted",
     "aborted_total": "aborted",
 }
-"""The name of each column in the admission policy's snapshot."""
+"""The key of each column in the admission policy's snapshot."""
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the columns of an admission policy's snapshot; their values are null if there is no
-    admission policy."""
+    """Return the columns with the values of an admission policy's snapshot; without an admission
+    policy, all values are null.
+    """
     known = snapshot or {}
     return {column: known.get(name) for column, name in _OF_ADMISSION.items()}
 

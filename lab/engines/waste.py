@@ -1,8 +1,8 @@
-"""The wasted-work meter of a run, from either engine, in one form: the block `waste` of run.json.
+"""The wasted-work meter of a run, in the same form for both engines: the block `waste` of run.json.
 
 All seconds are paper seconds.
 
-- `server_cpu_s`: all the server's CPU.
+- `server_cpu_s`: all CPU time of the server.
 - `wasted_…`: work after the customer had left, which cancelling can save.
 - `kept_…`: work after the customer had left, on requests that had to finish.
 - `unanswered_…`: work before the customer left, on requests that never got an answer.
@@ -33,7 +33,8 @@ _CANCELS = ("cancels_attempted", "cancels_effective", "cancels_too_late", "cance
 
 def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale: float) -> Waste:
     """Return the wasted work that the shop's sentry measured between two calls of
-    `Appliance.counts()`."""
+    `Appliance.counts`.
+    """
     then, now = before["shop"], after["shop"]
     metered = {name: now["sentry"][name] - then["sentry"][name] for name in now["sentry"]}
     return {
@@ -46,7 +47,8 @@ def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale
 
 def of_simulation(simulated: Simulated) -> Waste:
     """Return the wasted work of a simulation; the values of the database are None, because a
-    simulation has none."""
+    simulation has no database.
+    """
     return {
         "server_cpu_s": simulated.busy_s,
         **dict.fromkeys((*_SECONDS, *_CANCELS)),

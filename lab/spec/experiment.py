@@ -297,7 +297,7 @@ class Spec(Section):
 
         if self.clients and not sheets.knows_its_rate(proxy, policy.parameters):
             raise ValueError(
-                f"policy: {proxy}'s rate is a share of the capacity, which a closed loop does not have; "
+                f"policy: {proxy}'s rate is a share of the capacity, and a closed loop has none; "
                 "allowed: with parameters.rate_rps"
             )
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))

@@ -1,6 +1,6 @@
 """The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-The costs are kept with their date and machine. They become invalid if the machine changes.
+The costs are stored with their date and machine. They become invalid if the machine changes.
 
 Source: edragon.txt, section 3.2.1 (CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
 """
@@ -28,18 +28,20 @@ class ConnectionCosts:
     """The cost of a resumed connection: its handshake and all its replies, including their
     encryption."""
     ctn_s: float
-    """The cost of a new connection, with the same parts."""
+    """The cost of a new connection: its handshake and all its replies, including their
+    encryption.
+    """
     handshake_full_s: float
     handshake_resumed_s: float
     reply_s: float
     """The cost of one page or image, including its encryption."""
     session_s: float
-    """The cost of a whole session: its connections and all replies."""
+    """The cost of a whole session: all its connections and replies."""
     replies_per_new: float
     replies_per_resumed: float
     resumed_per_session: float
     sessions: int
-    """The number of measured sessions, all completed."""
+    """The number of measured sessions, all of which completed."""
     key: str
     profile: str
     time_scale: float
@@ -55,15 +57,16 @@ class ConnectionCosts:
 
 
 def keep(costs: ConnectionCosts, lab: Settings) -> Path:
-    """Write the costs next to the appliance's state; return the file."""
+    """Write the costs to the appliance's state folder; return the file."""
     path = _file(lab, costs.key, costs.profile, costs.time_scale)
     write_json(path, asdict(costs))
     return path
 
 
 def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> ConnectionCosts:
-    """Return the newest measured costs of this machine; raises ExperimentError if there are
-    none."""
+    """Return the newest measured costs of this machine; raises ExperimentError if no valid costs
+    are stored.
+    """
     path = _file(lab, key, profile, time_scale)
     again = f"`{COMMAND} --key {key} --page-profile {profile} --time-scale {time_scale:g}`"
     if not path.is_file():

@@ -1,8 +1,8 @@
 """Static profiling of an application: the costs of its connections, measured on this machine.
 
-One application runs on all processors, without other load. The profiling first performs only
-handshakes, full and resumed, and then a few sessions of the partly-open model. It measures the CPU
-time of the application's process tree and subtracts the CPU time that the tree uses while idle.
+One application runs on all processors, without other load. The profiling first makes only full and
+resumed handshakes, then runs a few sessions of the partly-open model. It measures the CPU time of
+the application's process tree and subtracts the CPU time that the tree uses while idle.
 
 Source: edragon.txt, section 3.2.1.
 """
@@ -37,19 +37,22 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""The load in processors; it is so low that no request waits and no customer loses patience."""
+"""The load of the measured sessions, in processors; it is so low that no request waits and no
+customer leaves.
+"""
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""The page work of an interaction, paper seconds of CPU; it only determines the pace of the
-sessions."""
+"""The estimated page work of an interaction for each page profile, paper seconds of CPU; it only
+determines the rate of the sessions.
+"""
 GUESSED_OWN_REAL_S = 0.015
-"""The other CPU time of an interaction with its images, real seconds."""
+"""The estimated CPU time of everything else in an interaction and its images, real seconds."""
 TIMEOUT_S = 100.0
 _PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """The counts that the customers made in the measured sessions."""
+    """The customers' counts in the measured sessions."""
 
     sessions: int
     new: int
@@ -64,7 +67,7 @@ class SessionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """CPU seconds of a session's parts, in the unit (real or paper seconds) of the input."""
+    """The CPU time of a session's parts, in the same unit (real or paper seconds) as the input."""
 
     reply_s: float
     cto_s: float
@@ -73,12 +76,12 @@ class Split:
 
 
 def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) -> Split:
-    """Return the costs of connections, so that they add up to `cpu_s`.
+    """Divide `cpu_s` into the costs of new and resumed connections and replies.
 
     The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
-    CTN and CTO are the cost of a full or a resumed handshake, plus the cost of the mean number of
-    replies over such a connection. Raises ExperimentError if the handshakes alone would have taken
-    more than `cpu_s`.
+    CTN is the cost of a full handshake plus the cost of the mean number of replies over a new
+    connection; CTO is calculated in the same way from a resumed handshake. Raises ExperimentError
+    if the handshakes alone would have taken more than `cpu_s`.
     """
     if not counts.replies or not counts.new or not counts.resumed:
         raise ExperimentError(
@@ -140,15 +143,16 @@ def measure(
 
 
 def _idle(application: RunningApplication) -> float:
-    """Return the processors that the application uses while idle."""
+    """Return the CPU use of the application without customers, in processors."""
     began_s, before_s = time.monotonic(), application.cpu_s()
     time.sleep(IDLE_REAL_S)
     return (application.cpu_s() - before_s) / (time.monotonic() - began_s)
 
 
 def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: bool) -> float:
-    """Return the CPU time, in real seconds, of a connection that opens and closes without a
-    request."""
+    """Return the CPU time, in real seconds, of a connection that is opened and closed without a
+    request.
+    """
     context = ssl.create_default_context(cafile=str(application.authority))
     session = _ticket(application, context) if resume else None
     kind = "resumed" if resume else "new"
@@ -182,8 +186,9 @@ def _connected(
 
 
 def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
-    """Return a TLS session that can be resumed; with TLS 1.3 it arrives with the server's first
-    data."""
+    """Return a TLS session that can be resumed; with TLS 1.3, it arrives together with the server's
+    first data.
+    """
     with _connected(application, context, None) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")
         while connection.recv(65536):
@@ -216,7 +221,9 @@ def _sessions(
     sessions: int,
     say: Callable[[str], None],
 ) -> tuple[float, SessionCounts]:
-    """Return the CPU time, in real seconds, of about this number of sessions, and their counts."""
+    """Run about this number of sessions; return their CPU time in real seconds, and their
+    counts.
+    """
     application = platform.applications[0]
     options = platform.options
     interaction_s = GUESSED_WORK_S[options.profile] + GUESSED_OWN_REAL_S * options.time_scale
@@ -249,7 +256,8 @@ def _sessions(
 
 
 def counted(attempts_file: Path) -> SessionCounts:
-    """Return the counts of a partly-open run; each reply counts for the kind of its connection.
+    """Return the counts of a partly-open run; each reply counts for its connection's kind, new or
+    resumed.
 
     Raises ExperimentError if more than one in a hundred requests was not served.
     """
@@ -269,7 +277,7 @@ def counted(attempts_file: Path) -> SessionCounts:
         asked += 1
         if row["outcome"] == AttemptOutcome.COMPLETED:
             connections = opened[row["session"]]
-            # The last connection that was open before the reply.
+            # The last connection that was opened before the reply.
             index = bisect_right(connections, row["finished_s"], key=lambda one: one[0]) - 1
             over[connections[max(0, index)][1]] += 1
     if over.total() < 0.99 * asked:

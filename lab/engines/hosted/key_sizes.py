@@ -1,5 +1,6 @@
-"""The size of the server's key with which a full handshake has the same share of a session as in
-the paper."""
+"""The size of the server's key for which a full handshake has the same share of a session as in the
+paper.
+"""
 
 import time
 from collections.abc import Iterable
@@ -13,8 +14,9 @@ from runtime.settings import Settings
 
 BITS = (2048, 3072, 4096, 5120, 6144, 7680, 8192)
 PUBLISHED_RATIO = 0.175 / 1.33
-"""The paper's share: a full handshake takes 175 ms of a session's 1.33 s of CPU (edragon.txt,
-sections 3.2 and 5)."""
+"""The share of a full handshake in a session's CPU time in the paper: 175 ms of 1.33 s
+(edragon.txt, sections 3.2 and 5).
+"""
 _SIGN_REAL_S = 0.5
 _LEAST_SIGNATURES = 5
 
@@ -29,14 +31,14 @@ class KeySize:
     session_ratio: float
     """The handshake's share of a session's CPU time."""
     length_ratio: float
-    """The factor by which sessions must be longer for the handshake to have the published share."""
+    """The factor by which sessions must be longer so that the handshake has the published share."""
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
-    """Return the CPU seconds of a signature by key size.
+    """Return the CPU seconds of a signature for each key size.
 
-    Large keys take long to generate, so the result is kept and measured again only on another
-    machine.
+    Large keys take long to generate, so the result is stored; only another machine measures it
+    again.
     """
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
@@ -66,7 +68,7 @@ def sizes(
 
 
 def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
-    """Return the key size whose share is nearest to `ratio` (their quotient is nearest to 1)."""
+    """Return the key size whose share is nearest to `ratio`, compared by their quotient."""
     return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
 
 
@@ -81,7 +83,7 @@ def _known(path: Path, machine: str) -> dict[int, float]:
 
 def measured_signature_s(bits: int) -> float:
     """Return the CPU seconds of one signature with a new key of this size."""
-    # The import is slow; only measurements need it.
+    # The import is slow, and only measurements need it.
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import padding, rsa
 

@@ -12,9 +12,11 @@ from runtime.state import State
 
 
 class HostingMeter:
-    """The CPU time of applications, load generators and database since the meter was created.
+    """A meter of the CPU time that applications, load generators and database have used since its
+    creation.
 
-    Load generators are child processes of this process. Their CPU time counts once they have ended.
+    Load generators are child processes of this process. Their CPU time is counted when they have
+    ended.
     """
 
     def __init__(self, lab: Settings, platform: Platform) -> None:
@@ -24,8 +26,8 @@ class HostingMeter:
         self._before = self._look()
 
     def read(self) -> tuple[tuple[float, float, float | None, float], list[float]]:
-        """Return the processors that each part used, and the CPU time of each application in paper
-        seconds.
+        """Return the CPU use of each part in processors, and the CPU time of each application in
+        paper seconds.
 
         The parts are applications, load generators, database and everything else.
         """

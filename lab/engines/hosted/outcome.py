@@ -1,6 +1,6 @@
-"""The results of a hosted application's customers, second by second.
+"""The results of a hosted application's customers for each second.
 
-The numbers are read from the files of a load generator and of the CPU manager. Times are paper
+The numbers come from the files of a load generator and of the CPU manager. Times are paper
 seconds unless a name says real.
 """
 
@@ -32,7 +32,7 @@ class HostedApplication:
     """
 
     sessions: Mapping[str, int]
-    """The number of sessions with each fate: completed, refused, timed_out, failed, under_way."""
+    """The number of sessions by fate: completed, refused, timed_out, failed, under_way."""
     response_s: Series
     per_second: Mapping[str, Series]
     cpu_s: float
@@ -47,12 +47,12 @@ def hosted_application(
     processors: Callable[[float], Series] | float,
     cpu_s: float,
 ) -> HostedApplication:
-    """Return the results of a run of `duration_s`; the file of its connections is in the same
-    folder as its attempts.
+    """Return the results of a run of `duration_s`; its files of attempts and of connections are in
+    the same folder.
 
-    `processors` is a constant, or a function of the run's start (Unix time) that returns the number
-    of assigned processors at each second. Raises ExperimentError if the run was stopped before its
-    end.
+    `processors` is a constant number of assigned processors, or a function that receives the run's
+    start (Unix time) and returns the number at each second. Raises ExperimentError if the run was
+    stopped before its end.
     """
     metadata = read_metadata(attempts_file)
     attempts = read_attempts(attempts_file)
@@ -82,8 +82,9 @@ def hosted_application(
 
 
 def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
-    """Return the number of times that fall in each second of the run; times after its end do not
-    count."""
+    """Return how many of the times are in each second of the run; times after its end do not
+    count.
+    """
     return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
 
 
@@ -164,7 +165,9 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Return the paper seconds from due time to end, for each answered attempt for a page."""
+    """Return the response time of each answered attempt for a page: paper seconds from its due time
+    to its end.
+    """
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
     finished_s: Series = pages.column("finished_s").to_numpy()

@@ -33,23 +33,24 @@ _ENDED = "the run is ended"
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A completed run. Numbers of processors are means over the run."""
+    """The results of a completed run. Numbers of processors are means over the run."""
 
     applications: tuple[HostedApplication, ...]
     applications_cpus: float
     load_generator_cpus: float
     database_cpus: float | None
-    """The processors of the database; None if it is not on this machine."""
+    """The CPU use of the database, in processors; None if it is not on this machine."""
     others_cpus: float
-    """The processors of everything else on the machine."""
+    """The CPU use of all other programs on the machine, in processors."""
 
 
 def make_hosted_run(
     lab: Settings, run: PlatformRun, seed: int, folder: Path, say: Callable[[str], None]
 ) -> Hosted:
-    """Start the platform, load all its applications and stop it; files are written to `folder`.
+    """Start the platform, send load to all its applications, and stop it; write the files to
+    `folder`.
 
-    Raises ExperimentError if a part fails. After any exception, no process remains.
+    Raises ExperimentError if a part fails. No process remains after an exception.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -106,8 +107,9 @@ def _processors(
     i: int,
     planned: float,
 ) -> Callable[[float], Series] | float:
-    """Return the processors assigned to application `i`, read from the CPU manager's accounts or
-    constant."""
+    """Return the number of processors assigned to application `i`: a constant, or from the CPU
+    manager's accounts.
+    """
     if options.provisioning != "ecm":
         return planned or float(len(options.processors))
     name = name_of(i + 1)
@@ -173,7 +175,7 @@ def _plan(
             ),
             authority=application.authority,
             time_scale=host.time_scale,
-            # Each application has other customers.
+            # Each application has different customers.
             seed=seed * 100 + i,
             attempts_file=file,
         )

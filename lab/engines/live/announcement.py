@@ -1,7 +1,7 @@
 """The announcement of live runs in progress to other processes: the console and its metrics.
 
-Each run has a file, and the run's process holds a lock on it. The kernel releases the lock however
-the process ends, so readers remove a file without a lock.
+Each run has a file, and the run's process holds a lock on it. The kernel releases the lock whenever
+the process ends, so a reader removes files that are not locked.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 
@@ -25,13 +25,16 @@ FOLDER = "live-runs"
 
 
 class ToldRun:
-    """The announcement of a run in progress, from the creation of this object until `close`.
+    """The announcement of a run in progress; it lasts from the creation of this object until
+    `close`.
 
-    Write errors are ignored, so that a full disk does not end the run.
+    Errors of writing are ignored, so that a full disk does not end the run.
     """
 
     def __init__(self, state_dir: Path, facts: Mapping[str, object]) -> None:
-        """Announce `facts`, which has at least `experiment` and `run`, both names of folders."""
+        """Announce `facts`, which include at least `experiment` and `run`, both names of
+        folders.
+        """
         self._facts = dict(facts)
         self._length = 0
         self._handle: int | None = None
@@ -51,7 +54,7 @@ class ToldRun:
         if self._handle is None:
             return
         text = json.dumps({**self._facts, "customers": customers}).encode()
-        # One write over the old text: blanks after an object are JSON, too.
+        # A single write replaces the old text: blanks after an object are valid JSON.
         padded = text.ljust(self._length)
         self._length = len(text)
         with contextlib.suppress(OSError):
@@ -67,7 +70,7 @@ class ToldRun:
 
 @contextlib.contextmanager
 def told_measuring(state_dir: Path, title: str, expected_s: float) -> Iterator[None]:
-    """Announce a capacity measurement for the spec with this title until the block ends.
+    """Announce, until the block ends, a capacity measurement for the spec with this title.
 
     `expected_s` is its expected duration in real seconds.
     """
@@ -92,7 +95,7 @@ def measuring(state_dir: Path) -> dict[str, Any] | None:
 def _told(state_dir: Path) -> list[dict[str, Any]]:
     found = []
     for path in sorted((state_dir / FOLDER).glob("*.json")):
-        # If a file disappears or changes at this moment, the next call reads it.
+        # If a file disappears or changes at this moment, the next call reads its new state.
         with contextlib.suppress(OSError, ValueError), path.open("rb") as file:
             if locks.is_held(file.fileno()):
                 found.append(json.loads(file.read()))

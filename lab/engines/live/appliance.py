@@ -13,19 +13,21 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""The limit for an answer, real seconds; it is long because the shop's side thread competes with 30
-busy threads."""
+"""The timeout for an answer, real seconds; it is long because the controller's thread in the shop
+competes with 30 busy threads.
+"""
 
 _CATALOGUE_TIMEOUT_S = 900.0
-"""The limit for a change of the catalogue, real seconds. Growing it to its largest size takes a
-minute, and several minutes on a busy machine."""
+"""The timeout for a change of the catalogue, real seconds. Growing the catalogue to its largest
+size takes a minute, or several minutes on a busy machine.
+"""
 
 Json = dict[str, Any]
 T = TypeVar("T")
 
 
 class JsonApi:
-    """A client for one HTTP address that sends and receives JSON. It turns every fault into an
+    """A client for one HTTP address, which sends and receives JSON. It converts every fault into an
     ExperimentError that names the part.
 
     `host_variable` is the name of the setting with the address, for error messages. Every call
@@ -76,7 +78,8 @@ class JsonApi:
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """Return what `ask` returns, calling it again while a part that died restarts.
+    """Call `ask` until it returns without an ExperimentError, for example while a part restarts;
+    return its result.
 
     After `limit_s`, the function raises the last ExperimentError of `ask`.
     """
@@ -104,20 +107,22 @@ class Appliance:
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop learns which customers leave, so that it can count wasted work."""
+        """Whether the shop is notified when customers leave, so that it can count wasted work."""
         return True
 
     def again(self) -> "Appliance":
-        """Return another appliance object with separate connections."""
+        """Return another object for the same appliance, with separate connections."""
         return Appliance(self.lab)
 
     @property
     def url(self) -> str:
-        """The address of the shop for customers."""
+        """The address at which customers reach the shop."""
         return f"http://{hosts.authority(self.lab.gateway_pages_host, self.lab.gateway_port)}"
 
     def check_may_be_loaded(self) -> None:
-        """Raise ExperimentError unless the appliance is local or the settings name its gateway."""
+        """Raise ExperimentError if load may not be sent: the appliance must be local, or the
+        settings must name its gateway.
+        """
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
             raise ExperimentError(
                 f"{self.url}: load goes to loopback only, or to the gateway that "
@@ -140,11 +145,11 @@ class Appliance:
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
         """Raise ExperimentError unless the running gateway has all these policies.
 
-        A gateway lacks the policies that were written after its start.
+        A gateway does not have policies that were written after its start.
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
-                continue  # the gateway need not know a proxy; each run brings a student's file
+                continue  # not the gateway's policy, or its text is sent for each run
             for path, name, given in (
                 ("/policies", choice.name, choice.parameters),
                 ("/admissions", choice.admission, choice.admission_parameters),
@@ -179,14 +184,14 @@ class Appliance:
         abandonment: Abandonment = "ignore",
         shadows: Sequence[str] = (),
     ) -> None:
-        """Bring the shop into the same state before every run: seeded stock, an empty queue, a new
-        policy and new shadows.
+        """Bring the appliance into the same state before every run: the initial stock, an empty
+        queue, a new policy and new shadows.
 
-        `policy` is the body of `PUT /policy`; with None the gateway keeps its policy. The shop's
-        sentry stops work only if `abandonment` is cancel; otherwise it only counts wasted work.
-        Pages have no banners.
+        `policy` is the body of `PUT /policy`; if it is None, the gateway keeps its policy. The
+        shop's sentry stops work only if `abandonment` is `cancel`; otherwise, it only counts wasted
+        work. Pages have no banners.
         """
-        self.set_shadows(())  # also those that a user has started on a page
+        self.set_shadows(())  # also shadows that a user has started on a page
         self.end_faults()
         self.wait_idle()
         self.shop.call("POST", "/reset")
@@ -216,7 +221,7 @@ class Appliance:
             self.set_shadows(shadows)
 
     def set_shadows(self, names: Iterable[str]) -> None:
-        """Replace all shadows by policies of these names with their defaults.
+        """Replace all shadows by the policies with these names and their default parameters.
 
         Raises ExperimentError.
         """
@@ -224,15 +229,16 @@ class Appliance:
         self.gateway.call("PUT", "/shadows", {"policies": policies})
 
     def shadows(self) -> list[Json]:
-        """Return the decisions of each shadow so far, without single requests.
+        """Return the counts of each shadow's decisions so far, without the single requests.
 
         Raises ExperimentError.
         """
         return list(self.gateway.call("GET", "/snapshot")["shadows"])
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Set what the gateway and the shop do from now on when a customer leaves. Raises
-        ExperimentError."""
+        """Set the abandonment: what gateway and shop do, from now on, when a customer leaves.
+        Raises ExperimentError.
+        """
         self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
@@ -250,14 +256,16 @@ class Appliance:
             self.slow_database(0)
 
     def give_back(self) -> None:
-        """Restore the state of `make up` after runs, except for policy and catalogue."""
+        """After runs, restore the state that `make up` creates, except for policy and catalogue."""
         for_people = {"profile": "paper", "ads": True, "sentry": "watch"}
         self.shop.call("PUT", "/settings", for_people)
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
         self.set_shadows(())
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until no request waits or is being served; this includes orphans of the last run."""
+        """Wait until no request waits or is in service, including orphan requests of the last
+        run.
+        """
 
         def is_idle() -> bool:
             now = self.snapshot()
@@ -270,8 +278,9 @@ class Appliance:
             )
 
     def counts(self) -> Json:
-        """Return the cumulative counts of gateway and shop; the counts of a run are the difference
-        between two calls."""
+        """Return the cumulative counts of gateway and shop; the difference between two calls gives
+        the counts of a run.
+        """
         snapshot = self.snapshot()
         status = self.shop.call("GET", "/status")
         return {
@@ -283,8 +292,9 @@ class Appliance:
 
 
 def _sentry_mode(abandonment: Abandonment) -> str:
-    """Return the sentry's mode: it stops work only if customers who leave cancel their requests,
-    and otherwise it counts."""
+    """Return the sentry's mode for an abandonment: only with `cancel` does it stop work; otherwise,
+    it only counts.
+    """
     return "cancel" if abandonment == "cancel" else "watch"
 
 

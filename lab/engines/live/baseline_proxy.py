@@ -22,12 +22,12 @@ from lab.errors import ExperimentError
 from runtime import settings
 
 _LEFT = ("cancelled", "orphaned")
-"""The fates of requests whose customers left while the shop served them."""
+"""The fates of requests whose customers left during service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A running baseline proxy, as the sampler and the console observe it."""
+    """The interface of a running baseline proxy for the sampler and the console."""
 
     process: ProxyProcess
     parameters: Mapping[str, Any]
@@ -44,12 +44,12 @@ class BehindProxy(Appliance):
         self._log = standing.process.log()
 
     def again(self) -> "BehindProxy":
-        """Return another appliance object with separate connections."""
+        """Return another object for the same appliance and proxy, with separate connections."""
         return BehindProxy(self.lab, self.standing)
 
     @property
     def url(self) -> str:
-        """The address of the baseline proxy for customers."""
+        """The address at which customers reach the baseline proxy."""
         return self.standing.process.url
 
     @property
@@ -58,13 +58,14 @@ class BehindProxy(Appliance):
         return self.standing.process.proxy.sheet.name
 
     def version(self) -> str:
-        """Return the version that the baseline proxy prints; raises ExperimentError."""
+        """Return the version that the baseline proxy prints. Raises ExperimentError."""
         return self.standing.process.version()
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop learns which customers leave; False if the proxy lets orphans be
-        served."""
+        """Whether the shop is notified when customers leave; False if the proxy lets the shop serve
+        orphan requests.
+        """
         return self.standing.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
@@ -102,13 +103,14 @@ class BehindProxy(Appliance):
                 "left_in_service": sum(self._total(fate) for fate in _LEFT),
                 "cancelled": cancelled,
                 "finished": self._total("orphaned"),
-                # The proxy waits for none of these requests: each may have finished anyway.
+                # The proxy does not wait for these requests: the shop may have finished any of
+                # them.
                 "overdue": cancelled,
             },
         }
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until no request waits or is being served in the proxy or the shop."""
+        """Wait until the proxy and the shop have no request that waits or is in service."""
 
         def is_idle() -> bool:
             self.check_lives()
@@ -153,8 +155,8 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """Run the shop behind the baseline proxy `name` until the block ends; the proxy is ready when
-    the block begins.
+    """Until the block ends, run the baseline proxy `name` in front of the shop; the proxy is ready
+    when the block begins.
 
     Its configuration and log are in `files`. Raises ExperimentError if the proxy does not start.
     """

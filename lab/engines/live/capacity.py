@@ -1,8 +1,8 @@
 """The measurement of the shop's capacity in requests per paper second.
 
-Each measurement is a closed loop with the customers' mix of pages, through a single queue. The
-capacity is the median of three measurements with all workers busy. A fourth measurement has few
-customers.
+Each measurement is a closed loop that requests the customers' mix of pages through a single queue.
+The capacity is the median of three measurements with all workers busy. A fourth measurement has
+only few customers.
 """
 
 import statistics
@@ -25,16 +25,19 @@ REPETITIONS = 3
 DURATION_S = 150.0
 """The duration of each measurement, paper seconds."""
 WARM_UP_S = 30.0
-"""The warm-up of each measurement, paper seconds, until all workers are busy with the chain's
-mix."""
+"""The warm-up of each measurement, paper seconds; after it, all workers are busy with the mix of
+pages.
+"""
 SPARE_CUSTOMERS = 6
-"""The number of customers in addition to the number of workers, so that a request always waits and
-every worker is busy."""
+"""The number by which customers exceed workers, so that a request always waits and every worker is
+busy.
+"""
 
 
 def expected_real_s(time_scale: float) -> float:
-    """Return the approximate duration of `measure`, real seconds: four measurements and their
-    starts."""
+    """Return the approximate duration of `measure` in real seconds: four measurements, each with
+    its start.
+    """
     return (REPETITIONS + 1) * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
 
 
@@ -43,11 +46,11 @@ def measure(
 ) -> Capacity:
     """Measure the capacity for the customers and the page work of `spec`.
 
-    Several shops are measured at the same time, as they run, so that their effects on each other
-    are included. The capacity for ρ comes from three measurements with every worker busy; a fourth
-    measurement has `FEW_CUSTOMERS`. The call takes about `expected_real_s`. The caller holds the
-    machine's lock and has prepared catalogue and database. Raises ExperimentError if a measurement
-    fails.
+    Several shops are measured at the same time, so that the result includes their effects on each
+    other, as in their runs. The capacity for ρ comes from three measurements with every worker
+    busy; a fourth measurement has `FEW_CUSTOMERS`. The call takes about `expected_real_s`. The
+    caller holds the machine's lock and has prepared catalogue and database. Raises ExperimentError
+    if a measurement fails.
     """
     found: list[list[float]] = []
     for repetition in range(REPETITIONS + 1):

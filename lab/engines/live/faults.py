@@ -1,4 +1,4 @@
-"""Faults of a run that a user has caused on purpose, read from the shop's status."""
+"""Faults that a user has deliberately caused during a run, read from the shop's status."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,22 +11,23 @@ _WORDS: Final = {SLOW_DATABASE: "the database was slow"}
 
 @dataclass(slots=True)
 class Fault:
-    """A fault. It counts from the sample before the first sample that shows it, until the first
-    sample that no longer shows it."""
+    """A fault. It lasts from the sample before the first sample that shows it until the first
+    sample that no longer shows it.
+    """
 
     name: str
     from_s: float
     until_s: float | None = None
-    """The end, paper seconds of the run; None while the fault lasts."""
+    """The end of the fault, paper seconds of the run; None while the fault lasts."""
 
     def words(self) -> str:
-        """Return the fault as text."""
+        """Return a description of the fault for users."""
         until = "the end" if self.until_s is None else f"{self.until_s:.0f} s"
         return f"{_WORDS.get(self.name, self.name)} from {self.from_s:.0f} s to {until}"
 
 
 class Faults:
-    """The recorder of the faults that a series of the gateway's snapshots shows, in order."""
+    """A recorder of the faults in a series of the gateway's snapshots."""
 
     def __init__(self) -> None:
         self.found: list[Fault] = []
@@ -36,7 +37,7 @@ class Faults:
         self._times: int | None = None
 
     def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
-        """Process the snapshot taken at `time_s`, paper seconds of the run."""
+        """Process the snapshot that was taken at `time_s`, paper seconds of the run."""
         status = (snapshot.get("load") or {}).get("status") or {}
         if (slow := status.get("slow_database")) is not None:
             before = slow["times"] if self._times is None else self._times
@@ -59,5 +60,5 @@ class Faults:
 
 
 def words(faults: list[Mapping[str, Any]]) -> str:
-    """Return the faults in a run.json as one line of text."""
+    """Return a line of text about the faults in a run.json."""
     return "; ".join(Fault(**one).words() for one in faults)

@@ -9,7 +9,7 @@ from typing import Any
 
 TITLES = {"postgres": "PostgreSQL", "redis": "Redis"}
 _ONE_OUTAGE_S = 50.0
-"""The longest gap between failed requests of the same outage, paper seconds."""
+"""The longest time between two failed requests of the same outage, paper seconds."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Outage:
     requests: int
 
     def words(self) -> str:
-        """Return the outage as text."""
+        """Return a description of the outage for users."""
         words = [f"{self.requests} requests were answered 503"] if self.requests else []
         if self.back_end == "redis":
             words += ["the shop read its sessions from PostgreSQL until Redis was available again"]
@@ -34,7 +34,7 @@ class Outage:
 
 
 class Outages:
-    """The recorder of the outages that a series of the gateway's snapshots shows, in order."""
+    """A recorder of the outages in a series of the gateway's snapshots."""
 
     def __init__(self) -> None:
         self.found: list[Outage] = []
@@ -43,7 +43,7 @@ class Outages:
         self._redis_away: int | None = None
 
     def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
-        """Process the snapshot taken at `time_s`, paper seconds of the run."""
+        """Process the snapshot that was taken at `time_s`, paper seconds of the run."""
         status = (snapshot.get("load") or {}).get("status") or {}
         lost = status.get("lost_to")
         if lost is not None:
@@ -54,7 +54,7 @@ class Outages:
             self._lost = lost
             forgotten = status.get("redis_away", 0)
             if self._redis_away is not None and forgotten > self._redis_away:
-                self._cost("redis", time_s, 0)  # back before a request failed
+                self._cost("redis", time_s, 0)  # available again before a request failed
             self._redis_away = forgotten
         self._time_s = time_s
 
@@ -72,5 +72,5 @@ class Outages:
 
 
 def words(outages: list[Mapping[str, Any]]) -> str:
-    """Return the outages in a run.json as one line of text."""
+    """Return a line of text about the outages in a run.json."""
     return "; ".join(Outage(**one).words() for one in outages)

@@ -29,10 +29,11 @@ from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:
-    """A run on the appliance, divided into steps that several runs can take at the same time.
+    """A run on the appliance, divided into steps, so that several runs can take each step at the
+    same time.
 
-    The customers arrive within the block `with`. Call `customers_gone` within the block and
-    `record` after it. All of these raise ExperimentError.
+    The customers arrive within the `with` block. Call `customers_gone` within the block and
+    `record` after it. Each step can raise ExperimentError.
     """
 
     def __init__(
@@ -48,9 +49,9 @@ class LiveRun:
         self.seed = seed
         self.folder = folder
         self.before: Mapping[str, Any] = {}
-        """The counts at the beginning of the run."""
+        """The counts of gateway and shop at the beginning of the run."""
         self._on_event = on_event
-        self._switched = self._loaded = self._away = 0  # number of changes in the log
+        self._switched = self._loaded = self._away = 0  # the number of changes that are in the log
         self._faults = self._faults_over = 0
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
@@ -131,7 +132,7 @@ class LiveRun:
                 self.appliance.end_faults()
 
     def _keep_samples(self) -> None:
-        """Write the samples; a baseline proxy's log completes them afterwards."""
+        """Write the samples, completed from the log of the baseline proxy if the run has one."""
         self.sampler.stop()
         self._shown.close()
         if isinstance(self.appliance, BehindProxy):
@@ -147,8 +148,8 @@ class LiveRun:
             seed=self.seed,
             time_scale=self.server.time_scale,
             attempts_file=self.folder.attempts_file,
-            # A number in this file changes the load from then on (docs/loadgen.md).
-            # Customers from other machines do not see it.
+            # A number in this file changes the load from that time on (docs/loadgen.md). #
+            # Customers on other machines do not read it.
             load_factor_file=None if no_factor else self.folder.load_factor_file,
         )
 
@@ -195,8 +196,9 @@ class LiveRun:
             self._on_event()
 
     def customers_gone(self) -> None:
-        """Finish the run after the load generator has ended; requests still in the shop belong to
-        this run."""
+        """Finish the run after the load generator has ended; requests that are still in the shop
+        belong to this run.
+        """
         self.folder.log("customers gone")
         self._end_faults()
         patiently(self.appliance.wait_idle)  # orphan requests run to their end
@@ -268,7 +270,7 @@ def _server(run: ShopRun) -> runs.Appliance:
 
 
 def policy_call(policy: PolicyChoice) -> dict[str, Any]:
-    """Return a policy choice in the form that the gateway's `PUT /policy` receives as its body."""
+    """Return the body of `PUT /policy` for a policy choice."""
     file = policy.file
     return {
         "name": policy.name,

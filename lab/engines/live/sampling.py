@@ -18,7 +18,7 @@ from simulator.record import SAMPLED_FATES
 
 
 class Sampler:
-    """A thread that polls the gateway's snapshot between `start` and `stop`."""
+    """A thread that polls the gateway's snapshot from `start` to `stop`."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Sampler:
         interval_s: float,
         on_look: Callable[[Json], None] = lambda snapshot: None,
     ) -> None:
-        """Create the sampler; its thread passes every snapshot to `on_look`."""
+        """Create the sampler; its thread calls `on_look` with every snapshot."""
         self._on_look = on_look
         self._appliance = appliance.again()
         self._time_scale = time_scale
@@ -39,26 +39,30 @@ class Sampler:
         self.missed = 0
         """The number of polls that the gateway did not answer."""
         self.changes: list[dict[str, Any]] = []
-        """The changes that users made during the run: `time_s`, and the `policy` and `abandonment`
-        from that time on."""
+        """The changes that users made during the run; each has `time_s`, and the `policy` and
+        `abandonment` from that time on.
+        """
         self.started_anew = ""
-        """The part that was restarted during the run, `gateway` or `shop`; otherwise empty."""
+        """The part that was restarted during the run, `gateway` or `shop`; empty if none was
+        restarted.
+        """
         self.fallen_back: dict[str, Any] | None = None
-        """The time (`at_s`, paper seconds of the run) and the reason of a student policy's
-        replacement."""
+        """The time (`at_s`, paper seconds of the run) at which FIFO replaced a student's policy,
+        and the reason; None if it did not.
+        """
         self.traced_ratio = 0.0
-        """The largest share of requests whose traces the gateway exported during the run."""
+        """The largest share of requests, during the run, whose traces the gateway exported."""
         self.outages = Outages()
         self.faults = Faults()
         self.began_at = 0.0
-        """The Unix time at which the run's time is 0."""
+        """The Unix time of the run's time 0."""
 
     def start(self) -> None:
         """Start sampling; the first row has the time 0."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop sampling and wait for the last row; further calls have no effect."""
+        """Stop sampling and wait for the last row; calling it again has no effect."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -102,11 +106,12 @@ class Sampler:
 
 
 class Age:
-    """The values that only grow while a process lives; a smaller value shows that the process was
-    restarted."""
+    """Values that can only grow while a process lives; if a value is smaller, the process was
+    restarted.
+    """
 
     def __init__(self) -> None:
-        self._gateway_s = 0.0  # paper seconds since its start
+        self._gateway_s = 0.0  # paper seconds since the start of the process
         # A start takes seconds of CPU. If a shop had used less before its restart, the requests
         # show the restart.
         self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
@@ -147,6 +152,6 @@ def row(time_s: float, snapshot: Json) -> dict[str, Any]:
 
 
 def choice_of(snapshot: Json) -> dict[str, Any]:
-    """Return the settings of a snapshot that can change during a run."""
+    """Return those settings in a snapshot that can change during a run."""
     policy = {name: snapshot["policy"][name] for name in ("name", "parameters", "admission")}
     return {"policy": policy, "abandonment": snapshot["abandonment"]["mode"]}

@@ -1,6 +1,6 @@
 """The description of a shop that runs at the same time as others, for the console.
 
-The file `lane.json` is in the folder of a run only while its customers are there.
+The file `lane.json` is in the folder of a run only while customers send requests.
 """
 
 from collections.abc import Mapping
@@ -24,17 +24,20 @@ class LiveShop:
     gateway_admin_port: int
     shop_controller_port: int
     came_at: float
-    """The start of the customers' clock as Unix time, the same for all shops."""
+    """The Unix time at which the customers' clock starts, the same for all shops."""
     time_scale: float
     before: Mapping[str, int]
-    """The number of requests by fate (`arrived`, …) over all pages, and of `confirms`."""
+    """The number of requests by fate (`arrived`, …), summed over all pages, and the number of
+    `confirms`.
+    """
 
     @classmethod
     def of(
         cls, lab: Settings, counts: Mapping[str, Any], *, came_at: float, time_scale: float
     ) -> Self:
-        """Return the description of the live shop with the settings `lab`; `counts` is the return
-        value of `Appliance.counts`."""
+        """Return the description of the live shop with the settings `lab`; `counts` comes from
+        `Appliance.counts`.
+        """
         return cls(
             host=lab.gateway_admin_host,
             gateway_port=lab.gateway_port,
@@ -46,7 +49,7 @@ class LiveShop:
         )
 
     def settings(self, lab: Settings) -> Settings:
-        """Return the machine's settings with this shop's addresses."""
+        """Return this machine's settings with the addresses of this shop."""
         return lab.changed(
             gateway_host=self.host,
             shop_host=self.host,
@@ -61,13 +64,15 @@ class LiveShop:
 
 
 def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return a gateway's counts by fate over all pages, and its confirms."""
+    """Return a gateway's counts of requests by fate, summed over all pages, and its confirms."""
     found = {fate: sum(counts[page][fate] for page in PAGES) for fate in FATES}
     return found | {"confirms": counts["Tr-4"]["answered"]}
 
 
 def read(folder: RunFolder) -> LiveShop | None:
-    """Return the live shop of a run whose customers are there, or None for any other run."""
+    """Return the live shop of a run whose customers send requests now, or None for any other
+    run.
+    """
     try:
         return LiveShop(**read_json(folder.live_shop_file))
     except (ExperimentError, TypeError):

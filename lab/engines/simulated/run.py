@@ -24,7 +24,7 @@ OnProgress = Callable[[int], None]
 
 
 def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress) -> RunRecord:
-    """Simulate the run and write the same files to its folder as a live run, except for run.json.
+    """Simulate the run, and write the same files to its folder as a live run, except run.json.
 
     Raises ExperimentError if no session arrives.
     """
@@ -87,8 +87,9 @@ def scenario_of(run: ShopRun, seed: int) -> Scenario:
 
 
 def fallen_back(run: ShopRun, scenario: Scenario) -> dict[str, Any]:
-    """Return the time and the reason of a student policy's replacement by FIFO; empty if it was not
-    replaced."""
+    """Return the time at which FIFO replaced a student's policy, and the reason; empty if it was
+    not replaced.
+    """
     if run.policy.sha256 is None:
         return {}
     return {"fallen_back": scenario.policy.snapshot().get("fallen_back")}
@@ -101,8 +102,7 @@ def _baseline(run: ShopRun) -> Any:
 
 
 def _server(run: ShopRun) -> SharedCpus | FifoServer:
-    """Return the actual server, which can be slower than the server on which the capacity is
-    based."""
+    """Return the server of the run, which can be slower than the capacity assumes."""
     server = run.server
     assert not isinstance(server, Appliance)
     if isinstance(server, FifoServer) or run.slower_ratio == 1.0:
@@ -113,7 +113,7 @@ def _server(run: ShopRun) -> SharedCpus | FifoServer:
 
 
 def _who_came(customers: Customers | Clients) -> dict[str, Any]:
-    """Return the customers in the form that a live run's attempt metadata has."""
+    """Return the customers in the form of the metadata in a live run's attempts."""
     model = customers.model
     if isinstance(customers, Clients):
         return {"clients": model.parameters(), "control_clients": customers.model.per_set}
@@ -132,8 +132,9 @@ def _samples(simulated: Simulated) -> pa.Table:
 
 
 def _counts(simulated: Simulated) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the counts of driver and server before and after the run, in the form of
-    `Appliance.counts()`."""
+    """Return the counts of driver and server, before and after the run, in the form of
+    `Appliance.counts()`.
+    """
     after = {
         "gateway": {page: dict(fates) for page, fates in simulated.counts.items()},
         "shop": {

@@ -29,10 +29,10 @@ def test_each_shop_has_as_many_cpus_as_the_appliances():
     ("shop", "other", "shops", "needed"),
     [
         ((1,), (0,), 2, "2 shops of 1 CPU each and one for everything else need 3 CPUs"),
-        ((1,), (0,), 2, "; here are 2 ("),
-        ((3,), (0, 1, 2), 4, "need 5 CPUs; here are 4"),
+        ((1,), (0,), 2, "; this machine has 2 ("),
+        ((3,), (0, 1, 2), 4, "need 5 CPUs; this machine has 4"),
         ((2, 3), (0, 1), 2, "2 shops of 2 CPUs each and one for everything else need 5 CPUs"),
-        ((0,), (0,), 2, "need 3 CPUs; here are 1 (0)"),
+        ((0,), (0,), 2, "need 3 CPUs; this machine has 1 (0)"),
     ],
 )  # fmt: skip
 def test_too_few_are_refused_with_what_to_do_instead(shop, other, shops, needed):
