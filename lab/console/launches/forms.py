@@ -27,13 +27,13 @@ from lab.titles import title_of
 
 ABANDONMENTS = {
     "ignore": "ignored: orphan requests are executed in full",
-    "drop-queued": "a waiting request is taken out of its queue",
-    "cancel": "cancelled: requests in service are stopped, too, down to the database",
+    "drop-queued": "a waiting request is removed from its queue",
+    "cancel": "cancelled: requests in service are also stopped, even their queries in the database",
 }
 PROFILES = {
     "paper": "paper: execution times of Table 2",
     "cpu": "cpu: all of it CPU",
-    "real": "real: the actual work of each page",
+    "real": "real: each page does its actual work",
 }
 
 _PROXY_NAMES = " and ".join(map(title_of, PROXIES))
@@ -51,18 +51,20 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""The form field that shows an error in a key of the spec; a key that is missing here has the name
-of its field."""
+"""The form field that shows an error in a key of the spec. A key that is missing here has a field
+of the same name."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
-"""Fields that belong to the essential ones if the experiment compares several of their values."""
+"""Fields that count as essential if the experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
-"""The pattern of one number with a decimal comma; two loads separated by a comma also match it."""
+"""The pattern of a number with a decimal comma. Two loads that are separated by a comma also match
+it."""
 
 
 class LaunchForm(forms.Form):
-    """The fields that change a base spec; the base spec supplies all values that have no field."""
+    """The launch form, whose fields change a base spec; all values without a field come from the
+    base spec."""
 
     title = forms.CharField(max_length=200)
     engine = forms.ChoiceField(
@@ -80,7 +82,7 @@ class LaunchForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label="Baseline proxies in place of the gateway (live)",
-        help_text=f"{_PROXY_NAMES} are real programs. The simulated engine cannot run them.",
+        help_text=f"{_PROXY_NAMES} are real programs, so the simulated engine cannot run them.",
     )
     admission = forms.MultipleChoiceField(
         choices=[(name, name) for name in ADMISSIONS],
@@ -101,14 +103,14 @@ class LaunchForm(forms.Form):
         min_value=1,
         max_value=1_000_000,
         required=False,
-        help_text="sessions started in each run; you can give a duration instead",
+        help_text="number of sessions that start in each run; you can give a duration instead",
     )
     duration_s = forms.FloatField(
         min_value=1,
         max_value=1_000_000,
         required=False,
         label="Duration, paper seconds",
-        help_text="time during which sessions arrive; it replaces the number of sessions",
+        help_text="period in which sessions arrive, instead of the number of sessions",
     )
     at_once = forms.ChoiceField(
         choices=[
@@ -122,11 +124,12 @@ class LaunchForm(forms.Form):
     repetitions = forms.IntegerField(
         min_value=1,
         max_value=1000,
-        help_text="runs of each policy and load; two or more give confidence intervals",
+        help_text="number of runs for each policy and load; two or more runs give confidence "
+        "intervals",
     )
     page_profile = forms.ChoiceField(choices=list(PROFILES.items()), label="Work of a page")
     seed = forms.IntegerField(
-        min_value=0, max_value=MOST_SEED, help_text="the same seed brings the same customers"
+        min_value=0, max_value=MOST_SEED, help_text="the same seed gives the same customers"
     )
     time_scale = forms.FloatField(
         min_value=1, max_value=100, help_text="paper seconds per real second (live)"
@@ -142,7 +145,7 @@ class LaunchForm(forms.Form):
 
     @property
     def essential(self) -> list[forms.BoundField]:
-        """The fields that every launch needs, and the fields whose values differ between this
+        """The fields that every launch needs, and the fields that have different values in this
         experiment's runs."""
         names = (*_ESSENTIAL, *_COMPARED)
         return [self[name] for name in names if name in self.fields and self._is_essential(name)]
@@ -186,7 +189,7 @@ class LaunchForm(forms.Form):
         return loads
 
     def clean(self) -> None:
-        """Reject baseline proxies in a simulation, because only live runs can have them."""
+        """Reject baseline proxies in a simulation, because they can take part only in live runs."""
         chosen = self.cleaned_data.get("gateway", [])
         if chosen and self.cleaned_data.get("engine") == "simulated":
             names = " and ".join(map(title_of, chosen))
@@ -249,7 +252,8 @@ class LaunchForm(forms.Form):
 
 
 def name_labels_in_errors(form: forms.Form) -> None:
-    """Put the label of the field, and the range of a number, into all error messages of a form."""
+    """Put the field's label into each error message of a form, and the allowed range if the field
+    is a number."""
     for name, field in form.fields.items():
         label = str(field.label or name.replace("_", " ").capitalize())
         if isinstance(field, forms.MultipleChoiceField):
@@ -280,8 +284,8 @@ def _name_range(field: forms.IntegerField, label: str) -> None:
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the chosen policies; the list is empty if the choice is the same as in the spec.
 
-    In this case the spec's list applies, because it also has labels and the admission of each
-    policy, for which the form has no fields.
+    In this case, the spec's list applies, because it also has the label and the session admission
+    of each policy, for which the form has no fields.
     """
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
@@ -311,13 +315,13 @@ def initial(spec: Spec) -> dict[str, Any]:
 
 
 def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
-    """Return the spec in an uploaded file; raises SpecError, a line for each fault."""
+    """Return the spec in an uploaded file. Raises SpecError with a line for each fault."""
     name = f"{name:.80}"
     require(allowance, "spec_bytes", len(content))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise SpecError(f"{name}: is not a text; allowed: a spec in TOML, UTF-8") from None
+        raise SpecError(f"{name}: is not UTF-8 text; allowed: a spec in TOML") from None
     return from_values(_parsed(text, name), name, allowance)
 
 
@@ -330,7 +334,8 @@ def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Sp
 
 
 def _parsed(text: str, name: str) -> Mapping[str, Any]:
-    """Return the values of a spec; a process with limits on memory and time parses the text."""
+    """Return the values in the text of a spec; a process with limits on memory and time parses the
+    text."""
     try:
         plain: Mapping[str, Any] = bounded.call(
             "lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING
@@ -343,8 +348,8 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
-    """Raise SpecError if the path of a policy is not offered by the form, before the console reads
-    the file."""
+    """Raise SpecError if the form does not offer the path of a policy; the console has not read the
+    file at that point."""
     offered = own_policies.own()
     named = named_by(plain)
     for path, _ in named:
@@ -357,6 +362,6 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
 
 
 def _check_room(spec: Spec) -> None:
-    """Raise SpecError if there are too few processors for runs at the same time."""
+    """Raise SpecError if this machine has too few processors for several runs at the same time."""
     if spec.at_once:
         shop_cpus.plan(LAB, len(spec.policy), spec.at_once)

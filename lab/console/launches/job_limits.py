@@ -1,4 +1,5 @@
-"""The limits on the total memory and CPU time of all processes of one simulated launch."""
+"""The limits on the memory and CPU time that all processes of one simulated launch may use
+together."""
 
 import contextlib
 import time
@@ -9,14 +10,16 @@ import psutil
 from lab.console.site.allowances import GIB, Allowance, way_out, written
 
 IDLE_TIMES = 10
-"""Real time of a launch as a multiple of its CPU time: other processes may need the CPUs."""
+"""The maximum real time of a launch, as a multiple of its CPU time limit; the factor leaves room
+for other processes."""
 
 RESERVED_BYTES = 3 * GIB // 2
-"""Memory that the libraries of a simulation reserve but do not use (measured: about 1.2 GiB)."""
+"""The memory, in bytes, that the libraries of a simulation may reserve but do not use (measured:
+about 1.2 GiB)."""
 
 
 class JobLimits:
-    """The limits of one launch; the worker that runs it calls `exceeded` at intervals."""
+    """The limits of one launch; the launch's worker calls `exceeded` at intervals."""
 
     def __init__(
         self,
@@ -33,7 +36,7 @@ class JobLimits:
         self._seen: dict[int, float] = {}
 
     def exceeded(self, process: int) -> str:
-        """Return why this process and its children must end; empty while they are within the
+        """Return why this process and its children must end; empty if they are within the
         limits."""
         memory_bytes, cpu_s = self._measured(process)
         most_bytes = self._allowance.job_memory_bytes
@@ -56,16 +59,18 @@ class JobLimits:
         return ""
 
     def out_of_memory(self) -> str:
-        """Return the reason for ending a process that could not get more memory: it used up the
-        memory limit of the launch."""
+        """Return the reason for a launch's end if one of its processes got no more memory: the
+        launch reached its memory limit."""
         most = written("job_memory_bytes", self._allowance.job_memory_bytes)
         return self._words("memory", "over the limit", most, "job_memory_bytes")
 
     @property
     def process_bytes(self) -> int:
-        """Return the bytes that one process may reserve; `exceeded` is too late for a fast process.
+        """Return the bytes that one process may reserve; this stops a process that grows too fast
+        for `exceeded`.
 
-        A process reserves more memory than it uses: RESERVED_BYTES before the first run.
+        A process reserves more memory than it uses: it has already reserved RESERVED_BYTES before
+        the first run.
         """
         return RESERVED_BYTES + self._allowance.job_memory_bytes
 
@@ -75,7 +80,8 @@ class JobLimits:
         return f"{said} {way_out(self._allowance, limit, 'launch')}"
 
     def _measured(self, process: int) -> tuple[int, float]:
-        """Return (resident bytes of all processes, their CPU seconds including ended ones)."""
+        """Return the resident bytes of all processes, and their CPU seconds, including those of
+        ended processes."""
         memory_bytes = 0
         now: dict[int, float] = {}
         with contextlib.suppress(psutil.Error):

@@ -1,4 +1,5 @@
-"""The launches as pages show them: the lists of the queue, and the details of one launch."""
+"""The launches as pages show them: the lists on the page of the queue, and the details of one
+launch."""
 
 from typing import Any
 
@@ -11,11 +12,11 @@ from lab.console.results import result_list
 from lab.console.site import permissions
 
 MOST_ENDED = 30
-"""The number of ended launches that the queue shows."""
+"""The number of ended launches that the page of the queue shows."""
 
 
 def queue_lists(by: str = "") -> dict[str, Any]:
-    """Return the running, waiting and ended launches for the page of the queue.
+    """Return the running, the waiting and the ended launches, as the page of the queue shows them.
 
     If `by` names a person, the lists contain only this person's launches.
     """
@@ -48,7 +49,7 @@ def queue_lists(by: str = "") -> dict[str, Any]:
 
 
 def launch_details(request: HttpRequest, launch: Launch) -> dict[str, Any]:
-    """Return the details of a launch that its page shows to this person."""
+    """Return the details of a launch, as the launch's page shows them to this person."""
     position, starts_in_s = None, None
     if launch.state == State.QUEUED:
         for number, (one, its_start_s) in enumerate(queue.line(), start=1):

@@ -1,10 +1,10 @@
 """The queue of launches: it chooses the next launch and finds launches whose worker has died.
 
 One live launch runs at a time, because two live launches would disturb each other. Simulated
-launches run next to the live launch, in SIMULATED_AT_ONCE places and a quick place. The quick place
-is for launches of at most QUICK_S, so a short launch never waits for a long one. People take turns:
-the person whose launches have used the least time lately is next (`in_turn`). `claim` and `starts`
-use the same two functions.
+launches run at the same time as the live launch, in SIMULATED_AT_ONCE places and one quick place.
+The quick place is for launches that take at most QUICK_S, so a short launch never waits for a long
+launch. People take turns: the next launch belongs to the person whose launches have used the least
+time recently (`in_turn`). `claim` and `starts` use the same two functions.
 """
 
 import heapq
@@ -25,20 +25,23 @@ from lab.console.site.allowances import QUEUED_LAUNCHES, TEACHER, Allowance, req
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
-"""The longest expected duration of a launch in the quick place, in real seconds."""
+"""The maximum expected duration of a launch in the quick place, in real seconds."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
-"""The highest number of launches at the same time: a live launch, simulated launches and a quick
-launch."""
+"""The maximum number of simultaneous launches: one live launch, the simulated launches and one
+quick launch."""
 LATELY_S = 3600.0
-"""The real seconds for which the time used by a person's launches counts."""
+"""The period, in real seconds, for which the queue counts the time that a person's launches have
+used."""
 
 
 class QueueError(ValueError):
-    """An exception: the queue does not accept a launch. Its text is one line for the person."""
+    """The error raised if the queue does not accept a launch. Its text is one line for the
+    person."""
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
-    """Add a launch; raises QueueError if the queue is full, AllowanceError for a person's limit."""
+    """Add a launch. Raises QueueError if the queue is full, and AllowanceError if the person has
+    reached a limit."""
     with transaction.atomic():
         if Launch.objects.filter(state=State.QUEUED).count() >= QUEUED_LAUNCHES:
             raise QueueError(
@@ -58,10 +61,10 @@ def waiting_of(person: str) -> list[Launch]:
 
 
 def used_s(engine: str) -> dict[str, float]:
-    """Return the real seconds of each person's launches on this engine within LATELY_S.
+    """Return the real seconds that each person's launches on this engine have used within LATELY_S.
 
-    A running launch counts with its expected duration. Its actual time so far would be too small at
-    first, and the same person would be next again.
+    A running launch counts with its expected duration. Its actual time would be too short at first,
+    and the same person would be next again.
     """
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
@@ -83,9 +86,10 @@ def used_s(engine: str) -> dict[str, float]:
 def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]:
     """Return the order in which the waiting launches of one engine begin.
 
-    Launches that a teacher has put first come first, and launches that give way come last. Each
-    place between them goes to the person who has used the least time; the launch in it then counts
-    as used time. The launches of one person keep their order.
+    Launches that a teacher has moved to the front come first, and launches that give way to all
+    others come last. Each place between them goes to the person who has used the least time. For
+    the places after it, the launch counts as used time of this person. A person's launches keep
+    their order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)
@@ -147,7 +151,7 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 
 
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
-    """Return, for each free place, whether it is the quick place.
+    """Return for each free place whether it is the quick place.
 
     A running launch that is short enough for the quick place occupies it.
     """
@@ -174,8 +178,8 @@ def end(launch: Launch, state: State, reason: str = "") -> None:
 
 
 def cancel(launch: Launch) -> None:
-    """Remove a waiting launch from the queue, or request that the worker of a running launch stops
-    it."""
+    """Remove a waiting launch from the queue, or request that a running launch's worker stop the
+    launch."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.QUEUED:
@@ -187,7 +191,7 @@ def cancel(launch: Launch) -> None:
 
 
 def move_first(launch: Launch) -> None:
-    """Put a launch before all other waiting launches; launches with a place below 0 come first."""
+    """Move a launch to the front of the queue by giving it a place below 0."""
     with transaction.atomic():
         first = Launch.objects.filter(state=State.QUEUED).order_by("place").first()
         if first is not None and (first.pk != launch.pk or first.place > 0):
@@ -202,14 +206,14 @@ def reap() -> None:
             end(
                 launch,
                 State.INTERRUPTED,
-                "The process that ran the launch has died. The measurements until then are kept.",
+                "The process that ran the launch has died. The measurements made before that are "
+                "kept.",
             )
 
 
 def line() -> list[tuple[Launch, int | None]]:
-    """Return the waiting launches in their order, with the approximate real seconds to their start.
-
-    The time is None if a launch of unknown duration must end first.
+    """Return the waiting launches in their order, each with the approximate real seconds until it
+    begins. The time is None if a launch of unknown duration must end first.
     """
     running = list(Launch.objects.filter(state=State.RUNNING))
     found = starts(
@@ -226,10 +230,10 @@ def elapsed_s(one: Launch) -> float:
 
 
 def left_s(one: Launch) -> float:
-    """Return the approximate real seconds that a running launch still takes.
+    """Return the approximate remaining time of a running launch, in real seconds.
 
-    The larger the completed part, the more the estimate follows the pace so far instead of the
-    prediction.
+    The estimate combines the prediction and the pace so far. The pace counts more as more of the
+    launch is complete.
     """
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0
@@ -238,7 +242,8 @@ def left_s(one: Launch) -> float:
 
 
 def shown_left_s(one: Launch) -> float | None:
-    """Return what `left_s` does; None if the launch takes longer than predicted."""
+    """Return the remaining time from `left_s`; None if the launch has already taken longer than
+    predicted."""
     return None if 0 < one.expected_s < elapsed_s(one) else left_s(one)
 
 
@@ -247,8 +252,8 @@ def starts(
     simulated: Sequence[Launch],
     running: Sequence[tuple[Launch, float]],
 ) -> list[tuple[Launch, float]]:
-    """Return the start of each waiting launch in real seconds from now, from the earliest to the
-    latest.
+    """Return when each waiting launch begins, in real seconds from now, with the earliest launch
+    first.
 
     `live` and `simulated` are in the order of turns; `running` has the running launches and their
     remaining time.

@@ -1,5 +1,5 @@
-"""The submission of a launch: creation from a spec, a check against the person's limits, and the
-queue."""
+"""The submission of a launch: its creation from a spec, the check against the person's limits, and
+its entry in the queue."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,11 +20,12 @@ from lab.runner import estimates
 from lab.spec.experiment import Spec
 
 PROCESSORS = len(LAB.other_cpus)
-"""The number of processors for a simulated launch; live runs keep the shop's processors."""
+"""The number of processors that a simulated launch can use; the shop's processors stay free for
+live runs."""
 
 
 def expected_real_s(spec: Spec) -> float:
-    """Return the approximate duration of a launch of this spec on this machine, real seconds."""
+    """Return the approximate duration of a launch of this spec on this machine, in real seconds."""
     return estimates.of_launch(spec, LAB, processes=PROCESSORS).real_s
 
 
@@ -46,7 +47,8 @@ def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
 
 
 def command_real_s(arguments: Sequence[str]) -> float | None:
-    """Return the approximate real seconds of an included command without a spec; or None."""
+    """Return the approximate duration, in real seconds, of an included command without a spec; None
+    if it is unknown."""
     found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
     return None if found is None else found.real_s
 
@@ -65,8 +67,8 @@ def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance
 
 
 def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
-    """Return `expected_real_s` of a spec within the limits; raises AllowanceError before any
-    planning."""
+    """Return `expected_real_s` of a spec that is within the limits; raises AllowanceError before
+    any planning."""
     require(allowance, "runs_per_launch", spec.number_of_runs)
     expected_s = expected_real_s(spec)
     require(allowance, "expected_s_per_launch", expected_s)
@@ -92,8 +94,8 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
 
 
 def enqueued(request: HttpRequest, launch: Launch) -> bool:
-    """Put a launch of this person into the queue; return whether the message to the workers was
-    sent. Raises QueueError or AllowanceError if the person is not allowed to launch it now.
+    """Put a launch of this person into the queue, and return whether the workers could be notified.
+    Raises QueueError or AllowanceError if the person is not allowed to launch it now.
     """
     allowance = permissions.allowance_of(request)
     if refusal := permissions.refusal(request, launch):

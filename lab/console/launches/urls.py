@@ -1,4 +1,4 @@
-"""Addresses of uploads, of running a result again, of the queue and of each launch."""
+"""Addresses of the upload of a spec, of a result's repetition, of the queue and of each launch."""
 
 from django.urls import path
 

@@ -1,4 +1,5 @@
-"""Uploads, running a result again, the queue, and the page of one launch."""
+"""The pages of the queue and of one launch, the upload of a spec, and the repetition of a
+result."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -22,10 +23,9 @@ from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import changed
 
 OVER = 286
-"""The HTTP status at which htmx stops polling."""
+"""The HTTP status that makes htmx stop polling."""
 LEADS_AFTER_S = 4
-"""The real seconds between the end of a launch and the moment at which its open page shows the
-result."""
+"""The time, in real seconds, from the end of a launch until its open page shows the result."""
 
 
 @students
@@ -64,7 +64,7 @@ def again(request: HttpRequest, name: str) -> HttpResponse:
     if spec is None:
         raise Http404
     for words in differences(result):
-        messages.warning(request, f"This run differs from the original in: {words}.")
+        messages.warning(request, f"This run differs from the original run in: {words}.")
     return submit(request, lambda: launch_of_spec(spec, permissions.allowance_of(request)))
 
 
@@ -86,7 +86,7 @@ def table(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def one(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show one launch; its address is permanent."""
+    """Show one launch; the page's address is permanent."""
     return render(
         request,
         "console/launch_page.html",
@@ -111,8 +111,8 @@ def state(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def result(request: HttpRequest, pk: str) -> HttpResponse:
-    """Redirect an open page of a launch to its result; browsers without JavaScript never request
-    this address."""
+    """Redirect the open page of a launch to the launch's result; only browsers with JavaScript
+    request this address."""
     launch = get_object_or_404(Launch, pk=pk)
     found = entry_of(launch.result)
     if found is None:
@@ -132,7 +132,7 @@ def cancel(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_POST
 def first(request: HttpRequest, pk: str) -> HttpResponse:
-    """Put a launch before all other waiting launches."""
+    """Move a launch to the front of the queue."""
     launch = get_object_or_404(Launch, pk=pk)
     launch_queue.move_first(launch)
     return redirect("queue")

@@ -37,25 +37,25 @@ QUEUE = "doorbuster-console"
 TASK = "doorbuster.console.next"
 LOOK_EVERY_S = 0.5
 STOP_WITHIN_S = 30.0
-"""The real seconds that a command gets after a stop signal to stop its load and save its results.
+"""The time, in real seconds, that a command has after a stop signal to stop its load and save its
+results.
 """
 INTERRUPTED = 130
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
-"""The last words that a command prints if it lacks memory; Python, the kernel or the loader writes
-them."""
+"""The texts with which the output of a command ends if it lacks memory; Python, the kernel or the
+loader writes them."""
 _COMMAND = "command"
-"""The name of a file in the folder of a launch; the file has the id and the start time of the
-command's process."""
+"""The name of the file in a launch's folder with the id and the start time of the command's
+process."""
 _MARKS = FOLDER / "workers"
-"""The folder with a file for each worker.
-
-A worker touches its file every 2 s while it reaches the broker.
+"""The folder with a file for each worker. A worker touches its file every 2 s as long as it reaches
+the broker.
 """
 _ONLINE_WITHIN_S = 15.0
-"""The age limit in real seconds: a worker whose file is older does not count as online."""
+"""The maximum age, in real seconds, of the file of a worker that counts as online."""
 _BROKER_WITHIN_S = 0.3
-"""The longest wait for the broker's answer, in seconds; it is short because Prometheus waits
-meanwhile."""
+"""The maximum time, in seconds, to wait for the broker's answer; it is short because Prometheus
+waits, too."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -118,7 +118,8 @@ def _remove_marks() -> None:
 
 # Celery creates `app.Worker` at its first use.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
-    """A worker that ends at once on SIGQUIT; Celery's worker might wait for its pool for ever.
+    """A worker that ends at once on SIGQUIT; a worker of Celery's own class might wait forever for
+    its pool.
 
     A command receives SIGTERM when the process that started it ends (`common.pinned`).
     """
@@ -137,7 +138,7 @@ def _end_now(*_: object) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """Make this pool process and its command end if the worker is killed."""
+    """Ensure that this pool process and its command end if the worker is killed."""
     processes.end_with_parent(signal.SIGKILL)
 
 
@@ -169,7 +170,7 @@ def _next() -> None:
 
 
 def folder_of(launch: Launch) -> Path:
-    """Return the folder for the spec, the output and the progress of a launch."""
+    """Return the folder with a launch's spec, output and progress."""
     return FOLDER / "launches" / launch.pk
 
 
@@ -194,7 +195,7 @@ def carry_out(launch: Launch) -> None:
         queue.end(
             launch,
             State.INTERRUPTED,
-            "A program or person outside the console stopped the command.",
+            "A person or a program outside the console stopped the command.",
         )
     else:
         queue.end(launch, State.FAILED, last_words(folder / "output.log"))
@@ -292,7 +293,7 @@ def _note_progress(launch: Launch, path: Path) -> None:
 def end_left_overs() -> None:
     """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died.
 
-    These commands received a signal at that time, but Python can lose an interrupt during an
+    Each command received a signal when its worker died, but Python can lose an interrupt during an
     import.
     """
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):

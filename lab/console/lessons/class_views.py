@@ -1,4 +1,4 @@
-"""The pages for teachers: the class's progress, and the lessons that were handed in."""
+"""The pages for teachers: the class's progress, and the work that was handed in."""
 
 import io
 import zipfile
@@ -23,7 +23,7 @@ from lab.lessons.sheet import sheets
 @answers
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show each person's progress in each lesson, and which lessons were handed in."""
+    """Show each person's progress in each lesson, and which lessons they have handed in."""
     if not LAB.lab_accounts:
         raise Http404
     progress = progress_of_all()
@@ -62,14 +62,14 @@ def everything(request: HttpRequest, number: int) -> HttpResponse:
 @hand_in_owners
 @require_GET
 def handed_in(request: HttpRequest, pk: int) -> HttpResponse:
-    """Return a lesson that was handed in, as a file."""
+    """Return a person's work on a lesson as a file, as it was handed in."""
     found = get_object_or_404(HandIn, pk=pk)
     return _download(found.text.encode(), "text/markdown; charset=utf-8", file_name(found))
 
 
 def _of_class() -> QuerySet[HandIn]:
-    """Return the work that people have handed in; omit work from the time before the console had
-    accounts."""
+    """Return the work that people have handed in; work from before the console had accounts is
+    omitted."""
     return HandIn.objects.exclude(by="")
 
 

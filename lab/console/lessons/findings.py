@@ -1,4 +1,4 @@
-"""A person's values next to the bands (expected ranges) of a step."""
+"""The comparison of a person's values with the bands (expected ranges) of a step."""
 
 from dataclasses import dataclass
 
@@ -12,22 +12,23 @@ from lab.students.scoreboard import FOLDER as SCOREBOARD
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A band, and the value that a person found for it."""
+    """A band and the person's value for it."""
 
     band: Band
     field: str
-    """The field in which the person types the value; empty where the console reads the value."""
+    """The name of the field in which the person types the value; empty if the console reads the
+    value itself."""
     value: float | str | None
-    """None while there is no value."""
+    """The person's value; None until it exists."""
 
     @property
     def written(self) -> str:
-        """Return the value as text; empty while there is none."""
+        """Return the value as text; empty if it does not exist yet."""
         return f"{self.value:g}" if isinstance(self.value, float) else self.value or ""
 
     @property
     def outcome(self) -> Outcome | None:
-        """Return the range that the value is in; None while there is no value."""
+        """Return the range that contains the value; None if the value does not exist yet."""
         return None if self.value is None else self.band.outcome(self.value)
 
     @property
@@ -52,12 +53,12 @@ def _finding(work: Work, step: int, row: int, band: Band) -> Finding:
 
 
 def value_field(step: int, row: int) -> str:
-    """Return the field of a value that a person reads from the output of a command."""
+    """Return the name of the field for a value that a person reads from the output of a command."""
     return f"value-{step}-{row}"
 
 
 def _read(work: Work, step: int, place: Place) -> float | str | None:
-    """Return the value at the place that the sheet names; None if it is not there yet."""
+    """Return the value that the sheet refers to; None if it does not exist yet."""
     if place.kind == "scoreboard":
         folder = LAB.results_dir / SCOREBOARD
     else:

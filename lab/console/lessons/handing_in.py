@@ -1,4 +1,4 @@
-"""A person's work on a lesson as one file, and the lessons that were handed in."""
+"""A person's work on a lesson as one file, and the files that people have handed in."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,8 @@ from lab.lessons.sheet import BAND_COLUMNS, Step
 
 
 def hand_in(person: str, work: Work) -> HandIn:
-    """Save the current work for the teacher; it replaces work that was handed in earlier."""
+    """Save the current work for the teacher; it replaces any work that the person handed in
+    earlier."""
     now = timezone.now()
     who = f"{person}, " if person else ""
     head = f"# Lab {work.sheet.number}: {work.sheet.title}\n\n{who}{now:%Y-%m-%d %H:%M} UTC"
@@ -30,7 +31,8 @@ def hand_in(person: str, work: Work) -> HandIn:
 
 
 def file_name(handed_in: HandIn) -> str:
-    """Return a name for the file, with the person's name if it is known: `lab-1-bert.md`."""
+    """Return a name for the file, with the person's name if the console knows it:
+    `lab-1-bert.md`."""
     who = f"-{handed_in.by}" if handed_in.by else ""
     return f"lab-{handed_in.lesson}{who}.md"
 
@@ -64,12 +66,12 @@ def _of_step(work: Work, step: Step) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return a person's text as a quotation, so that it cannot look like the rest of the file."""
+    """Return a person's text as a quotation, which distinguishes it from the rest of the file."""
     return "\n".join(f"> {line}".rstrip() for line in (text or "(no answer)").splitlines())
 
 
 def _table(found: list[Finding]) -> str:
-    """Return the values next to their bands."""
+    """Return a table of the values and their bands."""
     figure, _, _, *limits = BAND_COLUMNS
     header = [figure, "Found", "Outcome", *limits]
     rows = [

@@ -18,10 +18,10 @@ _OF_CONSOLE, _OF_SHOP = (
     f"http://127.0.0.1:{Settings.model_fields[name].default}/"
     for name in ("lab_port", "gateway_port")
 )
-"""The addresses in the sheets, which are those of the default settings."""
+"""The addresses in the sheets; they are the addresses in the default settings."""
 _URL = re.compile(r"https?://[^\s)>\"']+[^\s)>\"'.,;:?!]")
 _ABOVE_DOCS = {"CONTRIBUTING.md": "contributing", "README.md": "index"}
-"""Documents above the folder docs, and their pages on the documentation site."""
+"""The documents outside the folder docs, with their pages on the documentation site."""
 
 
 class _Renderer(RendererHTML):
@@ -76,7 +76,7 @@ def _with_links(tokens: Sequence[Token], shop: str) -> Iterator[Token]:
 
 
 def _with_plain_addresses(text: str, shop: str) -> Iterator[Token]:
-    """Yield the tokens of a text, with plain addresses turned into links."""
+    """Yield the tokens of a text; plain addresses become links."""
     end = 0
     for found in _URL.finditer(text):
         target = address(found[0], shop)
@@ -93,7 +93,7 @@ def _text(content: str) -> Token:
 
 
 def address(target: str, shop: str) -> str:
-    """Return the target of a sheet's link in the console."""
+    """Return the address in the console for a link of a sheet."""
     for of_part, here in ((_OF_CONSOLE, "/"), (_OF_SHOP, shop)):
         if target.startswith(of_part) or target == of_part.rstrip("/"):
             return here + target.removeprefix(of_part).removeprefix(of_part.rstrip("/"))

@@ -1,4 +1,4 @@
-"""The permission to read handed-in work: teachers have it, and the person who handed it in."""
+"""The permission to read handed-in work, for teachers and for the person who handed in the work."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -26,16 +26,16 @@ _EXPERIMENTS = ("compare", "run", "simulate")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The experiment of a step, which the console can launch."""
+    """The experiment of a step, as the console launches it."""
 
     line: str
-    """The command of the sheet that the launch replaces."""
+    """The command on the sheet that the launch replaces."""
     is_last_of_several: bool
     """Whether the step has earlier commands that only a terminal can run."""
     title: str
     spec: Spec | None = None
     arguments: tuple[str, ...] = ()
-    """The arguments of a command that has no spec."""
+    """The arguments of the command; used only if the command has no spec."""
     fault: str = ""
     """The reason why the console cannot launch the experiment now; empty if it can."""
 
@@ -61,7 +61,8 @@ class Start:
 
 
 def start_of(sheet: Sheet, step: Step) -> Start | None:
-    """Return the experiment that the console can launch for a step; None if only a terminal can."""
+    """Return the experiment that the console can launch for a step; None if the step's command
+    works only at a terminal."""
     lines = [
         line
         for command in step.commands
@@ -81,7 +82,7 @@ def start_of(sheet: Sheet, step: Step) -> Start | None:
 
 
 def _with_spec(start: Start, sheet: Sheet) -> Start:
-    """Return the start with the spec of its command, or with the fault in this spec."""
+    """Return the start with its command's spec, or with the fault if the spec is invalid."""
     written = sheet.files
 
     def load(name: str) -> Spec:

@@ -19,22 +19,22 @@ from lab.console.site.settings import LAB
 from lab.lessons.sheet import Sheet, Step
 
 LISTED = 50
-"""The number of results that a step offers; it offers the newest."""
+"""The number of results that a step offers: the newest results of this lab."""
 
 
 def may_choose(request: HttpRequest) -> bool:
-    """Return whether this person may choose any result; a student of a class may choose only
-    launches."""
+    """Return whether this person may choose any result. If people have accounts, students may
+    choose only results of their launches."""
     return permissions.is_teacher(request)
 
 
 def html_for(request: HttpRequest, text: str) -> SafeString:
-    """Return a text of a sheet as HTML, with this visitor's address of the shop."""
+    """Return a text of a sheet as HTML, with the shop's address for this visitor's browser."""
     return html(text, shop_address(request))
 
 
 def prediction_form(step: int, given: object = None) -> AnswerForm:
-    """Return the form for the prediction of a step; it must have a text."""
+    """Return the form for the prediction of a step; its text is required."""
     field = prediction_field(step)
     form = AnswerForm({field: "Your prediction"}, given)
     form.fields[field].required = True
@@ -49,8 +49,8 @@ def step_page(
     prediction: AnswerForm | None = None,
     read: ValuesForm | None = None,
 ) -> HttpResponse:
-    """Return the content of a step's page; it includes the answer only after the prediction is
-    saved."""
+    """Return the content of a step's page. It contains the answer only after the prediction has
+    been saved."""
     done = work_of(name_of(request), sheet)
     predicted = done.answers.get(prediction_field(found.number), "")
     field = notes_field(found.number)

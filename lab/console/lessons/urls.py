@@ -1,4 +1,5 @@
-"""Addresses of the lessons, their steps and questions, and the work that a class has handed in."""
+"""Addresses of the lessons, of their steps and questions, and of the work that a class has handed
+in."""
 
 from django.urls import path
 

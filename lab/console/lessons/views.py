@@ -1,4 +1,5 @@
-"""The lessons: the list of lessons, and the start page, steps and questions of each."""
+"""The pages of lessons: the list, and the first page, the steps and the questions of each
+lesson."""
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -127,8 +128,8 @@ def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Use a result that was made at a terminal for a step; if none is chosen, use the newest
-    launch."""
+    """Use a result of a terminal command for a step; if no result is chosen, use the result of the
+    newest launch."""
     sheet, _ = _step(number, step)
     name = request.POST.get("result", "")
     if not may_choose(request) or (name and result_list.entry_of(name) is None):
@@ -140,8 +141,8 @@ def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def questions(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the questions of a lesson with this person's answers; save new answers, and hand them
-    in."""
+    """Show the questions of a lesson with this person's answers; save new answers, and hand in the
+    work if the person wants to."""
     sheet = _sheet(number)
     person = name_of(request)
     labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}

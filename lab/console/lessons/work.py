@@ -15,8 +15,8 @@ def prediction_field(step: int) -> str:
 
 
 def notes_field(step: int) -> str:
-    """Return the name of the field for a step's notes; it stays stored after the step is done, even
-    if empty."""
+    """Return the name of the field for a step's notes. Once the step is done, the field stays
+    stored, even if it is empty."""
     return f"step-{step}"
 
 
@@ -32,12 +32,12 @@ def question_field(question: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The current work of a person on a lesson."""
+    """A person's current work on a lesson."""
 
     sheet: Sheet
     answers: dict[str, str]
     launches: dict[int, Launch]
-    """The newest launch of each step."""
+    """The newest launch for each step."""
 
     @property
     def done(self) -> list[int]:
@@ -46,15 +46,14 @@ class Work:
 
     @property
     def next_step(self) -> int | None:
-        """Return the first step that is not done; None if all are."""
+        """Return the first step that is not done; None if all steps are done."""
         done = self.done
         return next((one.number for one in self.sheet.steps if one.number not in done), None)
 
     def result_of(self, step: int) -> str:
-        """Return the name of the result that counts for a step; empty while there is none.
-
-        The chosen result counts. If no result is chosen, the result of the newest launch counts
-        after this launch has ended.
+        """Return the name of the result that a step uses; empty if the step has no result yet. The
+        step uses the result that the person has chosen. Otherwise, it uses the result of its newest
+        launch after this launch has ended.
         """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""
@@ -86,7 +85,7 @@ def work_of(person: str, sheet: Sheet) -> Work:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a person in a lesson."""
+    """A person's progress in a lesson."""
 
     steps: int
     """The number of completed steps."""
@@ -95,7 +94,7 @@ class Progress:
 
 
 def progress_of_all() -> dict[str, dict[int, Progress]]:
-    """Return the progress by person and lesson, for every person who has begun a lesson."""
+    """Return each person's progress in each lesson that the person has begun."""
     fields: dict[str, dict[int, list[str]]] = {}
     for by, lesson, field in Answer.objects.values_list("by", "lesson", "field"):
         fields.setdefault(by, {}).setdefault(lesson, []).append(field.partition("-")[0])
@@ -124,7 +123,7 @@ def erase(person: str, sheet: Sheet, field: str) -> None:
 
 
 def keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
-    """Save the text of each field; delete a field whose text is empty."""
+    """Save the text of each field, and delete the fields whose text is empty."""
     for field, text in texts.items():
         if text:
             write(person, sheet, field, text)

@@ -1,4 +1,4 @@
-"""The form for a new race, and the runs of a result that can be raced together."""
+"""The form for a new race, and the runs of a result that can race each other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,10 +24,10 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Return the complete runs, grouped by the load and the customers that they share; each group
-    has a label. The largest load comes first, because policies differ most at this load. The runs
-    of a group have the order of the spec, because they ran in a random order. The result is empty
-    if the plan is damaged.
+    """Return the complete runs in groups with the same load and the same customers; each group has
+    a label. The largest load comes first, because policies differ most at this load. Within a
+    group, the runs are in the order of the spec, because they took place in a random order. The
+    result is empty if the plan is damaged.
     """
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []
@@ -77,7 +77,7 @@ class RaceForm(forms.Form):
         min_value=100, max_value=24_000, help_text="100 to 24,000; the paper has 24,000"
     )
     seed = forms.IntegerField(
-        min_value=0, max_value=MOST_SEED, help_text="the same seed brings the same customers"
+        min_value=0, max_value=MOST_SEED, help_text="the same seed gives the same customers"
     )
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -86,11 +86,12 @@ class RaceForm(forms.Form):
 
     @property
     def most_live(self) -> int:
-        """The largest number of shops at once for this machine; 0 offers no live races."""
+        """The maximum number of simultaneous shops on this machine; 0 if the machine cannot have
+        live races."""
         return shop_cpus.most_shops(LAB)
 
     def clean(self) -> None:
-        """Check that a live race has at most as many policies as this machine can run shops."""
+        """Check that a live race does not have more policies than this machine can run shops."""
         chosen = self.cleaned_data.get("policies", [])
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live
@@ -100,7 +101,7 @@ class RaceForm(forms.Form):
             )
 
     def clean_policies(self) -> list[str]:
-        """Return the chosen policies if their number is allowed."""
+        """Return the chosen policies; raise ValidationError if their number is not allowed."""
         chosen: list[str] = self.cleaned_data["policies"]
         if not FEWEST <= len(chosen) <= MOST:
             raise forms.ValidationError(
@@ -109,7 +110,7 @@ class RaceForm(forms.Form):
         return chosen
 
     def spec(self) -> Spec | None:
-        """Return the spec of the race; None if a field is invalid, and the form then shows the
+        """Return the spec of the race; None if a field is invalid; the form then shows the
         error."""
         if not self.is_valid():
             return None

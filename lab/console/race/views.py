@@ -1,4 +1,5 @@
-"""The race: runs with the same customers, shown side by side at the same moment of their time."""
+"""The race page, which shows runs with the same customers side by side, at the same time since
+their start."""
 
 from itertools import islice
 
@@ -87,7 +88,7 @@ def side_by_side(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
-    """Return the frames of one run."""
+    """Return the frames of one run, from which its race is drawn."""
     result = result_list.entry_of(name)
     runs = result.runs() if result else []
     found = next((folder for planned, folder in runs if planned.folder == run), None)
@@ -102,9 +103,8 @@ def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
 @readers
 @require_GET
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show the progress of a launched race; redirect to its runs after it has ended.
-
-    The page sends a request every second.
+    """Show the progress of a launched race, and redirect to its runs when it has ended. The page
+    polls this view every second.
     """
     launch = get_object_or_404(Launch, pk=pk)
     if launch.state == State.DONE and launch.result:

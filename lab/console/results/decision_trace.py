@@ -81,9 +81,8 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
         raise ExperimentError(
-            "From the same spec and seed, this version of Doorbuster makes a run that differs from "
-            "the stored run (see Machine and versions), so this page cannot explain the stored "
-            "run. "
+            "A new run with the same spec and seed in this version of Doorbuster differs from the "
+            "stored run (see Machine and versions), so this page cannot explain the stored run. "
             "Run the spec again, and look at the new result."
         )
     if not trace.found:

@@ -1,7 +1,7 @@
-"""The watch: it samples the gateway twice a second and sends each sample to all viewers.
+"""The sampling of the gateway, twice a second; each sample goes to all viewers.
 
-Sixty viewers cost the gateway as much as one viewer. The watch asks for the list of waiting
-requests only while at least one viewer has the watch page open.
+Sixty viewers cost the gateway as much as one viewer. The list of waiting requests is fetched only
+while at least one viewer has the watch page open.
 """
 
 import asyncio
@@ -26,26 +26,28 @@ from runtime.settings import Settings
 
 EVERY_S = 0.5
 KEPT = 2400
-"""The number of samples that are kept; they cover twenty minutes."""
+"""The number of samples that the console keeps; they cover twenty minutes."""
 TOLD = 400
-"""The number of kept samples that a new viewer receives, evenly spread over the twenty minutes."""
+"""The number of samples that a new viewer receives; they are evenly spread over the last twenty
+minutes."""
 MARKS_KEPT = 200
 BEHIND = 20
-"""The highest number of samples in a viewer's queue; a slow viewer loses the oldest samples."""
+"""The maximum number of samples in a viewer's queue; if the viewer is slow, the oldest samples are
+dropped."""
 STRIP = 300
 """The number of waiting requests that the page shows in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
-"""The live run in progress, as a frame contains it (`under_way.UnderWay.told`)."""
+"""The part of a frame about the live run in progress (`under_way.UnderWay.told`)."""
 
 logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """A sampler of one gateway; `frames` has the latest frames, the oldest first.
+    """A sampler of one gateway; `frames` has the latest frames, with the oldest frame first.
 
-    Every frame has a number. `name` changes with every start of the server, so numbers from an
-    earlier start are not valid.
+    Every frame has a number. `name` changes at every start of the server, so frame numbers from
+    before a restart are not valid.
     """
 
     def __init__(
@@ -73,11 +75,11 @@ class Watch:
 
     @property
     def viewers(self) -> int:
-        """The number of viewers."""
+        """The number of present viewers."""
         return len(self._viewers)
 
     async def run(self) -> None:
-        """Sample the gateway until cancelled; then end every stream."""
+        """Sample the gateway until this task is cancelled; then end every stream."""
         appliance = Appliance(self._lab)
         due_s = time.monotonic()
         try:
@@ -98,7 +100,8 @@ class Watch:
             self.end()
 
     def end(self) -> None:
-        """End every stream, also those that begin later; the server's shutdown calls this first."""
+        """End every stream, including streams that begin later. The server's shutdown calls this
+        method first."""
         self._has_ended = True
         for queue in self._viewers:
             _put(queue, None)
@@ -110,8 +113,8 @@ class Watch:
         """Yield the events since `after` (`name-number`) that a viewer has missed, then all new
         events.
 
-        Without a valid `after` the stream begins with the whole history. The gateway is queried for
-        waiting requests only for viewers who watch `closely`.
+        Without a valid `after` the stream begins with the whole history. The gateway's waiting
+        requests are fetched only for viewers who watch `closely`.
         """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         missed = self._missed(after)  # no await until the queue is registered, so no event is lost
@@ -173,14 +176,15 @@ class Watch:
             _put(queue, told)
 
     def _earlier(self, frame: Frame) -> Frame | None:
-        """Return the newest of the frames that are at least `OVER_S` older than `frame`."""
+        """Return the newest frame that is at least `OVER_S` older than `frame`."""
         for each in reversed(self.frames):
             if "away" not in each and frame["at"] - each["at"] >= OVER_S:
                 return each
         return None
 
     def _marks(self, frame: Frame) -> list[Mark]:
-        """Return the changes since the last answered sample, and the runs that began or ended."""
+        """Return the changes since the last sample that the gateway answered, and the runs that
+        have begun or ended since then."""
         before, self._run = self._run, frame["run"]
         goes_on = _run_number(before) == _run_number(self._run)
         # Settings of a launch before and between its runs are not changes by users.
@@ -212,7 +216,7 @@ def event(name: str, told: Mapping[str, Any], id: str) -> bytes:
 
 
 def _run_number(run: Mapping[str, Any] | None) -> tuple[str, int] | None:
-    """Return the experiment and the number of a run; None before, between and after runs."""
+    """Return the experiment and the number of a run; None if no run is in progress."""
     return (run["experiment"], run["run"]) if run is not None and "run" in run else None
 
 

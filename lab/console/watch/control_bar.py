@@ -1,4 +1,5 @@
-"""The control bar of the watch page: the forms of all changes, with the present settings."""
+"""The control bar of the watch page: the forms for all changes, filled with the present
+settings."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +22,7 @@ from lab.errors import ExperimentError
 
 
 def forms_in_force() -> dict[str, object]:
-    """Return the forms of the watch page with the gateway's present settings."""
+    """Return the forms of the watch page, filled with the gateway's present settings."""
     appliance = Appliance(LAB)
     try:
         snapshot = appliance.gateway.call("GET", "/snapshot")
@@ -43,9 +44,9 @@ def forms_in_force() -> dict[str, object]:
 def applied(
     name: str, form: forms.Form, change: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, object]:
-    """Make the change that a valid form describes; return the form and the message to show.
+    """Make the change that a valid form describes, and return the form and the message to show.
 
-    `change` gets the form's values and returns a text about what it did. The form shows an
+    `change` receives the form's values and returns a text about what it did. The form shows any
     ExperimentError that `change` raises.
     """
     said = ""
@@ -58,6 +59,6 @@ def applied(
 
 
 def _load_factor() -> float:
-    """Return the present load factor of the run in progress; 1 without a run."""
+    """Return the present load factor of the run in progress; 1 if no run is in progress."""
     going = under_way()
     return 1.0 if going is None else float(going.told().get("load_factor", 1.0))

@@ -15,7 +15,7 @@ from lab.console.site import own_policies
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.titles import title_of
 
-_NOT_OFFERED = "choose an entry of the list; %(value)s is not in it"
+_NOT_OFFERED = "choose an entry of the list; %(value)s is not in the list"
 _NEEDED = "choose an entry of the list"
 
 
@@ -29,8 +29,8 @@ def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str,
 class PolicyForm(forms.Form):
     """The form for the policy, the admission policy in front of it, and the parameters of both.
 
-    The field of a parameter has the name of the parameter. A parameter of the admission has the
-    field `admission.<name>`, and a value per page type has the field `<name>.<page>`. A missing
+    The field of a parameter has the name of the parameter. A parameter of the admission policy has
+    the field `admission.<name>`, and a value per page type has the field `<name>.<page>`. A missing
     field means the default value, because the form has no fields yet for a policy that was just
     chosen.
     """
@@ -50,9 +50,10 @@ class PolicyForm(forms.Form):
     )
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
-        """Take the submitted fields, or the present choice as `in_force` returns it.
+        """Create the form from the submitted fields, or from the present choice as `in_force`
+        returns it.
 
-        The ids of elements begin with `ids`, because a page can have two such forms.
+        The ids of its elements begin with `ids`, because a page can contain two such forms.
         """
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
@@ -71,7 +72,7 @@ class PolicyForm(forms.Form):
         self.fields |= found
 
     def call(self) -> Mapping[str, Any] | None:
-        """Return the body of `PUT /policy`; None if a field is invalid, and the form then shows the
+        """Return the body of `PUT /policy`; None if a field is invalid; the form then shows the
         error."""
         if not self.is_valid():
             return None
@@ -99,7 +100,7 @@ class PolicyForm(forms.Form):
         }
 
     def _in_labels(self, text: str) -> str:
-        """Return the text with the parameters' names replaced by their labels."""
+        """Return the text with the labels of parameters instead of their names."""
         for _, known in self.sheets:
             for parameter in known.parameters:
                 text = text.replace(parameter.name, _label(parameter))
@@ -115,16 +116,16 @@ class PolicyForm(forms.Form):
         return [self["policy"], self["admission"]]
 
     def choosers(self) -> str:
-        """Return a CSS selector of these fields."""
+        """Return a CSS selector for the fields with which a policy is chosen."""
         return ", ".join(f"#{field.id_for_label}" for field in self.chosen())
 
     def numbers(self) -> list[forms.BoundField]:
-        """Return the fields of parameters with one value."""
+        """Return the fields for the parameters that have one value."""
         return [self[name] for name in self.fields if name not in ("policy", "admission")
                 and not _of_a_page(name)]  # fmt: skip
 
     def tables(self) -> dict[str, list[forms.BoundField]]:
-        """Return the fields of parameters with a value per page type, by parameter."""
+        """Return the fields for each parameter that has a value per page type."""
         found: dict[str, list[forms.BoundField]] = {}
         for name in filter(_of_a_page, self.fields):
             found.setdefault(name.rpartition(".")[0], []).append(self[name])
@@ -132,7 +133,8 @@ class PolicyForm(forms.Form):
 
 
 class AbandonmentForm(forms.Form):
-    """The form for what happens, from now on, to the request of a customer who leaves."""
+    """The form for abandonment: what happens, from now on, to the request of a customer who
+    leaves."""
 
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()),
@@ -142,7 +144,8 @@ class AbandonmentForm(forms.Form):
 
 
 class LoadForm(forms.Form):
-    """The form for the factor on the arrival rate of customers, from now on until the run ends."""
+    """The form for the load factor: customers' arrival rate is multiplied by it until the run
+    ends."""
 
     load_factor = forms.FloatField(
         min_value=0,
@@ -169,11 +172,11 @@ class FaultForm(forms.Form):
 
 
 PROPOSED_SHADOW = {"policy": "door-lifo"}
-"""The values that the form of a new shadow suggests."""
+"""The values that the form for a new shadow suggests."""
 
 
 def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy of a snapshot as values for the form's fields."""
+    """Return the values for the form's fields from the policy of a snapshot."""
     admission = policy["admission"]
     found = {"policy": policy.get("file", policy["name"]), "admission": admission["name"]}
     for prefix, values in (("", policy["parameters"]), ("admission.", admission["parameters"])):
@@ -184,7 +187,8 @@ def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Field]]:
-    """Yield (name, default, field) for each number that a parameter has."""
+    """Yield the field's name, the default and the form field for each number that a parameter
+    has."""
     if isinstance(parameter.default, Mapping):
         for page, number in parameter.default.items():
             yield f"{parameter.name}.{page}", number, _field(parameter, str(page), number)

@@ -1,7 +1,7 @@
-"""The content of one sample of the gateway, and the changes since the sample before.
+"""The content of one sample of the gateway, and the changes since the sample before it.
 
 Counts are cumulative since the gateway started (`proxies`). A viewer can calculate rates from any
-two frames of one gateway. So the server can omit frames of a long history.
+two frames of one gateway, so the server can omit frames of a long history.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ Frame = dict[str, Any]
 Mark = dict[str, Any]
 
 DISAGREEMENTS = 12
-"""The number of newest disagreements that are shown in detail."""
+"""The number of disagreements that the page shows in detail; these are the newest."""
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
@@ -31,10 +31,10 @@ def frame_of(
 ) -> Frame:
     """Return a frame made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
 
-    `strip` has [id, number of the page type, 1 if the customer has left] of each waiting request,
-    the oldest first. `waits_s` has the paper seconds that the oldest and the newest of these
-    requests have waited; it is None if no request waits. Both are None if the frame was made
-    without the gateway's list of waiting requests.
+    `strip` has a list for each waiting request, with the oldest request first: its id, the number
+    of its page type, and 1 if the customer has left. `waits_s` has the paper seconds that the
+    oldest and the newest of these requests have waited; it is None if no request waits. Both are
+    None if the frame was made without the gateway's list of waiting requests.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -85,7 +85,7 @@ def frame_of(
 
 
 def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a shadow of `GET /shadows`, or of a snapshot, without its list of disagreements.
+    """Return a shadow from `GET /shadows`, or from a snapshot, without its list of disagreements.
 
     `pages` has a list for each page type, in the order of page types: `[asked, agrees, earlier by,
     later by]`. The entry of a page type without requests is null.
@@ -104,7 +104,8 @@ def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the newest disagreements of all shadows, the newest first, each with its `shadow`."""
+    """Return the newest disagreements of all shadows, from the newest to the oldest, each with its
+    `shadow`."""
     found = [
         {**one, "shadow": _shadow_title(each)}
         for each in shadows
@@ -138,8 +139,8 @@ def title(policy: Mapping[str, Any]) -> str:
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the counts of TLS connections; None without TLS connections and without their
-    admission."""
+    """Return the counts of TLS connections; None if there are no such connections and no admission
+    of them."""
     admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
     kinds = ("new", "resumed", "refused")
     if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):
@@ -148,7 +149,7 @@ def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Mark]:
-    """Return the changes that users made between two frames, with the `kind` and the `text` of
+    """Return the changes that users made between two frames, each with its `kind` and the `text` of
     each."""
     if before is None:
         return []
@@ -183,7 +184,8 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
-    """Return at most about `most` frames, evenly spread. The newest frame is always included.
+    """Return about `most` frames at most, evenly spread over time. The newest frame is always
+    included.
 
     Only the newest frame is complete. The other frames have only the values for charts.
     """

@@ -24,7 +24,7 @@ from lab.titles import title_of
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """A live experiment in progress, launched here or from a terminal.
+    """A live experiment in progress, whether it was started on this console or at a terminal.
 
     The experiment has no `run` before its first run and between runs.
     """
@@ -41,11 +41,11 @@ class UnderWay:
 
     @property
     def run(self) -> RunFolder | None:
-        """The run in progress; the first of several at the same time."""
+        """The run in progress; if several runs are in progress, the first of them."""
         return None if self.runs is None else self.runs.run
 
     def told(self) -> Mapping[str, Any]:
-        """Return the run in the form that a frame has."""
+        """Return the run as a frame contains it."""
         found: dict[str, Any] = {"title": self.title, "words": self.words}
         runs = self.runs
         if runs is not None and runs.planned is not None:
@@ -62,7 +62,7 @@ class UnderWay:
 
 
 def _patience_s(runs: RunsUnderWay) -> float | None:
-    """Return the mean patience of the customers, paper seconds; None if they never leave.
+    """Return the mean patience of the customers in paper seconds; None if they never leave.
 
     The value is also None for a closed loop, because its clients have several kinds of patience.
     """
@@ -87,7 +87,8 @@ def _which(runs: RunsUnderWay) -> str:
 
 
 def under_way() -> UnderWay | None:
-    """Return the live experiment on this machine; None if there is none.
+    """Return the live experiment in progress on this machine; None if no live experiment is in
+    progress.
 
     Every process that begins a run or a capacity measurement announces it. Only the launch shows
     that an experiment is before its first run or between runs.
@@ -107,7 +108,8 @@ def under_way() -> UnderWay | None:
 
 
 def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
-    """Return the state before the first run; `told` is from `live_runs.told_measuring`."""
+    """Return the state of an experiment before its first run; `told` is from
+    `live_runs.told_measuring`."""
     if launch is not None and launch.title != told["measures"]:
         launch = None  # it waits for this one
     left_s = told["until"] - time.time()
@@ -132,7 +134,7 @@ def _without_run(launch: Launch) -> UnderWay:
 
 
 def live_shops_now() -> list[Seen]:
-    """Return the shops of simultaneous runs in progress, in the order of the spec."""
+    """Return the shops of the simultaneous runs in progress, in the order of the spec."""
     going = runs_under_way(LAB)
     if going is None:
         return []
@@ -144,6 +146,7 @@ def live_shops_now() -> list[Seen]:
 
 
 def proxy_now() -> Mapping[str, Any] | None:
-    """Return the state of the baseline proxy in the gateway's place; None without one."""
+    """Return the state of the baseline proxy in the gateway's place; None if the run has no
+    baseline proxy."""
     going = runs_under_way(LAB)
     return None if going is None or going.run is None else shown.read(going.run)

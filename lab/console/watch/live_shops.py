@@ -1,4 +1,4 @@
-"""Several simultaneous live shops, as a frame of the watch contains them."""
+"""The part of a frame about several simultaneous live shops."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,12 +26,13 @@ class Seen:
 
 
 LiveShopsNow = Callable[[], Sequence[Seen]]
-"""A function that returns the shops in the order of their spec; empty if the runs are not
-simultaneous."""
+"""A function that returns the live shops in the order of the spec; it returns no shops if the runs
+are not simultaneous."""
 
 
 class LiveShops:
-    """The sampler of the live shops; it keeps a connection to each shop while the shop exists."""
+    """The sampler of the live shops; it keeps a connection to each shop for as long as the shop
+    exists."""
 
     def __init__(self, lab: Settings, live_shops_now: LiveShopsNow) -> None:
         self._lab = lab
@@ -40,11 +41,11 @@ class LiveShops:
 
     def look(self, now: float) -> dict[str, Any]:
         """Return the part of a frame about the live shops at `now` (Unix time); empty if there are
-        none.
+        no live shops.
 
         `live_shops`: as in `live_shop_of`. `live_shops_time_s`: paper seconds since the customers
-        began to arrive. `live_shop_totals`: confirms, completed pages and waiting requests of each,
-        for charts.
+        began to arrive. `live_shop_totals`: the confirms, completed pages and waiting requests of
+        each shop, for charts.
         """
         shops = self._live_shops_now()
         for key in self._shops.keys() - {one.key for one in shops}:
@@ -72,8 +73,8 @@ class LiveShops:
 
 
 def live_shop_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a live shop from its gateway's `GET /snapshot`, with the counts since the run
-    began."""
+    """Return the values of a live shop from its gateway's `GET /snapshot`, with the counts since
+    the run began."""
     counts = {
         name: number - seen.shop.before[name]
         for name, number in counted(snapshot["counts"]).items()

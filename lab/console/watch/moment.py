@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 OVER_S = 10.0
-"""The real seconds over which the share of wasted pages is calculated."""
+"""The period, in real seconds, for which the share of wasted pages is calculated."""
 FEWEST_PAGES = 10
-"""The fewest finished pages from which a share is calculated."""
+"""The minimum number of finished pages from which a share is calculated."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -15,8 +15,8 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
     """Return one to four short sentences about `frame`.
 
-    `earlier` is a sample of the same gateway from about `OVER_S` before. Without this sample the
-    text states no share of wasted pages.
+    `earlier` is a sample of the same gateway from about `OVER_S` before. Without this sample, the
+    text does not state the share of wasted pages.
     """
     run = frame["run"]
     if shops := frame.get("live_shops"):
@@ -60,7 +60,7 @@ def _without_run(frame: Mapping[str, Any]) -> list[str]:
 
 
 def _last(sold: Mapping[str, Any] | None) -> str:
-    """Return a sentence about the purchases of the last run; empty if there was no run."""
+    """Return a sentence about the purchases during the last run; empty if there was no run."""
     return "" if sold is None else f"In the last run ({sold['words']}) {_bought(sold)}."
 
 
@@ -107,11 +107,14 @@ def _wait(frame: Mapping[str, Any]) -> str:
     oldest_s, newest_s = waits
     has_one_queue = frame["policy"] in _ONE_QUEUE and frame["sessions"] is None
     if has_one_queue and frame["discipline"] == "LIFO":
-        text = f"The newest is next, after {newest_s:.0f} s; the oldest has waited {oldest_s:.0f} s"
+        text = (
+            f"The newest request is next, after {newest_s:.0f} s; the oldest request has waited "
+            f"{oldest_s:.0f} s"
+        )
     elif has_one_queue and frame["discipline"] == "FIFO":
-        text = f"The request that is next has waited {oldest_s:.0f} s"
+        text = f"The next request to be served has waited {oldest_s:.0f} s"
     else:
-        text = f"The oldest has waited {oldest_s:.0f} s"
+        text = f"The oldest request has waited {oldest_s:.0f} s"
     patience_s = frame["run"].get("patience_s")
     if patience_s is None:
         return f"{text}."

@@ -22,5 +22,5 @@ def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, An
 
 
 run_owners = Permission(sends=_for_whose_run_is_under_way)
-"""The permission for students and teachers to read, and for teachers and the owner of the live run
-to change the shop."""
+"""The permission to watch the shop, for all people, and to change it, for teachers and for the
+person who launched the live run."""

@@ -1,4 +1,4 @@
-"""The content of a frame while a baseline proxy takes the gateway's place, and afterwards."""
+"""The part of a frame about a baseline proxy in the gateway's place, during and after its run."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,10 +11,10 @@ Counts = Mapping[str, Mapping[str, int]]
 
 
 class InPlace:
-    """The samples of the program that serves requests, either the gateway or a baseline proxy.
+    """The samples of the program that serves the requests: the gateway or a baseline proxy.
 
-    Counts are sums over the gateway, past proxies, and the present proxy since its run began. The
-    counts begin at zero only if the gateway starts again.
+    The counts are sums over the gateway, the earlier proxies, and the present proxy since its run
+    began. The counts begin at zero only if the gateway starts again.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class InPlace:
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether a new gateway process answers, with a clock and counts that began at zero."""
+    """Return whether a new gateway process answers; its clock and its counts began at zero."""
     is_earlier = bool(now["time_s"] < before["time_s"])
     return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
 

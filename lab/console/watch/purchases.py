@@ -1,7 +1,7 @@
-"""The purchases of live runs' customers, for a frame of the watch.
+"""The part of a frame about the purchases of a live run's customers.
 
 The numbers come from the customers: an order counts once its customer has received the
-confirmation. So the orders of visitors and of capacity measurements never count. Confirms and
+confirmation. Orders of visitors and of capacity measurements therefore never count. Confirms and
 revenue are counted at the same moment.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 
 class Sold:
-    """The purchases in the run in progress; after the run, the purchases of the last run, with its
-    end.
+    """The purchases during the run in progress; after the run, they stay, with the time at which
+    the run ended.
 
     When an experiment prepares its first run, the purchases of earlier experiments are removed.
     """
@@ -23,8 +23,8 @@ class Sold:
         """Return the purchases for the run `run` (`under_way.UnderWay.told`) at Unix time `now`.
 
         The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
-        run, and `ended_at` (Unix time; None until the run ends). The function returns None if there
-        are no counts.
+        run, and `ended_at` (Unix time; None until the run ends). The function returns None if no
+        purchases have been counted.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:

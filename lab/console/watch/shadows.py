@@ -1,4 +1,4 @@
-"""Calls that add a shadow to the running gateway and remove it."""
+"""Functions that add a shadow to the running gateway and remove it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,8 +17,7 @@ def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:
 
 
 def remove(appliance: Appliance, name: str) -> None:
-    """Remove the shadow of this name.
-
-    Raises ExperimentError, also if the shadow has already ended.
+    """Remove the shadow with this name. Raises ExperimentError, for example if the shadow has
+    already ended.
     """
     appliance.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")

@@ -1,4 +1,5 @@
-"""The watch page: the running shop, its forms that change the shop, and the stream of samples."""
+"""The watch page, which shows the running shop; its forms, which change the shop; and the stream of
+samples."""
 
 import time
 from collections.abc import AsyncIterator
@@ -29,8 +30,8 @@ ASK_EVERY_S = 2.0
 
 
 def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) -> HttpResponse:
-    """Return the changed part of the page to htmx, or the whole page to a browser without
-    JavaScript."""
+    """Return the changed part of the page if htmx sent the request, or the whole page if the
+    browser has no JavaScript."""
     if request.headers.get("HX-Request"):
         return render(request, part, context)
     return render(request, "console/watch.html", forms_in_force() | context)
@@ -39,7 +40,7 @@ def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) ->
 @readers
 @require_GET
 def watch(request: HttpRequest) -> HttpResponse:
-    """Show the watch page; the stream updates its charts."""
+    """Show the watch page, whose charts the stream updates."""
     return render(request, "console/watch.html", forms_in_force())
 
 
@@ -81,7 +82,7 @@ def shadow_fields(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def shadow(request: HttpRequest) -> HttpResponse:
-    """Add a shadow: a policy that decides about the same requests without effect."""
+    """Add a shadow: a policy that decides about the same requests, without any effect."""
     form = PolicyForm(request.POST.dict(), "shadow")
     context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
     if (call := form.call()) is not None:
@@ -133,7 +134,7 @@ def abandonment(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def load(request: HttpRequest) -> HttpResponse:
-    """Change the rate of arriving customers."""
+    """Change the arrival rate of customers."""
     form = LoadForm(request.POST)
     context = applied("load", form, lambda given: under_way.change_load(LAB, given["load_factor"]))
     return part_or_page(request, "console/watch_load.html", context)
@@ -142,7 +143,7 @@ def load(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def fault(request: HttpRequest) -> HttpResponse:
-    """Make the database slow for a time; the shop ends this fault by itself."""
+    """Make the database slow for some time; the shop ends this fault by itself."""
     form = FaultForm(request.POST)
     context = applied(
         "fault",
@@ -168,10 +169,10 @@ def as_it_began(request: HttpRequest) -> HttpResponse:
 async def stream(request: HttpRequest) -> HttpResponseBase:
     """Send `history` once, then a `look` twice a second, until the viewer leaves.
 
-    A stream with `?glance` omits the parts that only the watch page shows. A browser that lost the
-    stream names the last sample that it received, and the stream continues after it. The stream
-    also ends with its viewer's session, and with the server. The stream is a coroutine and uses no
-    thread.
+    A stream with `?glance` omits the parts that only the watch page shows. If a browser has lost
+    the stream, it names the last sample that it received, and the stream continues after that
+    sample. The stream also ends when its viewer's session or the server ends. The stream is a
+    coroutine and uses no thread.
     """
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")

@@ -194,7 +194,7 @@ def test_who_waits_for_one_without_an_end_sees_no_time(console, endless, page):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\x89PNG\r\n\x1a\n\xff\xfe", "is not a text"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "is not UTF-8 text"),
         (b"x" * 1_048_577, "Size of a spec file: "),
         (b"version = 1\n[[policy]]\nname = 'best'\n", "best"),
         (b"version = 1\nfoo = 2\n", "unknown key"),

@@ -150,7 +150,7 @@ print(json.dumps([without, running, page(step)[1]]))
     without, running, shown = asked(tmp_path, program)
     for early in (without, running):
         assert "0.45 to 0.9" not in early
-        assert "appear here when the step has a result" in early
+        assert "appear here when this step has a result" in early
     found = cells(shown)
     assert len(found) == 4
     yours, outcome, expected, quiet, busy = found["… gain of 8Q-LIFO-Pri in pages completed, %"]

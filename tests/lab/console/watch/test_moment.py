@@ -28,9 +28,9 @@ def said(run=None, queue=None, sold=None, finished=None, **changed):
 
 def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
     assert said(RUN, QUEUE, policy=FIFO, finished=(20, 10)) == (
-        "3 requests wait, and 1 of their customers has gone. The request that is next has waited "
-        "17 s; "
-        "customers leave after 20 s on average. One page in three is made for a customer who has "
+        "3 requests wait, and 1 of their customers has gone. The next request to be served has "
+        "waited 17 s; customers leave after 20 s on average. One page in three is made for a "
+        "customer who has "
         "gone."
     )
 
@@ -38,11 +38,11 @@ def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
 @pytest.mark.parametrize(
     ("acts", "words"),
     [
-        (FIFO, "The request that is next has waited 17 s;"),
-        (LIFO, "The newest is next, after 0 s; the oldest has waited 17 s;"),
+        (FIFO, "The next request to be served has waited 17 s;"),
+        (LIFO, "The newest request is next, after 0 s; the oldest request has waited 17 s;"),
         (
             policy("8q-lifo-pri") | {"snapshot": {"discipline": "LIFO"}},
-            "The oldest has waited 17 s;",
+            "The oldest request has waited 17 s;",
         ),
     ],
 )
@@ -53,7 +53,7 @@ def test_who_is_next_is_told_where_the_order_is_known(acts, words):
 
 def test_customers_who_never_leave_have_no_patience_to_tell():
     text = said(RUN | {"patience_s": None}, QUEUE, policy=FIFO)
-    assert text.endswith("The request that is next has waited 17 s.")
+    assert text.endswith("The next request to be served has waited 17 s.")
 
 
 def test_an_empty_queue_and_the_end_of_arrivals_are_told():

@@ -77,8 +77,8 @@ def test_all_that_a_class_needs_is_on_one_screen(chromium, rushing, run):
         said = page.inner_text(".moment")
         assert "88 requests wait, and 27 of their customers have gone." in said
         assert (
-            "The request that is next has waited 17 s; customers leave after 20 s on average."
-            in said
+            "The next request to be served has waited 17 s; customers leave after 20 s on "
+            "average." in said
         )
         assert "One page in three is made for a customer who has gone." in said
         assert page.evaluate(ON_SCREEN) == []
