@@ -59,9 +59,9 @@ class Outcome(StrEnum):
     """The way in which a dispatched request ended, as the server sees it."""
 
     ANSWERED = "answered"  # the whole response reached the customer
-    ORPHANED = "orphaned"  # the server finished it, the customer had left (an orphan request)
+    ORPHANED = "orphaned"  # the server finished it after the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
-    CANCELLED = "cancelled"  # stopped because of the policy, or because the customer left
+    CANCELLED = "cancelled"  # it was stopped because of the policy, or because the customer left
 
     __hash__ = str.__hash__  # as of a page
 

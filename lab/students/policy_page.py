@@ -23,13 +23,13 @@ _HEAD: Final = """# A policy's events and verdicts
 test runs every example. The guide from an empty file to the scoreboard is [a policy of your
 own](own-policy.md).
 
-A policy is an object. A driver (gateway or simulator) calls its methods, the *events*; the policy
-answers with *verdicts*. A request without a verdict waits, so the policy must remember it. After
-every event the driver calls `workers_free` once, if workers are free and a request waits. A request
-that the policy does not dispatch then waits for the next event.
+A policy is an object. A driver (the gateway or the simulator) calls its methods, the *events*; the
+policy answers with *verdicts*. A request without a verdict waits, so the policy must remember it.
+After every event, the driver calls `workers_free` once if workers are free and a request waits. A
+request that the policy does not dispatch then waits for the next event.
 
-All times are paper seconds on one axis that never goes backwards. A policy does not read a clock or
-open files, and draws random numbers only from its `random.Random(seed)`. With the same events, it
+All times are in paper seconds, and time never goes backwards. A policy must not read a clock or open
+files, and must draw random numbers only from its `random.Random(seed)`. With the same events, it
 therefore makes the same decisions again.
 """
 
@@ -284,44 +284,45 @@ def _lines() -> Iterator[str]:
     yield from _written(by_kind["Request"])
     yield "### Pages, outcomes, load\n"
     pages = ", ".join(f"`{one}` ({one.name.lower()})" for one in interface.Page)
-    yield f"The outcomes, `Page`, are {pages}; `page.is_transaction` is true for the last four.\n"
-    yield "`Outcome`, how a dispatched request ended:\n"
+    yield f"The page types, `Page`, are {pages}; `page.is_transaction` is true for the last four.\n"
+    yield "`Outcome`, the way in which a dispatched request ended:\n"
     yield from _outcomes()
     sample = _doc(interface.LoadSample)
     yield f"\n`LoadSample(cpu_utilisation_ratio, busy_workers, interval_s)`: {sample}\n"
     yield "## Events\n"
     yield (
         f"Every policy must define {', '.join(f'`{one}`' for one in _MUST)}; `IgnoringPolicy` "
-        "answers the other events until you define them.\n"
+        "ignores all other events until you define them.\n"
     )
     yield from _written(by_kind["Event"])
     yield "## Verdicts\n"
     yield (
         "A verdict ends the wait of a request, so remove the request from your queue when you "
-        "give one.\n"
+        "give a verdict on it.\n"
     )
     yield from _written(by_kind["Verdict"])
     yield "## What is refused\n"
     yield from _refused()
     yield "\n## What a file may import\n"
     modules = ", ".join(f"`{one}`" for one in purity.MODULES)
-    yield f"`gateway.policies` and, of the standard library, {modules}."
+    yield "A file may import `gateway.policies` and these modules of the standard library: "
+    f"{modules}."
 
 
 def _refused() -> Iterator[str]:
     yield (
-        "In the gateway, each of these faults ends the policy's process. From then on FIFO "
-        "decides, and the gateway's page and metrics show this. The simulator does the same, and "
-        "the result shows it.\n"
+        "Each of these faults ends the policy's process, in the gateway and in the simulator. "
+        "From then on, FIFO decides. The gateway's page and metrics show this, as does the "
+        "result of a simulation.\n"
     )
     gateway, simulator = IN_THE_GATEWAY, WITHOUT_CUSTOMERS
     yield from (
         "* a verdict on a request that does not wait, or two verdicts on the same request;",
-        "* `Dispatch` as an answer to another event than `workers_free`, or more than `free` of "
-        "them;",
-        "* `Cancel` for a request that waits while its customer is still there;",
-        "* an answer other than a tuple or list of verdicts; a reason that is empty or over 200 "
-        "characters;",
+        "* `Dispatch` as an answer to an event other than `workers_free`, or more than `free` "
+        "verdicts `Dispatch`;",
+        "* `Cancel` for a waiting request whose customer is still there;",
+        "* an answer other than a tuple or list of verdicts; a reason that is empty or has "
+        "more than 200 characters;",
         "* an exception;",
         f"* an answer that takes longer than {gateway.decision_s:g} s (real; "
         f"{simulator.decision_s:g} s in the simulator), "
