@@ -1,1 +1,1 @@
-"""Baselines: HAProxy and nginx, as the distribution packages them, in place of the gateway."""
+"""Baselines: HAProxy and nginx from the distribution's packages, in place of the gateway."""

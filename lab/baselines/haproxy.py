@@ -32,7 +32,7 @@ STATS: Final = "haproxy.sock"
 STATS_QUESTION: Final = b"show stat\n"
 _FIELDS: Final = 12
 _FORGEABLE: Final = ("Forwarded", "X-Real-IP", "Proxy", "traceparent", "tracestate")
-"""The number of fields in a line of the log (`_LOG_FORMAT`)."""
+"""The number of fields in a log line (`_LOG_FORMAT`)."""
 _LOG_FORMAT: Final = (
     "%[date(0,ms)] %[var(txn.came_ms)] %[var(txn.page)] %ST %ts %TR %Tw %Tc %Tr %Ta "
     "%[unique-id] %{+Q}r"
@@ -124,12 +124,12 @@ def options(file: Path) -> list[str]:
 
 
 def read_line(line: str) -> Ended | None:
-    """Return the request that a log line describes, or None for an incomplete request or another
-    line.
+    """Return the request that a log line describes, or None if the request is incomplete or the
+    line describes no request.
 
     The first character of the termination state is the side that ended the session (C customer, S
-    shop, c and s their timeouts, P and L HAProxy itself, - none). The second is the phase (R
-    request, Q queue, C connecting, H headers, D data).
+    shop, c and s their timeouts, P and L HAProxy itself, - none). The second character is the phase
+    (R request, Q queue, C connecting, H headers, D data).
     """
     fields = line.rstrip("\n").split(" ", _FIELDS - 1)
     if len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
@@ -178,8 +178,9 @@ def read_stats(text: str) -> Queue:
 
 
 def _forwarding() -> list[str]:
-    """Return the lines that forward a customer's address and scheme and remove forged headers, as
-    the gateway does."""
+    """Return the lines that forward a customer's address and scheme, and remove forged headers, as
+    the gateway does.
+    """
     return [
         *(f"  http-request del-header {name}" for name in _FORGEABLE),
         "  http-request del-header X-Forwarded- -m beg",
@@ -191,9 +192,8 @@ def _forwarding() -> list[str]:
 
 
 def _page(rule: Rule) -> str:
-    """Return the line for a page's rule; the first matching rule decides, as in the gateway.
-
-    The path is percent-decoded once.
+    """Return the configuration line for a page's rule; the first matching rule decides, as in the
+    gateway. The rule applies to the path after it is percent-decoded once.
     """
     methods = " ".join(sorted(method.decode() for method in rule.methods))
     pattern = _quoted(rf"^(?:{rule.path.pattern})\z")
@@ -204,7 +204,7 @@ def _page(rule: Rule) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the text in strong quotes, in which no character except the quote is special."""
+    """Return the text in single quotes, between which no character except the quote is special."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 

@@ -1,11 +1,11 @@
 """Models of the baseline proxies for the simulator: queue discipline, limits and timeouts.
 
-They are pure policies and are used only in the search for good settings. Published rows are
-measured with the real programs.
+The models are policies without input or output, and only the search for good settings uses them.
+Published rows come from measurements with the real programs.
 
-The shop has its own first-come, first-served queue, in which a request that the proxy has sent to
-the shop waits while all workers are busy. Both models have abandonment `ignore`: requests are
-served even if their customers leave.
+The shop has its own first-come, first-served queue. A request that the proxy has sent to the shop
+waits there while all workers are busy. Both models have abandonment `ignore`: requests are served
+even if their customers leave.
 """
 
 from collections import OrderedDict
@@ -22,8 +22,9 @@ _UNBOUNDED = 1 << 62
 
 
 class _Proxy(IgnoringPolicy):
-    """The common base of both models: the requests at the shop, which wait for a worker or are in
-    service."""
+    """The common base of both models, which keeps the requests at the shop: they wait for a worker
+    or are in service.
+    """
 
     name: str
 
@@ -32,7 +33,7 @@ class _Proxy(IgnoringPolicy):
         self._at_shop: dict[int, Request] = {}
 
     def send(self, request: Request) -> None:
-        """Send a request to the shop."""
+        """Record that the proxy sends a request to the shop."""
         self._shop.append(request)
         self._at_shop[request.id] = request
 
@@ -121,7 +122,8 @@ class HaproxyModel(_Proxy):
 
 class NginxModel(_Proxy):
     """The model of nginx: a leaky bucket, followed by a limit on requests at the shop; both apply
-    to limited pages only."""
+    only to limited pages.
+    """
 
     name = "nginx-model"
 

@@ -145,8 +145,9 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return the rate in requests per real minute; nginx takes only whole numbers, and per second
-    these would be too coarse."""
+    """Return the rate in requests per real minute; nginx takes only whole numbers, and whole
+    numbers per second would be too coarse.
+    """
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
     )
@@ -164,8 +165,9 @@ def options(file: Path) -> list[str]:
 
 
 def read_line(line: str) -> Ended | None:
-    """Return the request that a log line describes, or None for a line about nginx's own refusals
-    and other lines."""
+    """Return the request that a log line describes, or None for other lines
+    and for requests that nginx itself answered with an error.
+    """
     found = _LINE.match(line)
     if found is None:
         return None
@@ -210,8 +212,9 @@ def read_stats(text: str) -> Queue:
 
 
 def _page(rule: Rule) -> str:
-    """Return the line for a page's rule; the first matching rule decides, and `$uri` is
-    percent-decoded once."""
+    """Return the configuration line for a page's rule; the first matching rule decides, and `$uri`
+    is percent-decoded once.
+    """
     methods = "|".join(sorted(method.decode() for method in rule.methods))
     pattern = rf"~^(?:{methods}) (?:{rule.path.pattern})\z"
     return f'"{_escaped(pattern)}" {rule.page};'

@@ -1,4 +1,4 @@
-"""The process of a baseline proxy, from its configuration to its end."""
+"""The process of a baseline proxy, from writing its configuration to its end."""
 
 import os
 import re
@@ -45,13 +45,13 @@ class Dialect(Protocol):
 DIALECTS: Final[Mapping[str, Dialect]] = {"haproxy": haproxy, "nginx": nginx}
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
-"""The folders in which distributions install programs that are not in the search path of ordinary
-users."""
+"""The folders of programs that distributions install outside the search path of ordinary users."""
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""The number of attempts to start, because another process can take a free port before the baseline
-proxy does."""
+"""The number of attempts to start a proxy; an attempt fails if another process takes the free port
+first.
+"""
 _LAST_CHARACTERS: Final = 500
 _VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
@@ -94,7 +94,7 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
 
 
 class ProxyProcess:
-    """A baseline proxy that serves within the block `with ProxyProcess(…)`.
+    """A baseline proxy that serves during the block `with ProxyProcess(…)`.
 
     The object chooses `place.port`; `cpus` has the CPUs of the gateway. Raises ExperimentError if
     the proxy does not start.
@@ -146,7 +146,7 @@ class ProxyProcess:
         return title_of(self.proxy.sheet.name)
 
     def log(self) -> "Log":
-        """Return the proxy's log, to be read from the beginning."""
+        """Return the proxy's log, which the caller reads from the beginning."""
         return Log(self._dialect, self.place.files / self._dialect.LOG)
 
     def version(self) -> str:
@@ -167,7 +167,9 @@ class ProxyProcess:
             )
 
     def look(self) -> Queue:
-        """Return the proxy's present statistics; raises ExperimentError if it does not answer."""
+        """Return the proxy's current statistics; raises ExperimentError if the proxy does not
+        answer.
+        """
         path = self.place.sockets / self._dialect.STATS
         try:
             text = _ask(path, self._dialect.STATS_QUESTION)
@@ -230,7 +232,7 @@ class ProxyProcess:
 
 @dataclass(slots=True)
 class Log:
-    """A baseline proxy's log, which is read while it grows."""
+    """A baseline proxy's log, which can be read while it grows."""
 
     dialect: Dialect
     path: Path
@@ -259,8 +261,9 @@ class Log:
 
 
 def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
-    """Return a new folder with a short name, because a socket's path can have at most 107
-    characters."""
+    """Return a new folder with a short name; the name must be short because a socket's path can
+    have at most 107 characters.
+    """
     return tempfile.TemporaryDirectory(prefix="doorbuster-proxy-")
 
 

@@ -1,5 +1,6 @@
-"""The common forms of the proxies' modules: the facts about a run, a request in a log, and a
-proxy's statistics."""
+"""The data types that the proxies' modules share: the facts about a run, a request in a log, and a
+proxy's statistics.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,18 @@ from gateway.policies import Abandonment
 CUSTOMERS: Final = 8192
 """The maximum number of simultaneous connections, equal to `max_connections` of the gateway."""
 BACKLOG: Final = 4096
-"""The number of connections that the kernel keeps until they are accepted, as for the gateway."""
+"""The number of connections that the kernel holds until the proxy accepts them, as for the gateway.
+"""
 IDLE_S: Final = 60
-"""The limit for a connection without a request and for a silent shop, real seconds, as in the
-gateway."""
+"""The limit, in real seconds, for a connection without a request and for a shop that sends nothing,
+as in the gateway.
+"""
 SHOP_IDLE_S: Final = 30
-"""The limit for an idle connection to the shop, real seconds; it is shorter than the shop's own
-keep-alive limit."""
+"""The limit for an idle connection to the shop, in real seconds; it is shorter than the shop's own
+keep-alive limit.
+"""
 CONNECT_S: Final = 5
-"""The limit for opening a connection to the shop, real seconds, as in the gateway."""
+"""The limit for opening a connection to the shop, in real seconds, as in the gateway."""
 HEAD_S: Final = 10
 """The real seconds within which a whole request must arrive, as in the gateway."""
 BODY_BYTES: Final = 8_388_608
@@ -32,7 +36,7 @@ BUSY: Final = "<h1>The shop is very busy right now.</h1><p>Please try again in a
 """The page for rejected customers."""
 
 Fate = Literal["dropped", "withdrawn", "answered", "orphaned", "failed", "cancelled"]
-"""How a request ended, under the gateway's names."""
+"""The ways in which a request can end, with the gateway's names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A baseline proxy's present statistics; values that it does not report are None."""
+    """A baseline proxy's current statistics; a value that the proxy does not report is None."""
 
     waiting: int | None
     in_service: int | None
     connections: int | None
-    """The number of connections of customers, and of the query itself if the baseline proxy counts
-    it."""
+    """The number of customers' connections, including the query's own connection if the baseline
+    proxy counts it.
+    """

@@ -1,5 +1,6 @@
-"""The rules for a request's page type, from the gateway's own table, for a proxy's
-configuration."""
+"""The rules that give a request's page type, taken from the gateway's own table for a proxy's
+configuration.
+"""
 
 from functools import cache
 

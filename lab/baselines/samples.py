@@ -1,4 +1,4 @@
-"""The samples of a run behind a baseline proxy, completed from its log after the run."""
+"""The samples of a run with a baseline proxy, completed from the proxy's log after the run."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -16,8 +16,8 @@ def completed(
 
     The function sets `arrived_total`, `dispatched_total`, the number of waiting requests by page
     and, if the proxy did not report it, `waiting`. `began_at` is the Unix time of the rows' time 0.
-    The log has a resolution of a millisecond, so a wait of less than a millisecond is not counted
-    as queueing.
+    The log's times are whole milliseconds, so a wait of less than a millisecond does not count as
+    queueing.
     """
     of_pages = [one for one in ended if one.page in PAGES]
     arrivals = sorted(one.arrived_s for one in of_pages)
@@ -36,8 +36,9 @@ def completed(
 
 
 def _queue(ended: Iterable[Ended]) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
-    """Return, for each page, the times at which waits began and the times at which waits ended, in
-    order."""
+    """Return for each page the times at which waits began, and the times at which waits ended, each
+    in increasing order.
+    """
     came: dict[str, list[float]] = defaultdict(list)
     went: dict[str, list[float]] = defaultdict(list)
     for one in ended:

@@ -12,7 +12,7 @@ from gateway.policies.interface import Page
 from gateway.policies.sheet import Parameter, Sheet
 
 WORKERS: Final = 30
-"""The number of the shop's threads, unless DOORBUSTER_SHOP_WORKERS changes it."""
+"""The number of threads that the shop has unless DOORBUSTER_SHOP_WORKERS changes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Proxy:
     sheet: Sheet
     program: str
     package: str
-    """The name of the package in Debian and distributions derived from it."""
+    """The name of the proxy's package in Debian and in distributions derived from Debian."""
     leaving: tuple[Abandonment, ...]
     """The kinds of abandonment that the proxy supports."""
 
@@ -33,14 +33,15 @@ HAPROXY: Final = Proxy(
         idea="HAProxy, as a competent operator of this shop would set it up. The shop gets as "
         "many requests as it has workers; other requests wait in one queue, in which later "
         "pages come first. A request that has waited too long is turned away.",
-        rule="At most maxconn requests are at the shop. A free place goes to the request with the "
-        "lowest priorities[page], and among equals to the oldest. A request gets 503 after "
-        "queue_s in the queue, and at once if maxqueue (if not 0) requests wait already.",
+        rule="At most maxconn requests are at the shop. A free place goes to the oldest of the "
+        "requests with the lowest priorities[page]. A request gets 503 after it has waited "
+        "queue_s, or at once if maxqueue requests already wait (maxqueue 0 means no limit).",
         source="HAProxy 2.6 Configuration Manual: server `maxconn`, `timeout queue`, "
         "`http-request set-priority-class`, `queue()`, `option abortonclose`; HAProxy's tutorial "
-        "*Queue connections to servers* has maxconn 30 and a timeout queue.",
-        deviations="HAProxy's own `maxqueue` of a server does not bound the queue of a backend "
-        "with one server, so maxqueue is an `http-request return` on `queue()`. Requests that are "
+        "*Queue connections to servers* uses maxconn 30 and a timeout queue.",
+        deviations="HAProxy's own `maxqueue` does not limit the queue of a backend with a single "
+        "server, so maxqueue is implemented by an `http-request return` on `queue()`. Requests "
+        "that are "
         "not for the eight pages have a separate backend with 4 places, as in the gateway. If the "
         "shop cannot be reached, the answer is 503, as for a full queue. While abandonment is "
         "`ignore`, the request of a customer who leaves without a reset is logged as answered.",
@@ -49,10 +50,10 @@ HAPROXY: Final = Proxy(
                 "maxconn",
                 WORKERS,
                 "requests",
-                "at the shop at a time",
-                "the shop's workers: in the manual, it protects a server from more requests than "
-                "it can process at once; more would wait in the shop, where priorities do not "
-                "apply",
+                "the maximum number of requests at the shop at a time",
+                "the number of the shop's workers: according to the manual, maxconn protects a "
+                "server from more requests than it can process at once; more requests would wait "
+                "in the shop, where priorities do not apply",
                 1,
                 10_000,
             ),
@@ -61,8 +62,8 @@ HAPROXY: Final = Proxy(
                 5.0,
                 "s",
                 "the maximum wait of a request",
-                "in the manual it is 5 s if only Debian's `timeout connect 5000` is set; "
-                "customers leave after 8 s or more, which include the time of the page",
+                "according to the manual, it is 5 s if only Debian's `timeout connect 5000` is "
+                "set; customers leave after 8 s or more, including the time of the page",
                 0.1,
                 3600,
             ),
@@ -71,7 +72,7 @@ HAPROXY: Final = Proxy(
                 0,
                 "requests",
                 "the maximum number of waiting requests; 0: no limit",
-                "the manual's default of `maxqueue`; queue_s bounds it",
+                "the manual's default for `maxqueue`; queue_s limits the queue instead",
                 0,
                 100_000,
             ),
@@ -79,7 +80,7 @@ HAPROXY: Final = Proxy(
                 "priorities",
                 {page: float(-place) for place, page in enumerate(Page)},
                 "class",
-                "lower numbers are served first; whole numbers",
+                "the class of each page, a whole number; lower classes are served first",
                 "a customer on a later page is closer to an order; the manual allows classes from "
                 "-2047 to 2047",
                 -2047,
@@ -95,17 +96,18 @@ HAPROXY: Final = Proxy(
 NGINX: Final = Proxy(
     sheet=Sheet(
         name="nginx",
-        idea="nginx, which has no queue in front of a server (its `queue` is not in the free "
-        "version). Requests above a rate, and requests above a number at the shop, are "
-        "turned away.",
+        idea="nginx without a queue in front of the shop, because `queue` is not in the free "
+        "version. It turns requests away if they exceed a rate or a number of requests at the "
+        "shop.",
         rule="The rules apply to the pages in limited. If more than burst requests exceed the "
         "rate, a request gets 503 (leaky bucket: rate = rate_rps, or rate_ratio × the "
-        "measured capacity). A request also gets 503 while the shop has as many requests as "
-        "connections says. nodelay = 1: a request within burst continues at once; 0: it "
-        "waits until the rate allows it, in order of arrival.",
+        "measured capacity). A request also gets 503 while the number of requests at the shop "
+        "equals connections. With nodelay = 1, a request within burst continues at once; with "
+        "nodelay = 0, it waits until the rate allows it, in order of arrival.",
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
-        "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most.",
-        deviations="Keyed by the server, not by the customer: the limits protect the shop. An "
+        "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most deployments.",
+        deviations="The limits are keyed by the server, not by the customer, because they protect "
+        "the shop. An "
         "empty key means that a page has no limit, as in the manual. nginx runs as one "
         "process. Requests that are not for the eight pages have no limit. With "
         "nodelay = 0, nginx withdraws a delayed request whose customer leaves, so "
@@ -115,9 +117,9 @@ NGINX: Final = Proxy(
                 "rate_ratio",
                 0.9,
                 "of the capacity",
-                "sustained rate of requests for limited pages",
-                "a tenth remains for the pages without limit (5 % of all requests) and for "
-                "chance; nginx's manual gives no advice",
+                "the sustained rate of requests for limited pages",
+                "the remaining tenth is for the pages without a limit (5 % of all requests) and "
+                "for chance; nginx's manual gives no advice",
                 0.01,
                 100,
             ),
@@ -125,7 +127,7 @@ NGINX: Final = Proxy(
                 "rate_rps",
                 0.0,
                 "requests/s",
-                "the rate as a number; 0: rate_ratio applies",
+                "the rate; 0 means that rate_ratio applies",
                 "rate_ratio is easier if the capacity is known",
                 0,
                 100_000,
@@ -134,8 +136,8 @@ NGINX: Final = Proxy(
                 "burst",
                 WORKERS,
                 "requests",
-                "beyond the rate",
-                "the shop's workers: a burst that the workers take at once",
+                "the maximum number of requests beyond the rate",
+                "the number of the shop's workers, which can take such a burst at once",
                 0,
                 100_000,
             ),
@@ -153,7 +155,7 @@ NGINX: Final = Proxy(
                 WORKERS,
                 "requests",
                 "the maximum number of requests for limited pages at the shop at a time",
-                "the shop's workers: more would wait inside the shop",
+                "the number of the shop's workers; more requests would wait inside the shop",
                 1,
                 10_000,
             ),

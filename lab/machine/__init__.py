@@ -1,1 +1,1 @@
-"""The machine: its description, its load and the costs of work on it."""
+"""The machine on which experiments run: its description, its load, and the cost of work."""

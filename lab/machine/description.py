@@ -31,7 +31,7 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 
 
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
-    """Return the facts of a machine that determine the speed of the shop.
+    """Return the facts about a machine that determine the shop's speed.
 
     `hosts` names parts of the appliance on other machines; all other facts are about this machine.
     """
@@ -61,7 +61,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 def describe_versions() -> dict[str, str]:
     """Return the project's commit, its code and its software versions.
 
-    The digest of the code distinguishes two edited trees of the same commit.
+    The digest of the code distinguishes two folders with the same commit but different edits.
     """
     ours = {"doorbuster": commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **_libraries()}
@@ -71,7 +71,7 @@ def describe_versions() -> dict[str, str]:
 def code_digest() -> str:
     """Return a digest of all code that affects the result of a simulated run.
 
-    Each process computes the digest once, because the files can be edited while it runs.
+    A process computes the digest only once, because files can be edited while the process runs.
     """
     return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
 
@@ -93,7 +93,7 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 
 def fingerprint(lab: settings.Settings) -> str:
-    """Return a text that changes when a measured speed is no longer valid.
+    """Return a text that changes if a measured speed becomes invalid.
 
     It depends on the machine, on the code of the shop, the gateway and their customers, and on the
     libraries.
@@ -114,8 +114,9 @@ def _measured_software() -> dict[str, str]:
 
 
 def _libraries() -> dict[str, str]:
-    """Return the versions of those libraries that are installed; the simulator needs only some of
-    them."""
+    """Return the version of each of these libraries that is installed; the simulator needs only
+    some of them.
+    """
     found = {}
     for name in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -124,9 +125,9 @@ def _libraries() -> dict[str, str]:
 
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
-"""The environment variable with which a live run stops if another run needs the machine."""
+"""The environment variable for a live run that stops if another run needs the machine."""
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
-"""The environment variable with which a live run waits until the machine is free."""
+"""The environment variable for a live run that waits until the machine is free."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
 """The environment variable with the name of the lock, by default `live-run`.
 
@@ -140,8 +141,8 @@ _ASK_EVERY_S = 0.1
 def live_run_lock() -> Iterator[None]:
     """Hold the machine's lock for one live run; raises ExperimentError while another run holds it.
 
-    If the holder is a run of the same user that gives way, it is interrupted, and the new run waits
-    for its end. A run with WAITS in its environment waits for every other run.
+    If the holder is a run of the same user that gives way, the new run interrupts it and waits for
+    its end. A run with WAITS in its environment waits for every other run.
     """
     with _taken(os.environ.get(LOCK) or "live-run"):
         yield
@@ -194,7 +195,7 @@ def commit() -> str:
     """Return the commit, with `-dirty` when files were edited.
 
     Git refuses a folder of another user unless its configuration names the folder as safe. This
-    process already runs the code in the folder, so it may also ask git about it.
+    process already runs the code in the folder, so the folder is safe for git, too.
     """
     try:
         if not (ROOT / ".git").exists():
@@ -225,6 +226,6 @@ def _git(*words: str) -> str:
 
 
 def _as_git_value(path: Path) -> str:
-    """Return the path as a value in a file of git's configuration."""
+    """Return the path as a value for git's configuration file."""
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

@@ -1,4 +1,4 @@
-"""The load of other programs during a measurement: their share of the CPUs."""
+"""The load that other programs cause during a measurement: their share of the CPUs."""
 
 import time
 
@@ -8,10 +8,9 @@ from common import cpus
 
 
 class Neighbours:
-    """The CPU time of other processes between two samples.
-
-    This process and its children do not count as other processes. A child process that ends between
-    two samples counts as another process, so take samples while the children run.
+    """The CPU time that other processes use between two samples. This process and its children do
+    not count as other processes. A child process that ends between two samples counts as another
+    process, so take samples while the children run.
     """
 
     def __init__(self) -> None:
@@ -19,7 +18,9 @@ class Neighbours:
         self._before = self._look()
 
     def share(self) -> float:
-        """Return the other processes' share of the CPUs, 0 to 1, since this object was created."""
+        """Return the share of the CPUs, 0 to 1, that other processes have used since this object
+        was created.
+        """
         (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
         others_s = busy_now - busy - (own_now - own)
         return max(0.0, others_s / ((wall_now - wall) * self._cpus))

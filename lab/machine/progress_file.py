@@ -1,4 +1,4 @@
-"""The progress of a command, which a small JSON file shows to other programs.
+"""The progress of a command, in a small JSON file for other programs.
 
 DOORBUSTER_PROGRESS_FILE names the file.
 
@@ -15,7 +15,7 @@ EVERY_S = 0.5
 
 
 class ProgressFile:
-    """The progress of a command; it is written only if the environment names a file."""
+    """The progress of a command; it is written to a file only if the environment names the file."""
 
     def __init__(self) -> None:
         named = os.environ.get(VARIABLE)
@@ -46,4 +46,4 @@ class ProgressFile:
 
 
 progress_file = ProgressFile()
-"""The progress file of this process; a command runs one experiment at a time."""
+"""The progress of this process; a command runs one experiment at a time."""

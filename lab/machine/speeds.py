@@ -1,10 +1,10 @@
 """The CPU seconds that each kind of work costs on this machine.
 
-Costs are CPU seconds, because these are about the same on an idle machine and on a busy one. Each
-cost is for one unit of a kind of work (`run shared-cpus sq`, `draw comparison`). Every command adds
-its measurements to `speeds.json` in the state folder. For a kind that was never measured on this
-machine, the cost is that of the reference machine times the slowness of this machine. A calibration
-of less than a second determines that factor (`estimates.calibrated`).
+Costs are CPU seconds, because these are about the same on an idle machine and on a busy machine. A
+cost applies to one unit of a kind of work (`run shared-cpus sq`, `draw comparison`). Every command
+adds its measurements to `speeds.json` in the state folder. If a kind was never measured on this
+machine, its cost is the reference machine's cost times the slowness of this machine. A calibration
+of less than a second determines the slowness (`estimates.calibrated`).
 """
 
 import contextlib
@@ -28,12 +28,12 @@ SHIPPED = Path(__file__).with_name("speeds.json")
 FILE = "speeds.json"
 """The file in the state folder with the measurements of this machine."""
 KEPT = 5
-"""The number of measurements of a kind that are kept; their median counts."""
+"""The number of measurements that are kept of each kind of work; their median is the cost."""
 FURTHEST = 4.0
 """The largest allowed factor between a cost and the value expected from the reference machine.
 
-It prevents a wrong measurement from making a launch look far cheaper than it is, because the limits
-of students depend on these costs (`lab.console.site.allowances`).
+It keeps a wrong measurement from making a launch look far cheaper than it is; this matters because
+students' limits depend on these costs (`lab.console.site.allowances`).
 """
 FURTHEST_FACTOR = 10.0
 """The largest allowed factor between the speed of this machine and that of the reference machine.
@@ -54,7 +54,7 @@ class Shipped:
 
 @cache
 def shipped() -> Shipped:
-    """Return the costs that the product ships with."""
+    """Return the reference costs that come with Doorbuster."""
     return Shipped(**json.loads(SHIPPED.read_text(encoding="utf-8")))
 
 
@@ -63,16 +63,14 @@ class Speeds:
     """The cost of each kind of work on this machine."""
 
     factor: float = 1.0
-    """The slowness of this machine, compared with the reference machine."""
+    """The factor by which this machine is slower than the reference machine."""
     measured: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """The newest measurements of each kind on this machine, from the oldest to the newest."""
+    """The most recent measurements of each kind on this machine, beginning with the oldest."""
     is_calibrated: bool = False
 
     def cost(self, *kinds: str) -> float | None:
-        """Return the CPU seconds for one unit of the first kind with a known cost; None if no cost
-        is known.
-
-        The order of `kinds` is from the most exact to the most general kind.
+        """Return the CPU seconds for one unit of the first kind with a known cost, or None if no
+        cost is known. `kinds` begins with the most exact kind and ends with the most general.
         """
         known = (self._reference(kind) for kind in kinds)
         reference = next((one for one in known if one is not None), None)
@@ -101,8 +99,9 @@ _read: dict[object, tuple[tuple[int, int], Speeds]] = {}
 
 
 def load(lab: Settings) -> Speeds:
-    """Return the costs of work here; before any measurement, return the costs of the reference
-    machine."""
+    """Return the costs of work on this machine; before any measurement, return the costs of the
+    reference machine.
+    """
     path = lab.state_dir / FILE
     try:
         status = path.stat()
@@ -135,8 +134,8 @@ def _machine(lab: Settings) -> str:
     """Return a text that changes when the machine or Python changes, because costs are then
     invalid.
 
-    A change of the code does not change the text, because its effect on costs is small and the
-    newest measurements count.
+    A change of the code does not change the text, because its effect on costs is small and the most
+    recent measurements decide.
     """
     facts = {**describe_machine(lab), "python": platform.python_version()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
@@ -148,7 +147,9 @@ def _is_positive(value: Any) -> bool:
 
 
 def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | None = None) -> None:
-    """Add a measurement for each of these kinds; a file that cannot be written stays unchanged."""
+    """Add a measurement for each of these kinds of work; if the file cannot be written, it stays
+    unchanged.
+    """
     path = lab.state_dir / FILE
     state = State(lab.state_dir)
     if state.is_somebodys:
@@ -170,7 +171,7 @@ def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | N
 
 
 def per_unit(measured: Iterable[tuple[str, float, float]]) -> dict[str, float]:
-    """Return the CPU seconds per unit of each kind, from (kind, size, CPU seconds)."""
+    """Return the CPU seconds per unit of each kind, calculated from (kind, size, CPU seconds)."""
     sizes: dict[str, float] = {}
     costs: dict[str, float] = {}
     for kind, size, cpu_s in measured:

@@ -1,1 +1,1 @@
-"""Students' own policies: the file made from a template, its check, and the class's scoreboard."""
+"""Students' own policies: the files of a new policy, its check, and the class's scoreboard."""

@@ -1,4 +1,4 @@
-"""The smallest driver of a policy, which checks every verdict against the rules.
+"""A minimal driver for a policy, which checks every verdict against the rules.
 
 The conformance suite and the check of students' policies use it.
 """
@@ -45,7 +45,7 @@ class Drive:
 
     @property
     def policy(self) -> Policy:
-        """The policy that is in use now."""
+        """The policy that decides at present."""
         return self._driver.policy
 
     @property
@@ -108,7 +108,7 @@ class Drive:
         self.verdicts.append(verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Process a rejection, which does not use a worker."""
+        """Process a rejection, which does not need a worker."""
 
     def cancel(self, now_s: float, id: int) -> None:
         self.verdicts.append(Cancel(id))
@@ -119,8 +119,9 @@ class Drive:
     # ---- rules between events ------------------------------------------------------------------
 
     def check(self, waiting: Sequence[int] | None = None) -> None:
-        """Check the rules that hold between any two events; `waiting` has the ids that the policy
-        reports."""
+        """Check the rules that must hold between any two events; `waiting` has the ids that the
+        policy reports.
+        """
         known = [one.id for one in self.policy.waiting()] if waiting is None else list(waiting)
         if known != list(self.waiting):
             raise BrokenPolicyError(_difference(known, list(self.waiting), self.time_s))
@@ -131,7 +132,7 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Serve until no request is in service and no timer is due for waiting requests.
+        """Continue until no request is in service and no timer is pending for waiting requests.
 
         The driver waits for at most MOST_TIMERS timers, because a policy may set timers without
         end.
@@ -150,8 +151,9 @@ class Drive:
 
 
 def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
-    """Yield random events, two thirds of which are arrivals, so that queues fill and stay full most
-    of the time."""
+    """Yield random events of which two thirds are arrivals, so that queues fill and are full most
+    of the time.
+    """
     rng = random.Random(seed)
     for _ in range(steps):
         kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])

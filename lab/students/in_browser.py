@@ -1,7 +1,7 @@
 """A student's policy in a visitor's browser: its check, its runs and its comparison.
 
-Only the browser's worker confines the policy, so code on a server must not call this module. The
-module runs in Pyodide, so the module and all its imports use only the standard library.
+Only the browser's worker confines the policy, so a server must not use this module. The module runs
+in Pyodide, so the module and all its imports use only the standard library.
 """
 
 import json
@@ -26,7 +26,7 @@ RIVALS: Final = ("8q-lifo-pri", "door-lifo")
 SEEDS: Final = (1, 2, 3, 4, 5)
 """The seeds of a comparison, which are those of the class's scoreboard."""
 _SLOWER: Final = 4.0
-"""How many times slower Python is in a browser than in a process, approximately."""
+"""The approximate factor by which Python is slower in a browser than in a process."""
 T = TypeVar("T")
 Tell = Callable[[str], object]
 """A function that receives each part of an answer as JSON, as soon as it is known."""
@@ -65,7 +65,7 @@ class InBrowser(Calls):
 
 
 def _nothing() -> None:
-    """Do nothing, because the end of the browser's worker ends the policy."""
+    """Do nothing, because the policy ends with the browser's worker."""
 
 
 def _impurities(file: PolicyFile) -> list[str]:
@@ -82,7 +82,7 @@ _BROWSER: Final = Place(
 
 
 def check(name: str, text: str, tell: Tell) -> None:
-    """Report every finding of the check, then whether the policy is valid."""
+    """Report every finding of the check and then whether the policy is valid."""
 
     def told(finding: Finding) -> None:
         _tell(tell, finding={"check": finding.check, "holds": finding.holds, **_said(finding.says)})
@@ -145,7 +145,7 @@ def compare(name: str, text: str, choice: str, tell: Tell) -> None:
 
 
 def _file(name: str, text: str) -> PolicyFile:
-    """Return the file if it is a policy that may run; raises PolicyError if it is not."""
+    """Return the file if it is a valid policy; raises PolicyError if it is not."""
     file = PolicyFile(name, text)
     files.check_form(file)
     if found := _impurities(file):

@@ -1,10 +1,11 @@
-"""The tests of students' policies, which pytest runs in a confined process, because test files are
+"""The run of students' own tests: pytest runs in a confined process, because test files are
 programs.
 
 All of pytest runs in this process, so conftest.py and plugins in the folder are also confined. The
 process can read the interpreter, its packages, the project's packages that a policy may use, and
 the folder of the tests. It can write only to a new folder, which is removed afterwards. Its output
-goes through a pipe, and control characters are removed, so a test does not have a terminal.
+goes through a pipe, from which control characters are removed, so a test has no access to the
+terminal.
 """
 
 import contextlib
@@ -35,25 +36,25 @@ PROGRAM: Final = (
     "from lab.students.own_tests import _become; _become(sys.argv[2:])"
 )
 UNCONFINED: Final = 70
-"""The exit status if the machine cannot confine the process; no test has run then."""
+"""The exit status if the machine cannot confine the process; in this case, no test runs."""
 _LOOKED_AFTER_S: Final = 0.2
 _MOST_SHOWN: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits for all tests of one call together."""
+    """The limits that all tests of one call share."""
 
     wall_s: float = 300.0
-    """The duration, real seconds."""
+    """The limit for the duration, in real seconds."""
     cpu_s: int = 120
-    """The CPU time, seconds."""
+    """The limit for the CPU time, in seconds."""
     memory_bytes: int = 1024 * 1024 * 1024
-    """The size of the address space."""
+    """The maximum size of the address space, in bytes."""
     file_bytes: int = 8 * 1024 * 1024
-    """The size of the largest file."""
+    """The maximum size of a file, in bytes."""
     written_bytes: int = 64 * 1024 * 1024
-    """The size of all files together."""
+    """The maximum size of all files together, in bytes."""
     files: int = 5_000
 
 
@@ -99,8 +100,9 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment for the tests. It omits the variables of this process, which may
-    contain passwords."""
+    """Return the environment for the tests. The environment omits this process's own variables,
+    because they can contain passwords.
+    """
     return {
         "HOME": written,
         "TMPDIR": written,

@@ -225,7 +225,7 @@ assert (verdict.id, verdict.retry_after_s) == (7, 300.0)
 assert Cancel(7).id == 7  # in service, or waiting although its customer has left
 ''',
 }  # fmt: skip
-"""The example for each event, verdict or class: code that runs after the code of `PREAMBLE`."""
+"""For each event, verdict or class, the example: code that runs after the code of `PREAMBLE`."""
 
 PREAMBLE: Final = """\
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
@@ -255,7 +255,7 @@ class Entry(NamedTuple):
     name: str
     signature: str
     meaning: str
-    """The entry's text as Markdown."""
+    """The entry's Markdown text."""
     example: str
 
 
@@ -305,8 +305,7 @@ def _lines() -> Iterator[str]:
     yield from _refused()
     yield "\n## What a file may import\n"
     modules = ", ".join(f"`{one}`" for one in purity.MODULES)
-    yield "A file may import `gateway.policies` and these modules of the standard library: "
-    f"{modules}."
+    yield f"A file may import `gateway.policies` and, from the standard library, {modules}."
 
 
 def _refused() -> Iterator[str]:
@@ -326,7 +325,7 @@ def _refused() -> Iterator[str]:
         "* an exception;",
         f"* an answer that takes longer than {gateway.decision_s:g} s (real; "
         f"{simulator.decision_s:g} s in the simulator), "
-        f"more than {gateway.memory_bytes // 2**20} MiB of memory;",
+        f"or a policy that uses more than {gateway.memory_bytes // 2**20} MiB of memory;",
         "* in the gateway, answers that keep a CPU busy for more than "
         f"{gateway.share_ratio:.0%} of all time;",
         f"* no request in service for {gateway.silence_s:g} paper seconds while workers are free "

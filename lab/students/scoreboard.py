@@ -1,12 +1,13 @@
-"""The class's scoreboard: students' policies and three known policies with the same customers.
+"""The class's scoreboard, which compares students' policies and three known policies with the same
+customers.
 
     results/scoreboard/scores.json   a row per policy and author, the newest of each
     results/scoreboard/scores.md     the table
     results/scoreboard/lock          its holder adds rows: two authors may play at a time
 
-A row stays until its author plays the policy again; --fresh empties the board before it adds rows.
-Scores that are not comparable with new rows are moved to another file, with a message. They are in
-a damaged file, or come from another scoreboard.toml or version.
+A row remains until its author plays the policy again; --fresh empties the board before it adds
+rows. Scores that are not comparable with new rows, because their file is damaged or they come from
+another scoreboard.toml or version, are moved to another file, with a message.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ from lab.students.validator import Finding, check
 FOLDER: Final = "scoreboard"
 SCORES: Final = "scores.json"
 KNOWN: Final = "the project"
-"""The name that the board shows as author of the known policies."""
+"""The name that the board shows as the author of the known policies."""
 _OF_BOARD: Final = (
     "policy",
     "title",
@@ -46,8 +47,9 @@ _OF_BOARD: Final = (
 )
 """The fields that rows of this board share with rows of the leaderboard."""
 _FAR: Final = 4.0
-"""How many standard deviations (√ of the expected count) the confirms can be below the expected
-count by chance."""
+"""The number of standard deviations (√ of the expected count) by which chance can make the confirms
+fall below the expected count.
+"""
 
 
 def play(
@@ -102,23 +104,24 @@ def play(
 
 
 def conditions() -> Spec:
-    """Return the spec with the conditions of all rows; its policies are the known ones."""
+    """Return the spec with the conditions of all rows; its policies are the known policies."""
     path = Path(__file__).with_name("scoreboard.toml")
     return read_spec(path.read_text(encoding="utf-8"), str(path))
 
 
 def alike() -> str:
-    """Return a text that comparable rows have in common: it identifies their conditions and the
-    code that ran them."""
+    """Return a text that is the same for all comparable rows: it identifies their conditions and
+    the code that ran them.
+    """
     return f"{conditions().fingerprint} {machine.code_digest()}"
 
 
 class _UnfitError(Exception):
-    """An error: existing scores are not comparable with new scores; its text has the reason."""
+    """Raised if existing scores are not comparable with new scores; its text gives the reason."""
 
 
 class Board:
-    """The rows, by the policy's key and its author, because two authors may use the same key."""
+    """The rows by policy key and author, because two authors can use the same key."""
 
     def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
         self.conditions = conditions
@@ -126,8 +129,9 @@ class Board:
 
     @classmethod
     def read(cls, folder: Path) -> "Board":
-        """Return the board of a folder for reading; the board is empty if the folder has no
-        readable board."""
+        """Return a folder's board for reading; the board is empty if the folder has no readable
+        board.
+        """
         try:
             return cls._load(folder)
         except (_UnfitError, OSError):
@@ -135,8 +139,9 @@ class Board:
 
     @classmethod
     def shown(cls, file: Path) -> "Board":
-        """Return the board in a file, whatever its conditions; the board is empty if the file
-        cannot be read."""
+        """Return the board in a file, regardless of its conditions; the board is empty if the file
+        cannot be read.
+        """
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
             board = cls(kept["conditions"], kept["rows"])
@@ -147,8 +152,8 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """Return the board of a folder for adding rows; an incompatible board is moved to another
-        file, with a message.
+        """Return a folder's board for adding rows; an incompatible board is moved to another file,
+        with a message.
 
         Raises ExperimentError if the folder cannot be read or written.
         """
@@ -172,8 +177,7 @@ class Board:
 
     @classmethod
     def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
-        """Return the board without the rows that were played before `before` (a text as in
-        `played_at`).
+        """Return the board without the rows played before `before` (a text as in `played_at`).
 
         Raises ExperimentError as `add` does.
         """
@@ -216,7 +220,7 @@ class Board:
         return board
 
     def write(self, folder: Path) -> None:
-        """Write scores.json and scores.md, each either completely or not at all."""
+        """Write scores.json and scores.md; each file is written completely or not at all."""
         from lab.files.documents import write_json, write_text
 
         try:
@@ -230,7 +234,7 @@ class Board:
     def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
         """Return pairs (place, row), from best to worst.
 
-        Rows with far fewer sales than estimated come last and have no place.
+        Rows with far fewer sales than estimated come last, without a place.
         """
         best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
         doubtful = [row for row in best_first if is_doubtful(row)]
@@ -254,14 +258,14 @@ class Board:
             note="Estimated revenue efficiency: mean of the repetitions ± half-width of the 95 % "
             "interval; 1 is the capacity bound. All policies had the same customers. Behind "
             "the best: the efficiency of the best policy minus the efficiency of this "
-            "policy, in pairs of runs with the same seed, over all loads, with the 95 % "
+            "policy over all loads, in pairs of runs with the same seed, with its 95 % "
             "interval. If the interval contains 0, these runs do not show a difference "
-            "between the two. The intervals of the other columns show how exactly each value "
-            "is known; do not compare policies by whether these intervals overlap. Confirms "
-            "are those of all runs; the expected number follows from the estimate. Confirms "
-            "scatter. A policy that sold far fewer than expected has no place, because the "
-            "estimate is valid only if the policy cannot know which customers will buy. *: the "
-            "policy failed in a run, and FIFO decided from then on.",
+            "between the two policies. The intervals of the other columns show how exactly "
+            "each value is known; do not compare policies by whether these intervals overlap. "
+            "Confirms are sums over all runs; the expected number is calculated from the "
+            "estimate. Confirms scatter. A policy that sold far fewer books than expected has "
+            "no place, because the estimate is valid only if the policy does not know which "
+            "customers will buy. *: the policy failed in a run, and FIFO decided from then on.",
         )
         ranked = self.ranked()
         best = next((row for place, row in ranked if place == 1), None)
@@ -282,7 +286,7 @@ class Board:
 
 
 def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
-    """Return the difference to the best row, paired by seed, over the loads that both have."""
+    """Return the difference to the best row, paired by seed, over the loads that both rows have."""
     if best is None:
         return "–"
     loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
@@ -325,8 +329,9 @@ def _play(
     by: str | None,
     with_known: bool,
 ) -> list[dict[str, Any]]:
-    """Return the new rows: those of the policies at these paths, and those of known policies that
-    the board lacks."""
+    """Return the new rows: the rows of the policies at these paths, and of each known policy that
+    the board lacks.
+    """
     from lab.runner.comparison import compare
 
     known = conditions().policy
@@ -336,8 +341,9 @@ def _play(
 
 
 def with_known(path: Path) -> Spec:
-    """Return the spec that gives a policy's row and whose result can be shown as a race; raises
-    SpecError if it is invalid."""
+    """Return the spec whose result gives a policy's row and can be shown as a race; raises
+    SpecError if it is invalid.
+    """
     return _spec([path], conditions().policy)
 
 
@@ -379,7 +385,8 @@ def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict
 def author(source: str) -> str:
     """Return the author of a student's policy for the board, which is never the project.
 
-    Names that differ only in compatibility characters and blanks belong to the same author.
+    Names that differ only in spaces or in the form of a character (such as “ﬁ” and “fi”) belong to
+    the same author.
     """
     name = " ".join(unicodedata.normalize("NFKC", source).split())
     return f"{name} (own policy)" if name.casefold() == KNOWN else name

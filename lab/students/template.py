@@ -1,4 +1,4 @@
-"""The file of a new policy and its test, made from a working template."""
+"""The files of a new policy and its test, made from a working template."""
 
 import keyword
 import re
@@ -55,7 +55,7 @@ def _module(name: str) -> str:
 
 
 def _filled(source: str, module: str) -> str:
-    """Return a template's text with the names of this module."""
+    """Return a template's text with this module's names."""
     name = module.replace("_", "-")
     words = {
         "@NAME@": name,

@@ -1,7 +1,8 @@
-"""The check of a student's policy: a line for each requirement, with the fix if the policy fails.
+"""The check of a student's policy, which prints a line for each requirement, and the fix if the
+policy does not meet it.
 
 During the check, the policy runs in a separate confined process, as in the gateway and the
-simulator. A visitor's browser has no such process, so the code for browsers passes another `Place`.
+simulator. A browser cannot start such a process, so the code for browsers passes another `Place`.
 """
 
 import time
@@ -27,10 +28,10 @@ from simulator.simulation import BrokenPolicyError, simulate
 FEW, MANY = 100, 10_000
 """The numbers of waiting requests for which decisions are timed."""
 SLOW_US: Final = 5_000.0
-"""The maximum CPU time of a decision with many waiting requests, because a longer decision delays
-the gateway's other customers.
+"""The maximum CPU time of a decision with many waiting requests, in microseconds; a longer decision
+would delay the gateway's other customers.
 
-Wall-clock time does not count, because it also passes while other processes use the CPU.
+Elapsed time does not count, because it also passes while other processes use the CPU.
 """
 _TIMED: Final = 200
 SESSIONS: Final = 300
@@ -40,12 +41,12 @@ _RHO, _CAPACITY_RPS = 1.4, 5.6
 
 
 class _FailedError(Exception):
-    """An error: a check fails; its text explains the fix."""
+    """Raised if a check fails; its text explains the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check, which is printed as a line."""
+    """The result of a check, which is printed as one line."""
 
     check: str
     holds: bool
@@ -77,10 +78,11 @@ class Place:
     start: Callable[[PolicyFile], Calls]
     """A function that loads a file and returns an object for calls of its policy."""
     layers: Callable[[Calls], Mapping[str, str]] | None
-    """A function that returns the layers of confinement around a loaded file; None if the place has
-    none."""
+    """A function that returns the layers of confinement around a loaded file; None if the place
+    does not confine the file.
+    """
     slower: float = 1.0
-    """How many times slower Python is in this place than in a separate process."""
+    """The factor by which Python is slower in this place than in a separate process."""
 
 
 def _holding(calls: Calls) -> Mapping[str, str]:
@@ -94,7 +96,7 @@ PROCESS: Final = Place(
     start=lambda file: Child(file, WITHOUT_CUSTOMERS),
     layers=_holding,
 )
-"""A separate confined process for every policy object."""
+"""The place that runs every policy object in a separate confined process."""
 
 
 def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
@@ -107,7 +109,7 @@ def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) ->
 
 
 def check_file(file: PolicyFile, on_finding: Callable[[Finding], None], place: Place) -> Checked:
-    """Check a text as `check` does, in this place."""
+    """Check a text in this place, as `check` does."""
     findings: list[Finding] = []
 
     def tell(finding: Finding) -> None:
@@ -134,7 +136,7 @@ def check_file(file: PolicyFile, on_finding: Callable[[Finding], None], place: P
 
 
 _NEEDED: Final = ("sheet", "rules")
-"""The checks on which all later checks depend."""
+"""The names of the checks on which all later checks depend."""
 
 
 def _read(file: PolicyFile, place: Place) -> Finding:
@@ -149,16 +151,16 @@ def _read(file: PolicyFile, place: Place) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """The time that a decision takes."""
+    """The mean time that a decision takes."""
 
     cpu_us: float
-    """The CPU time of the policy's process, microseconds."""
+    """The CPU time of the policy's process, in microseconds."""
     real_us: float
-    """The wall-clock time from the call to the answer, microseconds."""
+    """The elapsed time from the call to the answer, in microseconds."""
 
 
 class _UnderTest:
-    """A file under test, with the checks that run it."""
+    """A file under test, and the checks that run it."""
 
     def __init__(self, file: PolicyFile, place: Place) -> None:
         self.sheet: Sheet | None = None
@@ -201,7 +203,7 @@ class _UnderTest:
         return "all layers hold: " + ", ".join(holding)
 
     def _rules(self) -> str:
-        """Check that every verdict is allowed, and that `waiting` is correct after each event."""
+        """Check that every verdict is allowed and that `waiting` is correct after each event."""
         events = 0
         for seed in range(3):
             events += self._driven(mixed(seed, STEPS))
@@ -213,7 +215,7 @@ class _UnderTest:
         """Check that every request gets a verdict.
 
         If the policy lets a request wait while all workers are free and no event remains, the
-        stand-in replaces the policy by FIFO.
+        wrapper replaces the policy with FIFO.
         """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
@@ -319,18 +321,18 @@ class _UnderTest:
 
 
 class _Watched(StandIn):
-    """A stand-in for a policy, which shows the policy's state to the checks."""
+    """A wrapper that takes the place of a policy and shows the policy's state to the checks."""
 
     def __init__(self, name: str, child: Calls) -> None:
         super().__init__(name, child, WITHOUT_CUSTOMERS)
         self.own_waiting = child.waiting
         """The ids of the waiting requests, as the policy reports them."""
         self.cpu_s = child.cpu_s
-        """The CPU time of the policy's process."""
+        """The CPU time that the policy's process has used."""
 
 
 def _watch(policy: object) -> "_Watched":
-    """Return this stand-in; raises an error if FIFO replaced the policy."""
+    """Return this wrapper; raises an error if FIFO replaced the policy."""
     assert isinstance(policy, _Watched)
     if policy.fallen_back is not None:
         raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")
