@@ -2,7 +2,7 @@
 
     results/<when>-<name>/
         spec.toml  machine.json  versions.json  capacity.json  plan.json
-        policies/*.py (copies of students' own)
+        policies/*.py (copies of students' policies)
         runs/<number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
             attempts.parquet  samples.parquet  events.jsonl
             run.json (written last: the run is whole)
@@ -33,13 +33,14 @@ _PLAN = "plan.json"
 
 
 class ComparisonResult(Result):
-    """The result of policies with the same customers; every run has a folder."""
+    """The result of a comparison of policies with the same customers; every run has a folder."""
 
     @classmethod
     def create(
         cls, results_dir: Path, spec: Spec, facts: Mapping[str, Any], plan: Iterable[PlannedRun]
     ) -> "ComparisonResult":
-        """Create the folder with the spec, the plan and the facts known before the first run.
+        """Create the folder with the spec, the plan and all facts that are known before the first
+        run.
 
         Raises ExperimentError if the folder cannot be written.
         """
@@ -57,7 +58,9 @@ class ComparisonResult(Result):
 
     @classmethod
     def open(cls, path: Path) -> "ComparisonResult":
-        """Open the folder of a comparison; raises SpecError if it is not one."""
+        """Open the folder of a comparison; raises SpecError if the folder is not that of a
+        comparison.
+        """
         if not (path / _PLAN).is_file():
             raise SpecError(
                 f"FOLDER: {path} is not a result folder (plan.json is missing); allowed: one that "
@@ -76,7 +79,7 @@ class ComparisonResult(Result):
             raise ExperimentError(f"{path} cannot be read: {fault}") from None
 
     def facts(self, name: str) -> dict[str, Any]:
-        """Return the facts of this name: machine, versions or capacity."""
+        """Return the content of a JSON file by its name: machine, versions or capacity."""
         facts: dict[str, Any] = read_json(self.path / f"{name}.json")
         return facts
 
@@ -89,7 +92,7 @@ class ComparisonResult(Result):
         return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
 
     def run(self, planned: PlannedRun) -> RunFolder:
-        """Return the folder of a planned run, whether it exists or not."""
+        """Return the folder of a planned run, even if it does not exist yet."""
         return RunFolder(self.path / "runs" / planned.folder)
 
     def missing(self) -> list[PlannedRun]:
@@ -97,8 +100,9 @@ class ComparisonResult(Result):
         return [planned for planned in self.plan() if not self.run(planned).is_whole]
 
     def run_files(self, plan: Iterable[PlannedRun]) -> Iterator[str]:
-        """Yield the path of each run's run.json, whether it exists or not; this is fast for
-        thousands of runs."""
+        """Yield the path of each run's run.json, even if it does not exist yet; this is fast for
+        thousands of runs.
+        """
         runs = os.path.join(self.path, "runs")
         return (os.path.join(runs, planned.folder, RUN_FILE) for planned in plan)
 
@@ -116,7 +120,7 @@ class ComparisonResult(Result):
                 if result.spec().fingerprint == spec.fingerprint and result.missing():
                     return result
             except ExperimentError:
-                continue  # an older or damaged result cannot be resumed
+                continue  # an old or damaged result cannot be resumed
         return None
 
     @classmethod

@@ -13,7 +13,7 @@ Value = Callable[[Metrics], float | None]
 
 
 class Results:
-    """The metrics by case.
+    """The metrics of cases, by case.
 
     The repetitions of a case are in the order of their seeds, and each has its `seed`.
     """
@@ -23,14 +23,16 @@ class Results:
 
     @classmethod
     def of_runs(cls, runs: Iterable[tuple[AnyCase, int, Metrics]]) -> "Results":
-        """Return the results of runs, which are given as (case, seed, metrics) in any order."""
+        """Return the results of runs, given as (case, seed, metrics) in any order."""
         found: dict[str, list[Metrics]] = {}
         for case, seed, metrics in sorted(runs, key=lambda run: run[1]):
             found.setdefault(case.id, []).append({"seed": seed, **metrics})
         return cls(found)
 
     def number(self, cases: Iterable[AnyCase]) -> int:
-        """Return the number of simulations or runs of these cases; each case counts once."""
+        """Return the number of simulations or runs of these cases; a case that is given twice
+        counts once.
+        """
         return sum(len(self._found.get(id, ())) for id in {case.id for case in cases})
 
     def of(self, case: AnyCase) -> Sequence[Metrics]:
@@ -38,17 +40,19 @@ class Results:
         return self._found.get(case.id, ())
 
     def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
-        """Return the repetition of each case by seed, for the seeds that all these cases have."""
+        """Return the repetitions of these cases by seed, for the seeds that all cases have."""
         by_seed = [{metrics["seed"]: metrics for metrics in self.of(case)} for case in cases]
         shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
         return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}
 
     def beside(self, other: "Results") -> "Results":
-        """Return these results together with the results of `other`, which has other cases."""
+        """Return these results together with the results in `other`, which has different cases."""
         return Results({**self._found, **other._found})
 
     def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
-        """Return the mean and 95 % interval of a metric; None if no repetition has this metric."""
+        """Return the mean and the 95 % interval of a metric; None if no repetition has this
+        metric.
+        """
         values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
         return estimate(values) if values else None
 

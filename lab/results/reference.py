@@ -17,7 +17,7 @@ from lab.files.documents import read_json, write_json
 FOLDER = Path(__file__).parents[1] / "reference"
 MARK = "reference.json"
 CURVES = "curves.json"
-"""The file with the curves of `curves.curves_of`, for references without raw logs."""
+"""The name of the file with the curves from `curves.curves_of`, for references without raw logs."""
 TITLE = "Reference (released)"
 
 
@@ -27,22 +27,23 @@ class Reference:
 
     command: str
     version: str
-    """The commit of the code."""
+    """The commit of the code that made the result."""
     machine: str
     written_at: str
-    """The time at which it was made, in ISO 8601 form, UTC."""
+    """The time at which the result was made: ISO 8601, UTC."""
     took_real_s: float
     is_quick: bool
-    """Whether the result has the smaller grid of the option --quick."""
+    """Whether the result was made with the smaller grid of the option --quick."""
     text: str
     """A remark for readers of this reference."""
 
     @classmethod
     def read(cls, folder: Path) -> "Reference | None":
-        """Return the mark of a result; None for a result that does not come with Doorbuster.
+        """Return the origin of a reference result; None for a result that does not come with
+        Doorbuster.
 
-        A damaged mark also counts, because only the place of a result decides whether it is a
-        reference.
+        If the file with the origin is damaged, the result still counts as a reference: only its
+        place decides this.
         """
         if not is_reference(folder):
             return None
@@ -52,12 +53,12 @@ class Reference:
             return cls("", "", "", "", 0.0, False, "")
 
     def write(self, folder: Path) -> None:
-        """Mark the result."""
+        """Write the origin to the result, which marks it as a reference."""
         write_json(folder / MARK, asdict(self))
 
     @property
     def at(self) -> datetime | None:
-        """The date on which the result was made; None if the mark is damaged."""
+        """The date on which the result was made; None if it cannot be read."""
         try:
             found = datetime.fromisoformat(self.written_at)
         except ValueError:
@@ -76,7 +77,9 @@ class Reference:
 
 
 def is_reference(folder: Path) -> bool:
-    """Return whether a result folder comes with Doorbuster; such a folder never changes."""
+    """Return whether a result folder comes with Doorbuster; the content of such a folder never
+    changes.
+    """
     return folder.resolve().parent == FOLDER
 
 

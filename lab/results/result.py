@@ -20,7 +20,9 @@ from lab.files.documents import read_json, write_json, write_text
 from lab.spec import own_policies
 
 IMPORTED = "imported.json"
-"""The mark of a result from another machine; only the console writes it."""
+"""The name of the file that marks a result from another machine; only the console writes this
+file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Imported:
     by: str
     """The user who imported it; empty if the console has no accounts."""
     at: str
-    """ISO 8601, UTC."""
+    """The time of the import: ISO 8601, UTC."""
     sha256: str
     """The SHA-256 of the bundle as it was sent."""
     size_bytes: int
@@ -39,21 +41,21 @@ class Imported:
 
     @classmethod
     def read(cls, folder: Path) -> "Imported | None":
-        """Return the mark of a result; None for a result of this machine."""
+        """Return the facts about the import of a result; None for a result of this machine."""
         path = folder / IMPORTED
         if not path.exists():
             return None
         try:
             mark = cls(**read_json(path))
         except (ExperimentError, TypeError):
-            return cls("", "", "", 0)  # a damaged mark also counts
+            return cls("", "", "", 0)  # a damaged file also marks the result
         is_whole = (
             isinstance(mark.by, str) and isinstance(mark.at, str) and isinstance(mark.sha256, str)
         )
         return mark if is_whole and isinstance(mark.size_bytes, int) else cls("", "", "", 0)
 
     def write(self, folder: Path) -> None:
-        """Mark the result."""
+        """Write these facts to the result, which marks it as imported."""
         write_json(folder / IMPORTED, asdict(self))
 
     @property
@@ -65,8 +67,9 @@ class Imported:
 
 
 def is_imported(folder: Path) -> bool:
-    """Return whether a result is from another machine; such a result is never resumed and never
-    counts as the newest."""
+    """Return whether a result comes from another machine; such a result is never resumed and never
+    counts as the newest.
+    """
     return (folder / IMPORTED).exists()
 
 
@@ -76,7 +79,7 @@ _WHEN = re.compile(r"(\d{8}T\d{6}Z)-.", re.ASCII)
 def began_at_of(name: str) -> datetime | None:
     """Return the time at which a result of this name began; None if the name has no valid date."""
     found = _WHEN.match(name)
-    if found is None or not "2000" <= found[1][:4] < "9999":  # no time zone overflows
+    if found is None or not "2000" <= found[1][:4] < "9999":  # valid in every time zone
         return None
     try:
         return datetime.strptime(found[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
@@ -116,7 +119,7 @@ class Result:
         """
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         result = cls(results_dir / f"{when}-{name}")
-        for number in count(2):  # another may have begun in the same second
+        for number in count(2):  # another experiment may have begun in the same second
             if not result.path.exists():
                 break
             result = cls(results_dir / f"{when}-{name}-{number}")

@@ -2,7 +2,7 @@
 
 results/<when>-reproduce-<paper>[-quick]/
     reproduction.json                 paper, options, plan, versions, machine
-    policies/*.py (copies of students' own)
+    policies/*.py (copies of students' policies)
     simulations/<case>-seed<n>.json   case, seed, metrics; written whole
     attempts/<case>-seed<n>.parquet   only with --logs
     report.html  figures/*.png, *.svg, *.csv  tables/*.csv
@@ -31,7 +31,7 @@ class Simulation:
 
     @property
     def name(self) -> str:
-        """The name of its files, without suffix."""
+        """The name of the simulation's files, without suffix."""
         return f"{self.case.id}-seed{self.seed}"
 
 
@@ -51,7 +51,7 @@ class StudyResult(Result):
         facts: Mapping[str, Any],
         policies: Mapping[str, str] | None = None,
     ) -> "StudyResult":
-        """Create the folder with the facts known before the first simulation.
+        """Create the folder with all facts that are known before the first simulation.
 
         `policies` are the texts of students' policies by file name. Raises ExperimentError if the
         folder cannot be written.
@@ -62,7 +62,7 @@ class StudyResult(Result):
 
     @classmethod
     def unfinished(cls, results_dir: Path, facts: Mapping[str, Any]) -> "StudyResult | None":
-        """Return this machine's newest result with the same facts that has no report yet."""
+        """Return this machine's newest result that has these facts but no report yet, or None."""
         for path in made_here(results_dir, _FACTS):
             result = cls(path)
             try:
@@ -73,22 +73,24 @@ class StudyResult(Result):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts known before the first simulation; raises ExperimentError if damaged."""
+        """Return the facts that were known before the first simulation; raises ExperimentError if
+        their file is damaged.
+        """
         found = read_json(self.path / _FACTS)
         if not isinstance(found, dict):
             raise ExperimentError(f"{self.path / _FACTS} does not describe a reproduction.")
         return found
 
     def has(self, simulation: Simulation) -> bool:
-        """Return whether the metrics of a simulation exist."""
+        """Return whether the result has the metrics of this simulation."""
         return self._file(simulation).is_file()
 
     def missing(self, planned: Iterable[Simulation]) -> list[Simulation]:
-        """Return the missing simulations of a plan, in its order."""
+        """Return the simulations of a plan that the result does not have, in the plan's order."""
         return [simulation for simulation in planned if not self.has(simulation)]
 
     def keep(self, simulation: Simulation, metrics: Metrics) -> None:
-        """Write the metrics of a simulation completely or not at all."""
+        """Write the metrics of a simulation; a file is written completely or not at all."""
         content = {
             "case": simulation.case.as_json(),
             "seed": simulation.seed,
@@ -97,7 +99,7 @@ class StudyResult(Result):
         write_json(self._file(simulation), content)
 
     def results(self, simulations: Iterable[Simulation]) -> Results:
-        """Return the metrics of those simulations that are complete."""
+        """Return the metrics of all complete simulations among these."""
         return Results.of_runs(
             (one.case, one.seed, read_json(self._file(one))["metrics"])
             for one in simulations
@@ -105,7 +107,7 @@ class StudyResult(Result):
         )
 
     def task(self, simulation: Simulation, *, logs: bool) -> dict[str, Any]:
-        """Return the task of a simulation, as a worker receives it."""
+        """Return the task that a worker receives for a simulation."""
         attempts_file = self.attempts / f"{simulation.name}.parquet"
         if logs:
             self.attempts.mkdir(exist_ok=True)
@@ -120,7 +122,8 @@ class StudyResult(Result):
 
 
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
-    """Return every case in every repetition; a case that several figures use is included once.
+    """Return a simulation for every case in every repetition; a case that several figures use is
+    included once.
 
     Each repetition is complete before the next begins, so an interrupted plan has complete
     repetitions. Within a repetition the longest simulations come first, so that no core works alone

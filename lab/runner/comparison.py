@@ -22,13 +22,15 @@ _ENGINES = {
     "live": "lab.runner.live:LiveComparison",
     "simulated": "lab.runner.simulated:SimulatedComparison",
 }
-"""The modules of the engines for comparisons; a module is imported when a spec names its engine."""
+"""The class for comparisons on each engine; its module is imported only when a spec names the
+engine.
+"""
 
 
 def compare(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
 ) -> ComparisonResult:
-    """Carry out the missing runs of a comparison, on the engine that the spec names.
+    """Carry out the missing runs of a comparison on the spec's engine.
 
     Simulations run on `processes` cores (by default on all) or, if a `broker` is given, on the
     Celery workers that use this broker. Live runs use neither argument. Raises ExperimentError if a
@@ -40,7 +42,7 @@ def compare(
 
 
 class Comparison(Experiment[ComparisonResult]):
-    """A comparison on one engine."""
+    """The execution of a comparison on one engine."""
 
     same_machine: ClassVar[bool]
     """Whether all runs of the comparison must be on the same machine with the same settings."""
@@ -57,18 +59,19 @@ class Comparison(Experiment[ComparisonResult]):
 
     @abstractmethod
     def machine(self) -> Mapping[str, Any]:
-        """Describe the machine of the runs."""
+        """Return a description of the machine that runs the comparison."""
 
     @abstractmethod
     def capacity(self) -> Capacity:
-        """Determine the capacity at ρ = 1 and print it. The runner does not call this for a closed
-        loop."""
+        """Determine the capacity at ρ = 1 and print it. For a closed loop, the runner does not call
+        this method.
+        """
 
     def unfinished(self) -> ComparisonResult | None:
         """Return the interrupted comparison of the same spec, and print its progress.
 
-        Raises ExperimentError if another version or machine began it, because its runs would not be
-        comparable.
+        Raises ExperimentError if another version or machine began the comparison, because new runs
+        would not be comparable with its runs.
         """
         result = ComparisonResult.unfinished(self.lab.results_dir, self.spec)
         if result is None:
@@ -108,11 +111,11 @@ class Comparison(Experiment[ComparisonResult]):
 def plan(spec: Spec) -> list[PlannedRun]:
     """Return the planned runs: every policy at every ρ in every repetition.
 
-    The runs of a repetition have the same seed. Their order within the repetition is random (drawn
-    with the spec's seed), so a machine that slows down affects all policies equally. A repetition
-    ends before the next begins, so an interrupted comparison has complete repetitions. Simultaneous
-    runs follow each other in the plan. Their order, which decides which policy gets the first shop,
-    is also random.
+    All runs of a repetition have the same seed. Their order within the repetition is random (it
+    depends on the spec's seed), so a machine that slows down affects all policies equally. A
+    repetition is complete before the next one begins, so an interrupted comparison has complete
+    repetitions. Simultaneous runs are next to each other in the plan. Their order, which decides
+    which policy gets the first shop, is also random.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
@@ -127,8 +130,8 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
 
 def missing_groups(result: ComparisonResult, spec: Spec) -> list[list[PlannedRun]]:
-    """Return the missing runs in groups: single runs, or all simultaneous runs if the spec has
-    them.
+    """Return the missing runs in groups: a group is a single run or, with `at_once`, all
+    simultaneous runs.
 
     If one run of a group is missing, the whole group runs again, because its runs must be
     simultaneous.

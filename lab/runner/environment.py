@@ -1,4 +1,4 @@
-"""The preparation of the shop's catalogue and its database's CPUs for a comparison."""
+"""The preparation of the shop's catalogue and of the database's CPUs for a comparison."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,17 +13,17 @@ from runtime.native import postgres_cpus
 
 @contextmanager
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
-    """Prepare catalogue and database for `spec` until the block ends; the caller holds the
+    """Prepare catalogue and database for `spec`, until the block ends; the caller holds the
     machine's lock.
 
-    After the block the catalogue keeps its size, because the next comparison sets it again, and
-    growing it takes a minute. However the block ends, the database gets its CPUs back, and people
-    can use the shop again. Raises ExperimentError if the preparation fails.
+    After the block, the catalogue keeps its size, because growing it takes a minute and the next
+    comparison sets its size again. The database always gets its CPUs back, and people can use the
+    shop again. Raises ExperimentError if the preparation fails.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
     try:
-        # Always: a killed runner could not restore them.
+        # Always restore them: a killed runner could not.
         confinement.bind(appliance.lab, appliance.lab.other_cpus)
         if not postgres_cpus.move(appliance.lab, spec.database_cpus) and beside_shop:
             raise ExperimentError(

@@ -1,4 +1,4 @@
-"""The expected duration of an experiment on this idle machine, including drawing.
+"""The expected duration of an experiment, including drawing, on this machine without other work.
 
 The console and the command line use the same estimates.
 """
@@ -22,18 +22,22 @@ from lab.spec.sections import PolicyChoice
 from runtime.settings import Settings
 
 RUN_CPU_S = 0.02
-"""The CPU seconds that the files of a simulated run without requests take on the reference
-machine."""
+"""The CPU seconds that the reference machine needs to write the files of a simulated run without
+requests.
+"""
 DRAWN = 8.0
-"""The fixed cost of drawing a comparison, as the number of cells whose drawing costs the same."""
+"""The fixed cost of drawing a comparison, expressed as the number of cells that cost as much to
+draw.
+"""
 USUAL_CAPACITY_RPS = 5.6
 """LIFO-Pri's capacity in requests per paper second, used until the capacity of this machine is
 measured."""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
-"""The number of calibrations. The fastest calibration counts, because other programs can only make
-a calibration slower."""
+"""The number of calibrations. The fastest one is used, because other programs can only make a
+calibration slower.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +45,20 @@ class Estimate:
     """The parts of a launch's expected duration."""
 
     live_s: float = 0.0
-    """The real seconds with customers, including those of the capacity measurement."""
+    """The real seconds during which customers send requests, including the capacity measurement."""
     serial_s: float = 0.0
-    """The CPU seconds of work on a single processor: the start, reading results, drawing."""
+    """The CPU seconds of the work that uses one processor: the start, reading results, drawing."""
     parallel_s: float = 0.0
-    """The CPU seconds of work that is spread over `processes` processors."""
+    """The CPU seconds of the work that is spread over `processes` processors."""
     processes: int = 1
     first_s: float = 0.0
-    """The CPU seconds before the first run, which `serial_s` includes."""
+    """The part of `serial_s` before the first run."""
     capacity_s: float = 0.0
-    """The real seconds of the capacity measurement, which `live_s` includes."""
+    """The part of `live_s` for the capacity measurement."""
 
     @property
     def real_s(self) -> float:
-        """The expected duration on an idle machine, real seconds."""
+        """The expected duration in real seconds on a machine without other work."""
         return self.live_s + self.serial_s + self.parallel_s / self.processes
 
     @property
@@ -88,10 +92,10 @@ def of_spec(
     left_ratio: float = 1.0,
     measures_capacity: bool = False,
 ) -> Estimate:
-    """Return the expected duration of a spec, or of its remaining part.
+    """Return the expected duration of a spec, or of the rest of an interrupted result.
 
     `capacity_rps` is the capacity at ρ = 1 (None in a closed loop). `processes` is the number of
-    processors for simulations. `left_ratio` is the share of the runs that are missing.
+    processors for simulations, and `left_ratio` the share of runs that are missing.
     """
     expected = Expectation(spec, capacity_rps)
     first_s = _cost(known, "start")
@@ -127,9 +131,9 @@ def of_spec(
 
 
 def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
-    """Return the expected duration of a spec that is launched now.
+    """Return the expected duration of a spec if it is launched now.
 
-    It includes the capacity measurement unless a kept capacity can be used.
+    The duration includes the capacity measurement, unless a valid capacity is stored.
     """
     kept = _kept(spec, lab)
     if spec.engine == "simulated" and not spec.clients:
@@ -154,7 +158,9 @@ def _kept(spec: Spec, lab: Settings) -> Capacity | None:
 
 
 def live_run_s(known: Speeds) -> float:
-    """Return the real seconds of a live run without its customers: its preparation and its end."""
+    """Return the real seconds that a live run takes in addition to its customers: its preparation
+    and its end.
+    """
     return _cost(known, "live run")
 
 
@@ -164,7 +170,7 @@ def of_work(
     """Return the expected duration of a study.
 
     `work` has the number of requests by kind of case, and `report` is the name of the study's
-    report. The function returns None if the cost of a kind is unknown.
+    report. If the cost of a kind is unknown, the function returns None.
     """
     costs = {kind: known.cost(case_kind(kind)) for kind in work}
     first_s = _cost(known, "start study")
@@ -184,8 +190,9 @@ def of_work(
 
 
 def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Estimate | None:
-    """Return the expected duration of a shipped command without a spec, or None for an unknown
-    command."""
+    """Return the expected duration of an included command that has no spec, or None for an unknown
+    command.
+    """
     name = command_name(arguments)
     if (live_s := known.cost(f"live {name}")) is not None:
         return Estimate(live_s=live_s)
@@ -194,20 +201,21 @@ def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Es
 
 
 def engine_of_command(arguments: Iterable[str]) -> str:
-    """Return the engine, `live` or `simulated`, of a shipped command without a spec."""
+    """Return the engine, `live` or `simulated`, of an included command that has no spec."""
     is_live = f"live {command_name(arguments)}" in speeds.shipped().costs
     return "live" if is_live else "simulated"
 
 
 def command_name(arguments: Iterable[str]) -> str:
-    """Return the name of a command's report: `reproduce-sbac-quick`."""
+    """Return the name of a command's report, for example `reproduce-sbac-quick`."""
     return "-".join(word.lstrip("-") for word in arguments)
 
 
 def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
-    """Return the kinds of work of a simulated run, beginning with the most exact.
+    """Return the kinds of work to which a simulated run belongs, the most specific kind first.
 
-    A student's policy counts as an average policy, because another file may have its name.
+    A student's policy counts as an average policy, because another student's file may have the same
+    name.
     """
     server = "fifo" if spec.has_fifo_server else "shared-cpus"
     everything = f"run {server}{' clients' if spec.clients else ''}"
@@ -239,8 +247,7 @@ def _cost(known: Speeds, *kinds: str) -> float:
 
 
 def calibrated(lab: Settings) -> Speeds:
-    """Return the costs of work on this machine; if the machine's speed is unknown, measure it
-    first."""
+    """Return the costs of work on this machine, after measuring its speed if it is unknown."""
     found = speeds.load(lab)
     if found.is_calibrated:
         return found
@@ -249,10 +256,13 @@ def calibrated(lab: Settings) -> Speeds:
 
 
 def calibrate(clock: Callable[[], float] = time.process_time) -> float:
-    """Return the CPU seconds of a small simulation on this machine: the smallest of three
-    measurements."""
+    """Measure a small simulation three times on this machine; return the smallest CPU time in
+    seconds.
+    """
     from lab.engines.simulated.run import scenario_of
-    from simulator.simulation import simulate  # only for simulations, because the import takes time
+    from simulator.simulation import (
+        simulate,
+    )  # slow, and only simulations need it
 
     spec = Spec.model_validate(
         {

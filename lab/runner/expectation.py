@@ -6,20 +6,23 @@ from lab.files.run_folder import PlannedRun
 from lab.spec.experiment import Spec
 
 _LAST_ANSWERS_S = 60.0
-"""The approximate paper seconds after the last arrival until the last customers have their answers
-or have left."""
+"""The approximate paper seconds from the last arrival until the last customers have their answers
+or have left.
+"""
 
 
 class Expectation:
     """The expected duration of the runs of a spec.
 
-    The duration is calculated once per ρ and then multiplied, so the cost of the calculation does
-    not depend on the number of repetitions or policies. The size of a spec is therefore known
-    before its runs are planned.
+    The duration is calculated once for each ρ and then multiplied, so the calculation takes no
+    longer for many repetitions or policies. So the size of a spec is known before its runs are
+    planned.
     """
 
     def __init__(self, spec: Spec, capacity_rps: float | None) -> None:
-        """Calculate from the spec and the capacity at ρ = 1 (None in a closed loop)."""
+        """Calculate the expectation from the spec and the capacity at ρ = 1 (None in a closed
+        loop).
+        """
         self._spec = spec
         self._sessions: dict[float | None, float] = {}
         self._paper_s: dict[float | None, float] = {}
@@ -32,8 +35,8 @@ class Expectation:
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return the approximate real seconds that these runs take live: arrivals, last sessions,
-        orphans.
+        """Return the approximate real seconds that these runs take live, from the first arrival to
+        the last orphan request.
 
         Simultaneous runs take as long as one run.
         """
@@ -72,7 +75,7 @@ def _expected(spec: Spec, rho: float | None, capacity_rps: float | None) -> tupl
     """Return (sessions, paper seconds) of one run at `rho`."""
     arrivals_s = spec.load.arrivals_s
     sessions = 2.0 * spec.clients.per_set if spec.clients else 0.0
-    if rho is None or capacity_rps is None:  # a closed loop: all clients leave at its end
+    if rho is None or capacity_rps is None:  # a closed loop: all clients stop at its end
         return sessions, (arrivals_s or 0.0) + _LAST_ANSWERS_S
     model = spec.customers.as_model()
     rate = model.session_rate(rho, capacity_rps)

@@ -38,8 +38,9 @@ from runtime import settings
 
 
 class LiveComparison(Comparison):
-    """A comparison with consecutive runs on one shop, or with simultaneous runs on several
-    shops."""
+    """A live comparison, with consecutive runs on one shop or simultaneous runs on several
+    shops.
+    """
 
     same_machine = True
 
@@ -51,7 +52,7 @@ class LiveComparison(Comparison):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Hold the machine's lock, and prepare the shops for the spec."""
+        """Hold the machine's lock and prepare the shops for the spec, until the block ends."""
         spec, lab = self.spec, self.lab
         proxies.check(lab, (policy.gateway for policy in spec.policy))
         if spec.at_once:
@@ -75,13 +76,14 @@ class LiveComparison(Comparison):
             yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine and, if there are several shops, the CPUs of each."""
+        """Return a description of this machine and, for several shops, of the CPUs of each shop."""
         cpus = self._shop_cpus
         return describe_machine(self.lab) | ({"at_once": cpus.facts()} if cpus else {})
 
     def capacity(self) -> Capacity:
-        """Return the kept capacity of one shop if it is valid for the spec; otherwise measure the
-        capacity."""
+        """Return the stored capacity if it is valid for the spec and only one shop runs; otherwise,
+        measure the capacity.
+        """
         found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
         console.print(f"{found.words()}; `make capacity` measures it again")
         return found
@@ -95,7 +97,7 @@ class LiveComparison(Comparison):
             return None
 
     def begin(self) -> ComparisonResult:
-        """Print the duration of the whole experiment, then begin."""
+        """Print the expected duration of the whole experiment, then begin."""
         estimate = self._estimate
         assert estimate is not None
         console.print(
@@ -153,7 +155,7 @@ class LiveComparison(Comparison):
         tells: Sequence[Callable[[], None]],
         shops_rps: Sequence[float],
     ) -> list[RunSummary]:
-        """Carry out the runs of a group: a single run, or several runs on separate shops."""
+        """Carry out a group of runs: a single run, or simultaneous runs on separate shops."""
         if self._shop_cpus is not None:
             return side_by_side.make_runs(
                 self._shops, runs, seed, folders, steps, tells, self._shop_cpus, shops_rps
@@ -163,14 +165,15 @@ class LiveComparison(Comparison):
 
 
 def running_appliance(lab: settings.Settings) -> Appliance:
-    """Return the running appliance; raises ExperimentError if it does not answer or must not get
-    load from here."""
+    """Return the running appliance; raises ExperimentError if it does not answer, or if this
+    machine may not send load to it.
+    """
     appliance = Appliance(lab)
     try:
         appliance.check_may_be_loaded()
         appliance.check()
     finally:
-        appliance.close()  # some only want to know
+        appliance.close()  # some callers need no load
     return appliance
 
 

@@ -1,8 +1,8 @@
 """The runner: it resumes or begins an experiment, and carries out the missing runs.
 
-An `Experiment` is a plug-in: a comparison or a study on one engine. The plug-in defines how a
-result is found, begun and filled. `carry_out` defines the order of these steps, which is the same
-for all experiments.
+An `Experiment` is a plug-in: a comparison or a study on one engine. The plug-in defines how to find
+a result, begin it and fill it. `carry_out` calls these steps in an order that is the same for all
+experiments.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ R = TypeVar("R", bound=Result)
 
 
 class Experiment(ABC, Generic[R]):
-    """A comparison or a study on one engine."""
+    """The execution of a comparison or a study on one engine."""
 
     start_kind: str | None = None
-    """The kind of work under which the cost of the command's start is kept."""
+    """The kind of work under which the cost of the command's start is stored."""
 
     def __init__(self) -> None:
         self.lab = settings.load()
@@ -35,8 +35,9 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def unfinished(self) -> R | None:
-        """Return the result to resume, or None if a new result must begin. Raises ExperimentError
-        if a result exists but cannot be resumed."""
+        """Return the interrupted result to resume, or None if the experiment needs a new result.
+        Raises ExperimentError if such a result cannot be resumed.
+        """
 
     @abstractmethod
     def begin(self) -> R:
@@ -45,7 +46,9 @@ class Experiment(ABC, Generic[R]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """A text that identifies the experiment; this machine's costs are kept under this text."""
+        """A text that identifies the experiment; this machine's costs are stored under this
+        text.
+        """
 
     @abstractmethod
     def estimate(self, result: R) -> Estimate | None:

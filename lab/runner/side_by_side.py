@@ -29,8 +29,8 @@ NAME = "race"
 
 @contextmanager
 def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]]:
-    """Run a shop for each policy of `spec` until the block ends; all shops are ready when the block
-    begins.
+    """Run a shop for each policy of `spec`, until the block ends; all shops are ready when the
+    block begins.
 
     The appliance's processes give up CPUs for these shops during the block. The caller holds the
     machine's lock. Raises ExperimentError if a shop does not start; if the block fails because a
@@ -50,7 +50,7 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
             stack.enter_context(started)
         except HostingError as fault:
             raise ExperimentError(str(fault)) from None
-        # This machine plays customers of several runs at once: a worker takes part in one run.
+        # This machine plays the customers of all these runs: a remote worker can play only one run.
         found = [Appliance(each.changed(loadgen_workers=0)) for each in started.settings]
         for appliance in found:
             stack.callback(appliance.close)
@@ -77,8 +77,7 @@ def make_runs(
     """Run several runs at the same time, each on a separate shop.
 
     The customers of all runs start at the same moment. `shops_rps` is the capacity of each shop for
-    run.json. In all other respects the function does for several runs what `live.make_run` does for
-    one run.
+    run.json. In all other respects, the function works like `live.make_run`, but for several runs.
     """
     with ExitStack() as stack:
         live = [

@@ -30,8 +30,9 @@ from lab.spec.runs import ShopRun, run_of
 
 
 class SimulatedComparison(Comparison):
-    """A comparison whose runs are simulated. A run that Ctrl-C interrupts is simulated again when
-    the comparison is resumed."""
+    """A simulated comparison. If Ctrl-C interrupts a run, this run is simulated again when the
+    comparison is resumed.
+    """
 
     same_machine = False
     start_kind = "start"
@@ -43,8 +44,9 @@ class SimulatedComparison(Comparison):
         yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine, even if other machines simulate, because the results are the same
-        on all machines."""
+        """Return a description of this machine, even if other machines run the simulations: their
+        results are the same.
+        """
         return describe_machine(self.lab)
 
     def capacity(self) -> Capacity:
@@ -131,10 +133,10 @@ def make_simulated_run(
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate a run that is given as JSON, on any machine, and return the files of the run.
+    """Simulate a run that is given as JSON, and return its files; this works on every machine.
 
     `task` has the keys `run` (`ShopRun.as_json`), `seed`, and `own` (the texts of students'
-    policies, which this machine may lack).
+    policies, whose files this machine may not have).
     """
     own_policies.remember(task["own"])
     run = run_of(task["run"])

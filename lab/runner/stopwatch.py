@@ -31,8 +31,9 @@ LEAST_READ_REQUESTS = 100_000
 
 
 class Stopwatch:
-    """A timer for one command at a time; a command that another command calls counts as a part of
-    the outer command."""
+    """A timer for one command at a time. If a command calls another command, the inner command
+    counts as part of the outer one.
+    """
 
     def __init__(self) -> None:
         self._began_s, self._own_s, self._children_s = time.monotonic(), 0.0, 0.0
@@ -58,7 +59,7 @@ class Stopwatch:
         if self._what:
             return
         self._what, self._estimate = what, estimate
-        if self._is_first and start is not None:  # later starts do not count
+        if self._is_first and start is not None:  # only the first start counts
             self.spent(start, 1, time.process_time() - self._own_s)
 
     def begin(self, folder: Path, *, is_new: bool) -> None:
@@ -80,7 +81,7 @@ class Stopwatch:
         self._clear()
 
     def spent(self, kind: str, size: float, seconds: float) -> None:
-        """Note the cost of work of this kind and size."""
+        """Record the cost of work of this kind and size."""
         self._measured.append((kind, size, seconds))
 
     @contextlib.contextmanager
@@ -94,7 +95,7 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def live(self) -> Iterator[None]:
-        """Note that the time within the block depends on customers and not on processors."""
+        """Record that the time within the block depends on customers rather than on processors."""
         if self._is_live:
             yield
             return
@@ -103,25 +104,26 @@ class Stopwatch:
         yield
         self._is_live = False
         self._live_s += time.monotonic() - began_s
-        self._own_s += time.process_time() - own_s  # the real time already includes it
+        self._own_s += time.process_time() - own_s  # the real time already includes this CPU time
 
     def waited(self, real_s: float) -> None:
-        """Subtract the time in which the command only waited for another command."""
+        """Subtract time in which the command only waited for another command."""
         self._waited_s += real_s
 
     @property
     def is_new(self) -> bool:
-        """Whether the command does all of its work without resuming an earlier result."""
+        """Whether the command does all its work itself, without resuming an earlier result."""
         return self._is_new
 
     @property
     def real_s(self) -> float:
-        """The real seconds since the command began, without the time in which it waited for other
-        commands."""
+        """The real seconds since the command began, except the time in which it waited for other
+        commands.
+        """
         return time.monotonic() - self._began_s - self._waited_s
 
     def end(self, lab: Settings) -> None:
-        """Write the duration of the command, and keep the measured costs."""
+        """Write the duration of the command, and store the measured costs."""
         folder, estimate = self._folder, self._estimate
         own_s = time.process_time() - self._own_s
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -142,9 +144,9 @@ class Stopwatch:
 
     def _write(self) -> None:
         assert self._folder is not None
-        with contextlib.suppress(OSError):  # a full disk must not spoil a run
+        with contextlib.suppress(OSError):  # a full disk must not end a run
             write_json(self._folder / FILE, self._content)
 
 
 stopwatch = Stopwatch()
-"""The stopwatch of this process, because a command carries out one experiment at a time."""
+"""The only stopwatch of this process: a command carries out one experiment at a time."""

@@ -1,4 +1,4 @@
-"""A study: its cases, figures and claims, and the way in which each engine runs the cases."""
+"""A study: its cases, figures and claims, and the engines that run its cases."""
 
 import time
 from abc import abstractmethod
@@ -36,7 +36,7 @@ class StudyRun(Experiment[StudyResult]):
     @property
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
-        """The facts that identify this study; only a result with equal facts is resumed."""
+        """The facts that identify this study; only a result with the same facts can be resumed."""
 
     @property
     @abstractmethod
@@ -45,12 +45,12 @@ class StudyRun(Experiment[StudyResult]):
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """The texts of students' policies by file name, of which the result keeps copies."""
+        """The texts of students' policies by file name; the result keeps copies of them."""
         return {}
 
     @abstractmethod
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the figures and claims; their texts can depend on the results."""
+        """Return the study with its figures and claims, whose texts can depend on the results."""
 
     @abstractmethod
     def results(self, result: StudyResult) -> Results:
@@ -75,12 +75,12 @@ class StudyRun(Experiment[StudyResult]):
 
     @staticmethod
     def announce_rest(missing: int, planned: int, what: str) -> None:
-        """Print how much of the result exists already, if it is resumed."""
+        """If the result is resumed, print how much of it already exists."""
         if missing < planned:
             console.print(f"Resuming: {planned - missing} of {planned} {what} are done.")
 
     def ended(self) -> None:
-        """Keep the duration of the whole command."""
+        """Store the duration of the whole command."""
 
 
 def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
@@ -165,20 +165,22 @@ class SimulatedStudy(StudyRun):
 
     @property
     def folder_name(self) -> str:
-        """Return the study's name and whether the study is quick."""
+        """Return the part of the result's name that follows its date: the study's name, and
+        `-quick` for a quick study.
+        """
         return f"{self._study.name}{self.options.suffix}"
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """Return the texts of the students' policies that were given."""
+        """Return the texts of the given students' policies by file name."""
         return self._policies
 
     def estimate(self, result: StudyResult) -> Estimate | None:
         """Return the approximate duration of the missing simulations and the report on this
         machine.
 
-        For a kind of case that was never measured, a short simulation measures the cost now. With a
-        broker the function returns None, because the speed of the machines behind it is unknown.
+        If a kind of case was never measured, a short simulation first measures its cost. With a
+        broker, the function returns None, because the speed of the workers' machines is unknown.
         """
         if self.options.celery_broker:
             return None
@@ -193,7 +195,7 @@ class SimulatedStudy(StudyRun):
         known = replace(known, measured=measured)
         cpus = min(self.options.processes, estimates.cpus_here(), max(1, len(missing)))
         found = estimates.of_work(work_of(missing), self.name, known, processes=cpus)
-        assert found is not None  # every kind is known now
+        assert found is not None  # now the cost of every kind is known
         return found
 
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
@@ -214,7 +216,7 @@ class SimulatedStudy(StudyRun):
         console.print(f"Simulated in {self._took_real_s / 60:.1f} minutes.")
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the planned study."""
+        """Return the study with its figures and claims."""
         return self._study
 
     def results(self, result: StudyResult) -> Results:
@@ -237,8 +239,8 @@ def simulate_missing(
     options: Options,
     on_done: Callable[[int], None] = lambda position: None,
 ) -> None:
-    """Run these simulations and store each result as soon as it is ready; `on_done` receives its
-    position in `missing`.
+    """Run these simulations and store each result as soon as it is ready; `on_done` then receives
+    its index in `missing`.
 
     Raises TasksError if a simulation fails.
     """
@@ -264,7 +266,7 @@ def simulate_missing(
 
 
 def work_of(simulations: Iterable[Simulation]) -> dict[str, float]:
-    """Return the expected requests of these simulations by kind of case."""
+    """Return the expected number of requests in these simulations, by kind of case."""
     found: dict[str, float] = {}
     for simulation in simulations:
         kind = simulation.case.kind

@@ -27,7 +27,7 @@ and report it once a second."""
 
 @dataclass(frozen=True, slots=True)
 class RunsUnderWay:
-    """A live experiment in progress, and those of its runs whose customers are arriving."""
+    """A live experiment in progress, with those of its runs whose customers send requests now."""
 
     experiment: str
     """The name of the experiment's result folder."""
@@ -38,7 +38,7 @@ class RunsUnderWay:
     of: int = 0
     """The number of planned runs."""
     beside: tuple[tuple[PlannedRun, RunFolder], ...] = ()
-    """All simultaneous runs, including `run`; empty if `run` runs alone."""
+    """All simultaneous runs, including `run`; empty if `run` is the only run in progress."""
     customers: Mapping[str, Any] = field(default_factory=dict)
     """The counts of the customers of `run` so far (`loadgen.tally`); empty at first."""
     spec: Spec | None = None
@@ -46,7 +46,7 @@ class RunsUnderWay:
 
 
 def runs_under_way(lab: Settings) -> RunsUnderWay | None:
-    """Return the live experiment in progress, whichever process began it, or None."""
+    """Return the live experiment that any process on this machine runs at the moment, or None."""
     told = announcement.under_way(lab.state_dir)
     if not told:
         return None
@@ -54,7 +54,7 @@ def runs_under_way(lab: Settings) -> RunsUnderWay | None:
     folder = ComparisonResult(lab.results_dir / experiment)
     try:
         plan, spec = folder.plan(), _spec(folder.path)
-    except ExperimentError:  # its results are kept elsewhere
+    except ExperimentError:  # its results are in another folder
         return RunsUnderWay(experiment)
     going = {one["run"] for one in told if one["experiment"] == experiment}
     begun = [
@@ -130,7 +130,7 @@ def cause_fault(lab: Settings, name: str, for_s: float) -> str:
 
 
 def change_load(lab: Settings, factor: float) -> str:
-    """Change the rate of arriving customers from now on, in all simultaneous runs.
+    """Change the rate of arriving customers, from now on, in all simultaneous runs.
 
     Returns the time of the change, after the customers have adopted it. Raises ExperimentError with
     the reason if the change is not possible.
@@ -159,8 +159,8 @@ def change_load(lab: Settings, factor: float) -> str:
 
 
 def restore(lab: Settings) -> str:
-    """Restore the policy, abandonment and load from the start of the run, end faults, and return
-    the time.
+    """Restore the policy, abandonment and load that the run had at its start, and end faults;
+    return the time.
 
     The shops of simultaneous runs keep their policies, so only their load is restored. Raises
     ExperimentError with the reason if nothing can be restored.
@@ -188,7 +188,7 @@ def restore(lab: Settings) -> str:
 
 
 def load_factor_of(customers: Mapping[str, Any]) -> float:
-    """Return the present factor on the rate of customers, from their counts."""
+    """Return the factor that is now applied to the rate of customers, read from their counts."""
     changes = customers.get("load_changes") or [{"factor": 1.0}]
     return float(changes[-1]["factor"])
 
@@ -235,5 +235,5 @@ def _at(done: str) -> str:
 
 @cache
 def _spec(folder: Path) -> Spec:
-    """Return the spec of a result, which never changes."""
+    """Return the spec of a result; it can be cached, because it never changes."""
     return ComparisonResult(folder).spec()
