@@ -31,6 +31,7 @@ def test_launch_watch_switch_cancel_race_compare_take_away_bring_back(
     press(page, "a[href='/launch/lifo-pri/']")
     type_into(page, "#id_rho", "2")
     type_into(page, "#id_sessions", "5000")
+    press(page, "main form summary")  # the settings that few change
     type_into(page, "#id_time_scale", "20")
     press(page, "button[name=launch]")
     page.wait_for_url("**/launches/*/")
