@@ -28,9 +28,9 @@ policy answers with *verdicts*. A request without a verdict waits, so the policy
 After every event, the driver calls `workers_free` once if workers are free and a request waits. A
 request that the policy does not dispatch then waits for the next event.
 
-All times are in paper seconds, and time never goes backwards. A policy must not read a clock or open
-files, and must draw random numbers only from its `random.Random(seed)`. With the same events, it
-therefore makes the same decisions again.
+All times are in paper seconds, and time never goes backwards. A policy must not read a clock or
+open files, and must draw random numbers only from its `random.Random(seed)`. Given the same events,
+it therefore makes the same decisions again.
 """
 
 _EXAMPLES: Final[dict[str, str]] = {
