@@ -15,7 +15,7 @@ Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Compl
 
 
 def beginning(names: Iterable[str], begun: str) -> list[CompletionItem]:
-    """Return those of the names that begin with the typed letters."""
+    """Return the names that begin with the typed letters."""
     return [CompletionItem(name) for name in names if name.startswith(begun)]
 
 
@@ -34,12 +34,14 @@ def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> l
 def complete_policies(
     _: click.Context, __: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the policies that can come next in a list separated by commas."""
+    """Return completions for the last policy in a list that is separated by commas."""
     return _continued(_policies(), incomplete)
 
 
 def completing_lists(names: Iterable[str]) -> Complete:
-    """Return a completion for a list of these names, separated by commas."""
+    """Return a function that completes the last name in a list of these names, separated by
+    commas.
+    """
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return _continued(names, incomplete)

@@ -31,11 +31,13 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("leaderboard", "hysteresis"),
     ("leaderboard", "hysteresis", "--quick"),
 )
-"""The commands without a spec."""
+"""The included commands that have no spec."""
 QUICK_S = 120.0
-"""The real seconds up to which `--run quick` runs an experiment, by its prediction."""
+"""The longest predicted duration of an experiment that `--run quick` runs, real seconds."""
 ALLOWED_FACTOR = 1.5
-"""The largest factor between the predicted and the actual time of a good estimate."""
+"""The largest factor between the predicted and the actual duration for which a prediction is
+good.
+"""
 GROUPS = ("quick", "simulated", "all")
 
 
@@ -51,7 +53,7 @@ class Entry:
 
     @property
     def engine(self) -> str:
-        """`live` or `simulated`."""
+        """The engine: `live` or `simulated`."""
         if self.spec is not None:
             return self.spec.engine
         return estimates.engine_of_command(self.arguments)
@@ -87,7 +89,9 @@ class Taken:
 
 
 def entries() -> list[Entry]:
-    """Return every included spec, and every command whose duration can be predicted without one."""
+    """Return every included spec, and every command whose duration can be predicted without a
+    spec.
+    """
     known = speeds.shipped()
     specs = [(path.stem, load_checked(path.stem)) for path in sorted(SPECS.glob("*.toml"))]
     found = [Entry(name, ("run", name), spec, spec.fingerprint) for name, spec in specs]
@@ -99,7 +103,9 @@ def entries() -> list[Entry]:
 
 
 def taken(lab: settings.Settings) -> dict[str, Taken]:
-    """Return the newest complete run of each experiment in the results folder, by `what`."""
+    """Return the durations of the newest complete run of each experiment in the results folder, by
+    `what`.
+    """
     found: dict[str, Taken] = {}
     for folder in made_here(lab.results_dir, stopwatch.FILE):
         try:
@@ -113,7 +119,7 @@ def taken(lab: settings.Settings) -> dict[str, Taken]:
             if one.predicted_s > 0 and one.idle_s > 0:
                 found.setdefault(str(content["what"]), one)
         except (ExperimentError, KeyError, TypeError, ValueError):
-            continue  # not ended, or damaged
+            continue  # the run has not ended, or its file is damaged
     return found
 
 
@@ -143,7 +149,9 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
 
 
 def rows(lab: settings.Settings, every: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Return the table for a program: durations in real seconds; `run` is None before a run."""
+    """Return the table in a form for programs: durations in real seconds; `run` is None if the
+    experiment has not run yet.
+    """
     known = taken(lab)
     found = []
     for one in every:
@@ -195,17 +203,18 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
     "names",
     metavar="NAME",
     multiple=True,
-    help="Run this experiment first; quick: every simulated one that is predicted to take at most "
-    "2 minutes; simulated: all simulated ones; all: the live ones, too. May be repeated.",
+    help="First run this experiment; quick: every simulated experiment whose predicted time is at "
+    "most 2 minutes; simulated: all simulated experiments; all: also the live experiments. "
+    "You can give this option several times.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @AS_JSON
 def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Print the predicted and the actual duration of every included experiment.
 
-    Predictions come from the measured cost of work on this machine, and are for an idle machine.
-    With --run each experiment leaves its result in the results folder, and the exit status is 1
-    when a prediction was off by more than a factor of 1.5.
+    Predictions are based on the measured cost of work on this machine, and assume that no other
+    work runs. With --run, the results of the experiments are stored in the results folder, and the
+    exit status is 1 if a prediction was wrong by more than a factor of 1.5.
     """
     from lab.report.terminal import console, output, show
 

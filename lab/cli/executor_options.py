@@ -1,4 +1,6 @@
-"""The options for the executor of simulations, and for resuming an interrupted result."""
+"""The options that choose the executor of simulations, and whether an interrupted result is
+resumed.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +16,9 @@ FRESH = click.option(
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options `processes` and `celery`, which determine where simulations
-    run."""
+    """Add the options `processes` and `celery` to a command; they determine where simulations
+    run.
+    """
     for option in (
         click.option(
             "--celery",
@@ -37,7 +40,7 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def broker_of(celery: str | None) -> str | None:
-    """Return the broker that `--celery` or the settings name; None without the option."""
+    """Return the broker that `--celery` or the settings name; None if the option is not given."""
     if celery is None:
         return None
     return broker.checked(celery or settings.load().simulations_broker, "--celery")

@@ -94,14 +94,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that `with_options` takes."""
+    """Add the options that `with_options` reads to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
-    """Return `spec` with the values that the command line's options override; raises SpecError."""
+    """Return `spec` after replacing values by the options of the command line; raises SpecError."""
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
     if given.get("crowded") and given.get("at_once") is False:
@@ -132,11 +132,10 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
 def _standing(
     spec: Spec, names: Sequence[str] | None, gateways: Sequence[str] | None
 ) -> list[PolicyChoice]:
-    """Return the chosen policies behind the gateway, and the baseline proxies that replace the
-    gateway.
+    """Return the chosen policies of the gateway, and the baseline proxies that replace the gateway.
 
-    If no policies are named, only proxies run. A proxy that the spec contains keeps the spec's
-    parameters.
+    If no policies are named, only proxies run. If the spec contains a proxy, it keeps the
+    parameters in the spec.
     """
     if gateways is None:
         return _chosen(spec, names)
@@ -157,7 +156,7 @@ def _standing(
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
     """Return the choices with these names.
 
-    A choice that the spec contains keeps the spec's parameters; any other choice has default
+    If the spec contains a choice, it keeps the parameters in the spec; other choices have default
     parameters.
     """
     if names is None:
@@ -179,8 +178,9 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
 
 
 def _whole(names: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
-    """Join the parts that the option's commas have cut: `HAProxy, tuned` is one label of the
-    spec."""
+    """Join parts between commas that belong together: `HAProxy, tuned` is a single label of the
+    spec.
+    """
     left = list(names)
     while left:
         lengths = range(len(left), 1, -1)
@@ -199,10 +199,10 @@ def _choice(**fields: Any) -> PolicyChoice:
 def _behind(
     spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Return each queueing policy behind each admission policy.
+    """Return each queueing policy combined with each admission policy.
 
     If the spec has such a combination, the function returns the spec's choice. A baseline proxy has
-    no admission policy in front of it, so it runs once.
+    no admission policy, so it is returned once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
@@ -229,7 +229,7 @@ def _when_left(
 ) -> Iterator[PolicyChoice]:
     """Return each choice combined with each abandonment; equal combinations are returned once.
 
-    A label stays if the choices would otherwise have the same key: `mine+cancel`.
+    If the choices would otherwise have the same key, the key includes the label: `mine+cancel`.
     """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:

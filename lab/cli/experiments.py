@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from lab.analysis.cells import Cell
 
 SIMULATED = {"engine": "simulated"}
-"""The option that selects the spec `simulate`."""
+"""The change that makes a spec simulated."""
 
 _CONSOLE = of_server(required=False)
 
 
 def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that determine its output."""
+    """Add the options that determine its output to a command."""
     return AS_JSON(QUIET(command))
 
 
@@ -46,13 +46,13 @@ def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
 @_printing
 @overridable
 def compare(spec_name: str | None, full: bool, spec_option: str | None, **given: Any) -> None:
-    """Compare policies against the same rush of impatient customers.
+    """Compare policies that serve the same rush of impatient customers.
 
-    SPEC is a spec file, or the name of an included one; the default is LIFO-Pri, Tables 4 and 5.
+    SPEC is a spec file or the name of an included spec; the default is LIFO-Pri, Tables 4 and 5.
     The command measures the capacity, runs the policies in random order, and writes a result
-    folder. It prints tables, with published numbers next to the measured ones, and ends with a
-    conclusion. After an interruption, the same command resumes. With --server, a console runs the
-    policies and keeps the result.
+    folder. It prints tables with published numbers next to measured numbers, and a conclusion.
+    After an interruption, the same command resumes. With --server, a console runs the policies and
+    keeps the result.
     """
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
     if len(named) > 1:
@@ -95,19 +95,20 @@ def run(spec_name: str, processes: int | None, celery: str | None, **given: Any)
 @_printing
 @overridable
 def simulate(spec_name: str, **given: Any) -> None:
-    """Run an experiment in the simulator, whatever engine its spec names.
+    """Run an experiment in the simulator, even if its spec names the live engine.
 
-    The policies and customers are the same, the server is a model, and time is virtual: seconds
-    instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5. With --server, a console
-    simulates and keeps the result.
+    Policies and customers are the same as live, but the server is a model and the time is virtual,
+    so an experiment takes seconds instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5.
+    With --server, a console runs the simulation and keeps the result.
     """
     _carry_out_as_told(with_options(load_checked(spec_name), given | SIMULATED), **given)
 
 
 def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) -> Spec:
-    """Return the spec that `compare …`, `run …` or `simulate …` would run.
+    """Return the spec that `compare`, `run` or `simulate` would run with these arguments.
 
-    `load` returns the spec of a name. Raises SpecError, or click's exception for a wrong option.
+    `load` returns the spec with a name. Raises SpecError, or click's exception for an invalid
+    option.
     """
     name, *options = words
     command = {"compare": compare, "run": run, "simulate": simulate}[name]
@@ -129,7 +130,9 @@ def _carry_out_as_told(
     celery: str | None = None,
     **_: Any,
 ) -> None:
-    """Run an experiment here or on a console, and print its result as the options determine."""
+    """Run an experiment on this machine or on a console, and print its result as the options
+    say.
+    """
     from lab.report.terminal import output
 
     with output(as_json=as_json, quiet=quiet):
@@ -173,9 +176,9 @@ def carry_out(
 def report(folder: ComparisonResult) -> Mapping[str, Any]:
     """Draw the tables and figures of a result, and print its conclusion.
 
-    Return the facts for programs, under the names of the console's API.
+    Returns the facts about the result for programs, with the names that the console's API uses.
     """
-    # matplotlib takes a second to import: only drawing needs it.
+    # Importing matplotlib takes a second, and only drawing needs it.
     from lab.analysis.cells import read_cells
     from lab.runner.estimates import DRAWN
     from lab.runner.expectation import Expectation

@@ -2,7 +2,7 @@
 
 If a command fails, it prints one line and never a traceback.
 
-Exit statuses: 0 done, 1 a run failed, 2 the request is invalid, 130 interrupted.
+Exit statuses: 0: done; 1: a run failed; 2: the command or its input is invalid; 130: interrupted.
 """
 
 import errno
@@ -18,8 +18,9 @@ _CANNOT_BE_WRITTEN = {
     *(errno.EACCES, errno.EPERM, errno.EROFS),
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
 }
-"""The numbers of system errors that the user can fix: a folder without write permission, or a full
-disk."""
+"""The numbers of system errors that a user can fix, such as a missing write permission or a full
+disk.
+"""
 
 
 class LabCommand(OneLineCommand):
@@ -46,7 +47,7 @@ class LabCommand(OneLineCommand):
 
 
 class TimedCommand(LabCommand):
-    """A command whose duration is measured; later commands use it for their estimates."""
+    """A command whose duration is measured; later estimates use the measured duration."""
 
     def invoke(self, ctx: click.Context) -> Any:
         from lab.runner.stopwatch import stopwatch

@@ -20,9 +20,9 @@ from runtime import settings
 SPECS = {"simulated": "leaderboard", "live": "live-leaderboard"}
 """The name of the board's spec, by engine."""
 QUICK = {"load__sessions": 600, "repetitions": 5}
-"""The repetitions of a quick board; paired differences between rows need five."""
+"""The size of a quick board; its paired differences between rows need five repetitions."""
 QUICK_REPORT = {"load__sessions": 1500, "repetitions": 2}
-"""The repetitions of quick reports on robustness and hysteresis."""
+"""The size of the quick reports on robustness and hysteresis."""
 FAIRNESS = {"load__rho": [1.4]}
 
 
@@ -35,11 +35,11 @@ FAIRNESS = {"load__rho": [1.4]}
     show_default=True,
     help="Run in virtual time (simulated) or on the running appliance (live).",
 )
-@click.option("--quick", is_flag=True, help="Use fewer customers; the intervals become wider.")
+@click.option("--quick", is_flag=True, help="Use fewer customers, which makes the intervals wider.")
 @click.option(
     "--recovery/--no-recovery",
     default=True,
-    help="Also measure the missing recovery times after a rush (board, all).",
+    help="Also measure recovery times that are missing (board, all).",
 )
 @click.option(
     "--json",
@@ -61,7 +61,7 @@ def leaderboard(
     celery: str | None,
     **given: Any,
 ) -> None:
-    """Rank the policies by the share of the possible sales that each reaches.
+    """Rank all policies by the share of the possible sales that each policy reaches.
 
     The command writes a page with pictures and tables for each PART. After an interruption,
     the same command resumes.
@@ -70,13 +70,13 @@ def leaderboard(
     PART is one of:
       board       every policy at six loads: ranks, the effect of each of DOOR's
                   steps, fairness, seconds to recover after a rush (the default)
-      robustness  the same with other customers, another server and bursts
+      robustness  the board with other customers, another server and bursts
       hysteresis  how long the shop stays slow after a one-minute rush
       fairness    the board at one load: which sessions complete, and how soon
                   the others are turned away
       bound       whether any policy exceeds the bound, in runs of three lengths
-      tuning      the same number of settings of every policy, HAProxy and nginx
-                  on other seeds; the best setting becomes the tuned row
+      tuning      for every policy, HAProxy and nginx, the same number of settings,
+                  with seeds that no board uses; the best becomes the tuned row
       all         board, robustness, hysteresis and bound
     """
     if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):
@@ -146,8 +146,9 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
 
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
-    """Search for the best settings of the board's policies and of both proxies, or of the named
-    policies."""
+    """Search for the best settings of the named policies and proxies, by default of all on the
+    board.
+    """
     from lab.baselines.sheets import PROXIES
     from lab.leaderboard import tuning
     from lab.leaderboard.run_study import carry_out_study
@@ -185,7 +186,7 @@ def _is_recovery_known(spec: Spec) -> bool:
 
 
 def _measure_recovery(spec: Spec, *, fresh: bool, **options: Any) -> None:
-    """Run the missing live runs of the rush, and print the recovery of each row."""
+    """Carry out the missing live runs of the rush, and print each row's time to recover."""
     from lab.leaderboard import recovery
     from lab.machine.description import describe_versions
     from lab.report.terminal import show

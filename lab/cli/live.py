@@ -1,4 +1,4 @@
-"""The commands `doorbuster live …`: change the running shop, and the live run in progress."""
+"""The commands `doorbuster live …`, which change the running shop and the live run in progress."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from runtime import settings
 
 
 def _parameters(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
-    """Return the parameters in words of the form `NAME=VALUE`; each value is JSON."""
+    """Return the parameters in arguments of the form `NAME=VALUE`, in which each value is JSON."""
     found: dict[str, Any] = {}
     for word in given:
         name, equals, text = word.partition("=")
@@ -57,8 +57,9 @@ def _complete_admission(_: click.Context, __: click.Parameter, begun: str) -> li
 def policy(name: str, **given: Any) -> None:
     """Switch the gateway to another policy; no waiting request is lost.
 
-    POLICY is a name from `doorbuster policy list`, or the path of a policy that you wrote. Other
-    parameters get their defaults. The result of a run in progress records the change.
+    POLICY is a name from `doorbuster policy list`, or the path of a policy that you wrote.
+    Parameters that you do not give have their defaults. The result of a run in progress records the
+    change.
     """
     from lab.engines.live.run import policy_call
 
@@ -75,8 +76,8 @@ def policy(name: str, **given: Any) -> None:
 def load(factor: float) -> None:
     """Multiply the rate of arriving customers by FACTOR until the run in progress ends.
 
-    FACTOR is 0 to 10; 1 is the rate with which the run began. The result of the run records the
-    change.
+    FACTOR is a number from 0 to 10; 1 is the rate at the start of the run. The result of the run
+    records the change.
     """
     from lab.runner import under_way
 
@@ -86,7 +87,7 @@ def load(factor: float) -> None:
 @click.command(cls=LabCommand)
 @click.argument("mode", type=click.Choice(get_args(Abandonment)))
 def abandonment(mode: Abandonment) -> None:
-    """Change what happens, from now on, to a request whose customer leaves.
+    """Change what happens to a request when its customer leaves, from now on.
 
     The result of a run in progress records the change.
     """
@@ -101,12 +102,12 @@ def abandonment(mode: Abandonment) -> None:
     type=click.FloatRange(fault_limits.FEWEST_S, fault_limits.MOST_S),
     default=100,
     show_default=True,
-    help="Paper seconds; at most 300 real seconds.",
+    help="Duration in paper seconds; at most 300 real seconds.",
 )
 def fault(name: str, for_s: float) -> None:
-    """Cause a fault in the running shop for a time; it ends by itself, and with the run.
+    """Cause a fault in the running shop for a limited time; at the latest, it ends with the run.
 
-    slow-database lets each query of a page wait one paper second longer. The result of a run in
+    slow-database makes each query of a page wait one paper second longer. The result of a run in
     progress records the fault, and leaderboards do not use such a result.
     """
     from lab.runner import under_way

@@ -1,4 +1,4 @@
-"""The commands that use or measure this machine: `capacity` and `worker`."""
+"""The commands `doorbuster capacity` and `doorbuster worker`, which measure or use this machine."""
 
 from typing import Any
 
@@ -16,7 +16,9 @@ from runtime import settings
 @PAGE_PROFILE
 @SEED
 def capacity(**given: Any) -> None:
-    """Measure how many requests the shop can serve: the median of three closed-loop runs."""
+    """Measure the shop's capacity in requests per paper second: the median of three closed-loop
+    runs.
+    """
     from lab.engines import capacity as capacities
     from lab.machine.description import live_run_lock
     from lab.report.terminal import console
@@ -41,10 +43,10 @@ def capacity(**given: Any) -> None:
 @click.option(
     "--processes",
     type=click.IntRange(1),
-    help="The highest number of tasks at a time; by default one for each CPU.",
+    help="The maximum number of tasks at a time; by default, the number of CPUs.",
 )
 def worker(broker: str | None, processes: int | None) -> None:
-    """Run simulations for commands with `--celery`, on this machine or another."""
+    """Run simulations for commands that use `--celery`, on this machine or on other machines."""
     from lab.executors.celery import serve
 
     serve(checked(broker or settings.load().simulations_broker, "--broker"), processes)

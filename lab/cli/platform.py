@@ -1,5 +1,6 @@
-"""The command `doorbuster platform`: it runs a hosting platform in the foreground and shows a
-table."""
+"""The command `doorbuster platform`, which runs a hosting platform and shows a table until
+Ctrl-C.
+"""
 
 import time
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ LOG_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The counts of an application at one moment, cumulative; `cpu_s` are real seconds."""
+    """The cumulative counts of an application at one moment; `cpu_s` is in real seconds."""
 
     at_s: float
     connections: Mapping[str, Any]
@@ -54,7 +55,7 @@ class Figures:
     type=click.IntRange(1, 65535),
     default=FIRST_PORT,
     show_default=True,
-    help="The HTTPS port of the first application; the others use the ports after it.",
+    help="The HTTPS port of the first application; other applications use the next ports.",
 )
 @click.option(
     "--every-s",
@@ -64,11 +65,11 @@ class Figures:
     help="The real seconds between two updates of the table.",
 )
 def platform(every_s: float, **given: Any) -> None:
-    """Host several complete shops on this machine's processors until Ctrl-C.
+    """Run several complete shops on this machine's processors until Ctrl-C.
 
     Each shop has an HTTPS front that distinguishes new from resumed connections. The CPU manager
-    assigns processors to the shops, and each shop refuses new connections that its processors
-    cannot serve (eDragon). The shops use the PostgreSQL and Redis of the running appliance (`make
+    assigns processors to the shops, and each shop refuses new connections if its processors cannot
+    serve them (eDragon). The shops use the PostgreSQL and Redis of the running appliance (`make
     up`).
     """
     from hosting.platform import Platform
@@ -125,8 +126,9 @@ def _table(
 
 
 def row(name: str, priority: float, then: Figures, now: Figures) -> list[str]:
-    """Return the table row of an application: rates per real second since `then`, and the CPU use
-    in processors."""
+    """Return the table row of an application: its rates per real second since `then`, and its CPU
+    use in processors.
+    """
     elapsed_s = max(now.at_s - then.at_s, 1e-3)
     admission = now.connections["admission"]["snapshot"]
 

@@ -36,8 +36,8 @@ KEY_OPTION = _option(
     "--key",
     "key",
     help=(
-        "The key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; a new connection "
-        "costs more with a larger key."
+        "The key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; a larger key "
+        "makes new connections more expensive."
     ),
 )
 PROFILE_OPTION = _choice("--page-profile", "profile", Profile, "The work of a page in the shops.")
@@ -51,8 +51,8 @@ THREADS_OPTION = click.option(
     "--shop-threads",
     type=click.IntRange(1, 100),
     help=(
-        "The number of threads in each shop process; by default up to 30, if PostgreSQL has a "
-        "connection for each."
+        "The number of threads in each shop process; by default 30, or fewer if PostgreSQL "
+        "does not have a connection for each thread."
     ),
 )
 
@@ -117,15 +117,15 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "cto_s",
         type=Finite(0, min_open=True),
         help=(
-            "The CPU paper seconds of a resumed connection; by default the value that `doorbuster "
-            "profile-connections` has measured."
+            "The CPU time of a resumed connection in paper seconds; by default, the value "
+            "that `doorbuster profile-connections` has measured."
         ),
     ),
     click.option(
         "--ctn",
         "ctn_s",
         type=Finite(0, min_open=True),
-        help="The CPU paper seconds of a new connection; by default the measured value.",
+        help="The CPU time of a new connection in paper seconds; by default, the measured value.",
     ),
     KEY_OPTION,
     TIME_SCALE_OPTION,
@@ -135,17 +135,17 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that `platform_options` takes."""
+    """Add the options that `platform_options` reads to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform that the options describe, with measured costs if no costs are given.
+    """Return the platform that the options describe; costs that are not given are the measured
+    costs.
 
-    Raises SpecError for invalid options, and ExperimentError if costs are needed but were not
-    measured.
+    Raises SpecError for invalid options, and ExperimentError if necessary costs were not measured.
     """
     chosen = dict(given)
     if chosen["priorities"] is None:
@@ -153,7 +153,7 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
     costs_given = (chosen["cto_s"] is not None, chosen["ctn_s"] is not None)
     if any(costs_given) and not all(costs_given):
         raise SpecError("--cto and --ctn: give both or neither")
-    # Report invalid options before missing measurements.
+    # Invalid options are reported before missing measurements.
     checked(chosen | {"admission": "none", "cto_s": None, "ctn_s": None})
     if chosen["admission"] == "eac" and not any(costs_given):
         costs = connection_costs.kept(
@@ -167,7 +167,7 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
 
 
 def checked(given: dict[str, Any]) -> PlatformOptions:
-    """Return the options of the platform; raises SpecError if an option is invalid."""
+    """Return the platform's options unchanged; raises SpecError if an option is invalid."""
     try:
         return PlatformOptions(**given)
     except HostingError as fault:

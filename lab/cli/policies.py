@@ -1,4 +1,4 @@
-"""The commands `doorbuster policy …`: the included policies, and the policies that you write."""
+"""The commands `doorbuster policy …`, for included policies and for policies that you write."""
 
 import json
 import shutil
@@ -38,10 +38,10 @@ _FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.command(cls=LabCommand)
 @click.argument("name")
 def new(name: str) -> None:
-    """Write a small working policy, own/NAME.py, and its test.
+    """Write a small policy that works, own/NAME.py, and its test.
 
-    Then change own/NAME.py. `policy check` reports errors in the file, and `policy score` compares
-    the policy with others.
+    Change own/NAME.py as you like. Then `policy check` reports errors in the file, and `policy
+    score` compares the policy with others.
     """
     from lab.students.template import write_policy
 
@@ -61,8 +61,8 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the tests of your policies: all tests in own/, or those that you name as arguments of
     pytest.
 
-    The tests run in a separate process without network. It can read only its program's files and
-    those in own/, and it writes to a folder that is removed afterwards.
+    The tests run in a separate process without network. This process can read only the files of its
+    programs and the files in own/, and can write only to a folder that is removed afterwards.
     """
     from lab.students.own_tests import run
 
@@ -75,7 +75,8 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
 def check(path: Path, as_json: bool) -> None:
     """Check your policy: print a line for each rule, and how to fix each error.
 
-    The policy runs in a separate process without files and network, as in the gateway.
+    As in the gateway, the policy runs in a separate process without access to files and the
+    network.
     """
     from lab.students import validator
 
@@ -107,15 +108,17 @@ def check(path: Path, as_json: bool) -> None:
 @click.option(
     "--processes",
     type=click.IntRange(1),
-    help="The highest number of simulations at a time; by default one for each CPU.",
+    help="The maximum number of simulations at a time; by default, the number of CPUs.",
 )
 @click.option(
     "--by",
     metavar="NAME",
-    help="The author that the scoreboard shows, instead of the author in SHEET.",
+    help="The author's name on the scoreboard; it replaces the author in SHEET.",
 )
 @click.option(
-    "--with-known", is_flag=True, help="Run the known policies again, so that you can race them."
+    "--with-known",
+    is_flag=True,
+    help="Also run the known policies again, so that you can race your policy against them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the board as JSON for a program.")
 def score(
@@ -129,8 +132,9 @@ def score(
     """Simulate your policies, SQ, 8Q-LIFO-Pri and DOOR-LIFO with the same customers, and show the
     scoreboard.
 
-    FILE is the path of a policy; the default is all policies in own/. Invalid policies are reported
-    and omitted. The scoreboard is in results/scoreboard; --fresh first removes its rows.
+    FILE is the path of a policy; by default, all policies in own/ are simulated. Invalid policies
+    are reported and left out. The scoreboard is in results/scoreboard; --fresh first removes its
+    rows.
     """
     from lab.report.terminal import output
     from lab.students.scoreboard import play
@@ -149,5 +153,5 @@ def score(
 
 
 def _called() -> str:
-    """Return the words that start this program here: its name, or its path in a clone."""
+    """Return the command that starts this program: its name, or its path in a clone."""
     return "doorbuster" if shutil.which("doorbuster") else sys.argv[0]

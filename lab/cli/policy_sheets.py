@@ -1,4 +1,4 @@
-"""The policies' data sheets as text: for the terminal and for docs/policies.md."""
+"""The policies' data sheets as text, for the terminal and for docs/policies.md."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ A [baseline proxy](baseline-proxies.md) can take the gateway's place. To add a p
 
 
 class Section(NamedTuple):
-    """A list of data sheets, in the order in which it is printed."""
+    """A list of data sheets with a title, in the order of printing."""
 
     title: str
     sheets: list[Sheet]
@@ -54,7 +54,7 @@ def as_text(known: Iterable[Section]) -> str:
 
 
 def as_rows(known: Iterable[Section]) -> list[dict[str, Any]]:
-    """Return the data sheets for a program; each has the title of its list as `kind`."""
+    """Return the data sheets in a form for programs; `kind` is the title of the sheet's list."""
     return [
         {"kind": section.title, **sheet.as_dict()} for section in known for sheet in section.sheets
     ]
@@ -76,7 +76,7 @@ def as_markdown(known: Iterable[Section]) -> str:
 
 
 def _with_code(sheet: Sheet) -> str:
-    """Return the rule, with the names of parameters as code."""
+    """Return the rule of a policy, with the names of its parameters marked as code."""
     names = "|".join(parameter.name for parameter in sheet.parameters)
     return re.sub(rf"\b({names})\b", r"`\1`", sheet.rule) if names else sheet.rule
 

@@ -1,6 +1,6 @@
 """The command `doorbuster profile-connections`: the cost of a connection on this machine.
 
-It also recommends the size of the server's key.
+The command also recommends a size for the server's key.
 """
 
 from typing import Any
@@ -50,12 +50,13 @@ INTERACTIONS_MEAN = 50.0
     type=click.IntRange(2, 10_000),
     default=SESSIONS,
     show_default=True,
-    help="The approximate number of measured connections.",
+    help="The approximate number of connections that are measured.",
 )
 @click.option(
     "--no-key-sizes",
     is_flag=True,
-    help="Do not measure the costs of other keys; creating the largest key once takes a minute.",
+    help="Do not measure the costs of other keys; their first measurement takes a minute, mostly "
+    "to create the largest key.",
 )
 def profile_connections(
     interactions_mean: float, sessions: int, no_key_sizes: bool, **given: Any
@@ -111,7 +112,9 @@ def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
 
 
 def costs_table(costs: ConnectionCosts) -> Table:
-    """Return measured costs next to the costs in the paper, in CPU paper seconds."""
+    """Return a table with the measured costs and the paper's costs, in paper seconds of CPU
+    time.
+    """
     rows = [
         ("Resumed connection, CTO", "", costs.cto_s),
         ("New connection, CTN", "", costs.ctn_s),
@@ -137,8 +140,9 @@ def costs_table(costs: ConnectionCosts) -> Table:
 
 
 def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
-    """Return the handshake's share of a session by key size, with a mark at the recommended
-    size."""
+    """Return a table of the handshake's share of a session by key size, in which the recommended
+    size is marked.
+    """
     best = recommended(found)
     table = Table(
         title="Keys of the server certificate",

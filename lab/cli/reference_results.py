@@ -1,8 +1,8 @@
-"""The production of the reference results: one command for each part, whose result is stored.
+"""The commands that make the reference results, one for each part.
 
-Each part runs in a separate folder under the state folder. So an interrupted part resumes there,
-independently of this lab's `results/`. Only the small race keeps its raw logs. For the other parts,
-curves and tables are computed before the logs are deleted.
+Each part runs in a separate folder in the state folder. So an interrupted part can be resumed
+there, independently of this machine's `results/`. Only the small race keeps its raw logs. For the
+other parts, curves and tables are computed before the logs are deleted.
 """
 
 import json
@@ -37,29 +37,32 @@ from runtime import settings
 RACE_SPEC = "lab/cli/reference_race.toml"
 SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
-"""A port without a database, so that the dashboards show only this lab's results and not the
-references."""
+"""A port on which no database listens, so that the reference results are not published to the
+dashboards.
+"""
 _END_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One reference result: the command that makes it, and a remark for readers."""
+    """A reference result: the command that makes it, and a remark for readers."""
 
     name: str
     title: str
-    """The title of a report; empty for a comparison, which has the title of its spec."""
+    """The title of a report; empty for a comparison, whose title is in its spec."""
     command: tuple[str, ...]
     quick: tuple[str, ...] = ("--quick",)
     """Options that make the part smaller; empty if the part is small anyway."""
     text: str = ""
     keeps_logs: bool = False
     keeps_pages: bool = False
-    """Whether the curves of the part are stored for each page type, too, and not only for all pages
-    together."""
+    """Whether the curves are also stored for each page type, and not only for all pages
+    together.
+    """
     is_live: bool = False
-    """Whether the part is measured live, so that it depends on the shop and the gateway's
-    sockets."""
+    """Whether the part is measured live, so that it depends on the code of the shop and of the
+    gateway's connections.
+    """
 
     @property
     def folder(self) -> Path:
@@ -126,9 +129,10 @@ Say = Callable[[str], None]
 
 
 def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> None:
-    """Run these parts, by default all, store their results, and print the duration of each.
+    """Run these parts (by default, all parts), store their results, and print the duration of each
+    part.
 
-    A part that this code has already produced at this scale is not run again unless `fresh` is set.
+    Unless `fresh` is set, a part that this code has already made at this scale is not run again.
     After an interruption, the same call resumes. If a part failed, raises ExperimentError after the
     last part.
     """
@@ -163,7 +167,7 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
 
 
 def is_up_to_date(part: Part, *, quick: bool) -> bool:
-    """Return whether this code has produced the part at this scale."""
+    """Return whether this code has already made the part at this scale."""
     mark = Reference.read(part.folder)
     if mark is None or mark.at is None or mark.is_quick != (quick and bool(part.quick)):
         return False
@@ -176,7 +180,7 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
 
 
 def _made(part: Part, work: Path, *, quick: bool) -> float:
-    """Run the command of a part in `work`; return the real seconds that it took, including earlier
+    """Run the command of a part in `work`; return its duration in real seconds, including earlier
     attempts. Raises ExperimentError if the command fails.
     """
     clock = work / "took_s"
@@ -201,7 +205,7 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C reaches it once: from here
+            start_new_session=True,  # it receives Ctrl-C only from this process
         )
         try:
             status = process.wait()
@@ -215,7 +219,9 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
 
 
 def _result_in(work: Path, part: Part) -> Path:
-    """Return the result of a part; a board's command also makes the report on hysteresis."""
+    """Return the folder with the result of a part; the command of a board also makes the report on
+    hysteresis.
+    """
     kind = "reproduction.json" if part.title else "plan.json"
     found = sorted(path.parent for path in (work / "results").glob(f"[!.]*/{kind}"))
     if not found:
@@ -224,7 +230,7 @@ def _result_in(work: Path, part: Part) -> Path:
 
 
 def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: bool) -> None:
-    """Replace the reference at `target` by the result `made`, completely or not at all.
+    """Replace the reference result at `target` by the result `made`, completely or not at all.
 
     Raises ExperimentError if the result is damaged or the folder cannot be written.
     """
@@ -252,7 +258,7 @@ def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: boo
 
 def _keep_report(part: Part, made: Path, draft: Path) -> None:
     facts = read_json(made / "reproduction.json")
-    facts.pop("simulations", None)  # the names of a thousand files that are not kept
+    facts.pop("simulations", None)  # lists a thousand files that are not stored
     machine = facts.get("machine") or describe_machine(settings.load())
     _write(draft / "reproduction.json", {**facts, "title": part.title, "machine": machine})
     _keep_figures(made, draft)
@@ -264,7 +270,7 @@ def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
     for name in ("plan", "machine", "versions", "capacity"):
         _write(draft / f"{name}.json", read_json(made / f"{name}.json"))
     is_board = (made / BOARD_FILE).is_file()
-    # Tables 4 and 5 of a board's twenty policies are most of its bytes; the comparison has them.
+    # Tables 4 and 5 of a board's twenty policies would take most of its bytes.
     tables = [
         one
         for one in read_json(made / "tables.json")
@@ -272,7 +278,7 @@ def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
     ]
     _write(draft / "tables.json", tables)
     head, _, _ = (made / "tables.md").read_text(encoding="utf-8").partition("\n### ")
-    write_text(draft / "tables.md", head + "\n")  # the tables are in tables.json
+    write_text(draft / "tables.md", head + "\n")  # tables.json has the tables
     if part.keeps_logs:
         shutil.copytree(made / "runs", draft / "runs")
     else:
@@ -302,7 +308,7 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves with numbers of three digits.
+    """Return the curves with their numbers rounded to three digits.
 
     Curves without page types also lose their intervals.
 
@@ -356,14 +362,14 @@ def _versions(folder: Path) -> dict[str, Any]:
 
 
 def _facts(folder: Path, name: str) -> dict[str, Any]:
-    """Return machine or versions of a comparison or a report."""
+    """Return the facts about the machine or the versions, from a comparison or a report."""
     if (folder / "reproduction.json").is_file():
         return dict(read_json(folder / "reproduction.json")[name])
     return dict(read_json(folder / f"{name}.json"))
 
 
 def _write(path: Path, content: object) -> None:
-    """Write JSON without spaces, because there are many such files and people do not edit them."""
+    """Write JSON without spaces, because these files are many and people do not edit them."""
     write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lab.studies.study import PaperStudy
 
 _SOME_PAPERS_OPTIONS = ("banners",)
-"""The options that only some papers have; the paper's study names them."""
+"""The options that only some papers have; the study of a paper lists its options."""
 
 
 @click.command(cls=TimedCommand)
@@ -33,8 +33,8 @@ _SOME_PAPERS_OPTIONS = ("banners",)
     "--quick",
     is_flag=True,
     help=(
-        "Use a smaller grid, which takes under two minutes on two cores; for live runs see "
-        "docs/reproductions.md."
+        "Use a smaller grid, which takes less than two minutes on two cores; for live runs, "
+        "see docs/reproductions.md."
     ),
 )
 @FRESH
@@ -45,20 +45,20 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
 @spread
-@click.option("--logs", is_flag=True, help="Keep attempts.parquet of every simulation.")
+@click.option("--logs", is_flag=True, help="Keep the file attempts.parquet of every simulation.")
 @click.option(
     "--banners",
     type=click.IntRange(1000, MOST_BANNERS),
     help=(
-        "The number of contracts that the ad server searches, by default 300,000; only for the ad "
-        "server's paper."
+        "Only for the ad server's paper: the number of contracts that the ad server "
+        "searches, by default 300,000."
     ),
 )
 def reproduce(paper: str, engine: str | None, **given: Any) -> None:
-    """Reproduce a paper's figures and tables, next to the published ones.
+    """Reproduce a paper's figures and tables, and show them next to the published values.
 
     The command writes an HTML report with figures, tables and their data, and prints which claims
-    of the paper hold. After an interruption, the same command resumes.
+    of the paper hold here. After an interruption, the same command resumes.
     """
     study = PAPERS[paper]
     if engine is not None and engine not in study.engines:
@@ -116,7 +116,7 @@ def _carry_out(run: "StudyRun", *, fresh: bool) -> None:
     from lab.runner.study import reproduce as make
 
     result = make(run, fresh=fresh)
-    # A comparison that is part of the study has named another folder in the meantime.
+    # A comparison within the study has set another folder in the meantime.
     progress_file.tell(now=True, folder=str(result.path))
     rows = read_json(result.path / "claims.json")
     held = [row for row in rows if row["Holds"] == "yes"]

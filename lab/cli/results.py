@@ -1,4 +1,4 @@
-"""The commands `doorbuster results …`, for the results of this machine and the included results."""
+"""The commands `doorbuster results …`, for results of this machine and included results."""
 
 import json
 from pathlib import Path
@@ -21,8 +21,9 @@ _REPRODUCTION = "reproduction.json"
 
 
 def _folders() -> list[Path]:
-    """Return the folders of all results: first those of this machine, the newest first, then the
-    included results."""
+    """Return the folders of all results: first the results of this machine, newest first, then the
+    included results.
+    """
     here = settings.load().results_dir
     found = {
         path.parent for name in ("plan.json", _REPRODUCTION) for path in here.glob(f"*/{name}")
@@ -37,7 +38,7 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
 
 
 def _named(name: str) -> Path:
-    """Return the folder with this name or path; raises SpecError."""
+    """Return the result folder with this name or path. Raises SpecError."""
     for path in _folders():
         if name in (path.name, str(path)):
             return path
@@ -47,7 +48,7 @@ def _named(name: str) -> Path:
 
 
 def _described(path: Path) -> dict[str, Any]:
-    """Return the facts that the list shows about a result."""
+    """Return the facts about a result that the list shows."""
     origin = "included" if is_reference(path) else "imported" if is_imported(path) else "here"
     facts = {"name": path.name, "path": str(path), "origin": origin}
     try:
@@ -68,8 +69,7 @@ def _described(path: Path) -> dict[str, Any]:
 def listed(
     server: str | None, token_file: Path | None, authority: Path | None, as_json: bool
 ) -> None:
-    """List the results of this machine or of a console, the newest first, then the included
-    results."""
+    """List the results of this machine or of a console: newest first, included results last."""
     if server is None:
         rows = [_described(path) for path in _folders()]
     else:
@@ -90,7 +90,7 @@ def show(name: str, as_json: bool) -> None:
     """Print the tables of a comparison, or the claims of a reproduction.
 
     NAME is a name from `doorbuster results list`, or the path of a result folder. The JSON output
-    has the facts that the list shows, the spec, and the tables or claims.
+    contains the facts from the list, the spec, and the tables or claims.
     """
     path = _named(name)
     facts = _described(path)
@@ -131,8 +131,8 @@ def draw(folder: Path | None) -> None:
 def publish() -> None:
     """Write every result of the results folder to PostgreSQL again.
 
-    Grafana, psql and notebooks read them in the schema `results`. Rows of results that are no
-    longer in the folder are deleted.
+    Grafana, psql and notebooks read them in the schema `results`. Rows of results that no longer
+    exist in the folder are deleted.
     """
     from lab.database.database import ResultsDatabase
     from lab.report.terminal import console
@@ -147,15 +147,17 @@ def publish() -> None:
 @click.command(cls=LabCommand)
 @click.argument("parts", metavar="[PART]...", nargs=-1)
 @click.option(
-    "--quick", is_flag=True, help="Use smaller grids, which take minutes instead of hours."
+    "--quick",
+    is_flag=True,
+    help="Use smaller grids, so that the command takes minutes instead of hours.",
 )
-@click.option("--fresh", is_flag=True, help="Run parts again that this code has already produced.")
+@click.option("--fresh", is_flag=True, help="Also run parts that this code has already made.")
 def reference(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
     """Run the experiments whose results are included in Doorbuster, and store the results in
     lab/reference.
 
-    PART: one or more of race, comparison, scoreboard, leaderboard, robustness, hysteresis, and the
-    names of the papers that `reproduce` knows; all of them by default. The command prints the
+    PART is one or more of race, comparison, scoreboard, leaderboard, robustness, hysteresis, and
+    the names of papers that `reproduce` accepts. By default, all parts run. The command prints the
     duration of each part. After an interruption, the same command resumes.
     """
     from lab.cli import reference_results as reference_making

@@ -1,4 +1,6 @@
-"""Experiments and results on a console: `launch`, `results export`, `import`, and `--server`."""
+"""The commands `launch`, `results export` and `results import`, and the option `--server`, for
+experiments and results on a console.
+"""
 
 import json
 import os
@@ -41,8 +43,8 @@ _OPTIONS: Final = (
         "--token-file",
         type=_FILE,
         help=(
-            "A file with your token; without this option the token comes from the variable "
-            f"{TOKEN}."
+            "A file with your token; without this option, the token is taken from the "
+            f"variable {TOKEN}."
         ),
     ),
     click.option(
@@ -54,7 +56,7 @@ _OPTIONS: Final = (
 
 
 def of_server(*, required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that gives a command the options that `client_of` takes."""
+    """Return a decorator that adds the options of `client_of` to a command."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(_OPTIONS):
@@ -69,7 +71,8 @@ def of_server(*, required: bool) -> Callable[[Callable[..., Any]], Callable[...,
 def client_of(server: str, token_file: Path | None, authority: Path | None) -> Iterator[JsonClient]:
     """Yield a client of the console.
 
-    It raises SpecError if the console refuses, otherwise ExperimentError.
+    The client raises SpecError if the console refuses a call, and ExperimentError for every other
+    failure.
     """
     token = _token(token_file)
     try:
@@ -102,7 +105,7 @@ def client_of(server: str, token_file: Path | None, authority: Path | None) -> I
 
 
 def _token(file: Path | None) -> str:
-    """Return the token that the options or the environment give; empty if there is none."""
+    """Return the token from the options or the environment; empty if neither has one."""
     text = os.environ.get(TOKEN, "") if file is None else _text_of(file)
     token = text.strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
@@ -126,7 +129,11 @@ def _text_of(file: Path) -> str:
     type=click.Choice(["live", "simulated"]),
     help="The engine to use instead of the spec's engine.",
 )
-@click.option("--detach", is_flag=True, help="End after the launch, without showing its progress.")
+@click.option(
+    "--detach",
+    is_flag=True,
+    help="End as soon as the console has accepted the launch, without showing its progress.",
+)
 @AS_JSON
 @QUIET
 @overridable
@@ -142,9 +149,9 @@ def launch(
 ) -> None:
     """Launch an experiment on a console, and show its progress until it ends.
 
-    SPEC is a spec file, or the name of an included one. Ctrl-C ends this command; the launch goes
-    on at the console, and the last line has the address of its page. The JSON output is the launch
-    as the console's API describes it.
+    SPEC is a spec file or the name of an included spec. Ctrl-C ends only this command: the launch
+    continues at the console, and the last line has the address of its page. The JSON output is the
+    launch as the console's API describes it.
     """
     from lab.report.terminal import console, essential, output
 
@@ -163,9 +170,9 @@ def launch(
 
 
 def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
-    """Launch a spec on a console, and show its progress; return the summary of its result.
+    """Launch a spec on a console, show its progress, and return the summary of its result.
 
-    The summary has the form of the API, and also `page`, the address of the result. Raises
+    The summary has the form of the API, plus `page`, the address of the result's page. Raises
     ExperimentError if the launch fails.
     """
     made = _followed(client, server, _launched(client, server, spec))
@@ -192,8 +199,8 @@ def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
 def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mapping[str, Any]:
     """Show the progress of a launch until it ends; return the ended launch.
 
-    In a terminal, one line is updated. A log gets a line for each step and for each tenth of the
-    progress.
+    In a terminal, a single line is updated. Other outputs get a line for each step and for each
+    tenth of the progress.
     """
     from rich.text import Text
 
@@ -223,7 +230,9 @@ def _result_page(server: str, name: str) -> str:
 
 
 def _require_done(server: str, made: Mapping[str, Any]) -> None:
-    """Raise ExperimentError if the launch has failed, or was interrupted or cancelled."""
+    """Raise ExperimentError unless the launch is done: if it failed or was interrupted or
+    cancelled.
+    """
     if made["state"] != _DONE:
         why = made["reason"] or _launch_page(server, made)
         raise ExperimentError(f"The launch is {made['state']}: {why}")
@@ -231,10 +240,10 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
-    """End this program after Ctrl-C with one line: what the console does now, and at which address
-    you can see it.
+    """After Ctrl-C, end this program with one line that says what the console does and where you
+    can see it.
 
-    The line is the same if the console no longer answers. After a refused connection the error
+    The line is the same if the console no longer answers. If the connection was refused, the error
     stays as it is, because no server received the request.
     """
     try:
@@ -249,7 +258,7 @@ def _ending_here(where: str) -> Iterator[None]:
 
 
 def _progress(launch: Mapping[str, Any]) -> str:
-    """Return the state of a launch that has not ended, in a few words."""
+    """Return a short text about the state of a launch that has not ended."""
     if launch["state"] == "running":
         left_s = launch["left_s"]
         if left_s is None:
@@ -268,7 +277,7 @@ def _progress(launch: Mapping[str, Any]) -> str:
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
-    help="The file to write; by default NAME.zip in the current folder.",
+    help="The file to write; by default, NAME.zip in the current folder.",
 )
 def exported(
     name: str, server: str, token_file: Path | None, authority: Path | None, to: Path | None
@@ -299,7 +308,7 @@ def exported(
 @click.argument("file", type=_FILE)
 @of_server(required=True)
 def imported(file: Path, server: str, token_file: Path | None, authority: Path | None) -> None:
-    """Send the bundle FILE to a console, which keeps it as an imported result."""
+    """Send the bundle FILE to a console, which stores it as an imported result."""
     with client_of(server, token_file, authority) as client, file.open("rb") as bundle:
         kept = client.upload("/api/results", bundle, file.stat().st_size, "application/zip")
     for words in kept["warnings"]:
@@ -308,7 +317,7 @@ def imported(file: Path, server: str, token_file: Path | None, authority: Path |
 
 
 def rows_of(client: JsonClient) -> Iterator[Mapping[str, Any]]:
-    """Yield the results of a console, page by page."""
+    """Yield all results of a console; the console sends them in pages."""
     page = pages = 1
     while page <= pages:
         answer = client.call("GET", f"/api/results?{urlencode({'page': page})}")

@@ -2,14 +2,14 @@
 
     results/<when>-<name>/
         spec.toml  machine.json  versions.json  capacity.json  plan.json
-        policies/*.py (copies of students' policies)
-        runs/<number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
+        policies/*.py                                   (copies of students' policies)
+        runs/<number>-<policy>-rho<ρ>-seed<seed>/       (without rho<ρ> in a closed loop)
             attempts.parquet  samples.parquet  events.jsonl
-            run.json (written last: the run is whole)
+            run.json (written last: the run is then complete)
         tables.md  tables.json  figures/*.png, *.svg
         imported.json (if it was made elsewhere)
 
-Every file is complete, or it does not exist.
+A file is either complete or does not exist.
 """
 
 import os

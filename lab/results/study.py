@@ -2,8 +2,8 @@
 
 results/<when>-reproduce-<paper>[-quick]/
     reproduction.json                 paper, options, plan, versions, machine
-    policies/*.py (copies of students' policies)
-    simulations/<case>-seed<n>.json   case, seed, metrics; written whole
+    policies/*.py                     copies of students' policies
+    simulations/<case>-seed<n>.json   case, seed, metrics; written as a whole
     attempts/<case>-seed<n>.parquet   only with --logs
     report.html  figures/*.png, *.svg, *.csv  tables/*.csv
 """
