@@ -1,1 +1,1 @@
-"""Benchmarks: ratios of costs and rates, measured side by side in one run on this machine."""
+"""Benchmarks, which compare costs and rates of programs in one run on this machine."""

@@ -1,4 +1,4 @@
-"""The ad server's search: the gain of several threads, in memory and in PostgreSQL.
+"""The ad server's search: the gain from several threads, in memory and in PostgreSQL.
 
 `make bench-ads` has four parts:
 
@@ -87,7 +87,7 @@ class Times(NamedTuple):
     def gain_over(self, alone: "Times") -> Estimate:
         """Return the gain over `alone` in each round, in percent of the mean of `alone`.
 
-        Both must have the same number of rounds.
+        Both measurements must have the same number of rounds.
         """
         pairs = [one - other for one, other in zip(alone.each, self.each, strict=True)]
         found, mean = estimate(pairs), fmean(alone.each)
@@ -100,7 +100,7 @@ class Times(NamedTuple):
 
 
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
-    """Measure each kind `rounds` times, after a round to warm up.
+    """Measure each kind `rounds` times, after one round to warm up.
 
     The order within a round is random. After BUDGET_S the measurement ends, with at least five
     rounds.
@@ -123,10 +123,10 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 
 
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
-    """Return the share of calls, 0 to 1, during which a waiting thread got the interpreter.
+    """Return the share of calls (0 to 1) during which a waiting thread got the interpreter.
 
-    During the measurement, the interpreter never switches threads by time. The other thread
-    therefore runs only if the operation releases the interpreter.
+    During the measurement, the interpreter never switches threads because of elapsed time. The
+    other thread therefore runs only if the operation releases the interpreter.
     """
     go, gone = threading.Lock(), threading.Lock()  # Locks never release it themselves
     go.acquire()
@@ -160,7 +160,7 @@ def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
 
 
 def operations(rows: int) -> dict[str, Callable[[], object]]:
-    """Return the operations of a search, each on enough rows to take milliseconds."""
+    """Return the operations of a search, each on so many rows that it takes milliseconds."""
     rng = np.random.default_rng(1)
     number, other = rng.integers(0, 400, rows, np.int32), np.empty(rows, np.bool_)
     real, out = rng.random(rows), np.empty(rows)
@@ -244,7 +244,7 @@ class World:
         )  # fmt: skip
 
     def in_memory(self, concept: int) -> Any:
-        """Return the candidates that the server finds."""
+        """Return the candidates that the ad server's search finds."""
         wanted = candidates.Wanted(self.size, time.time())
         return candidates.find(self.inventory, self.delivered, wanted, concept)
 
@@ -289,7 +289,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
         name: sum(len(find(concept)) for concept in world.concepts) for name, find in kinds.items()
     }
     if max(found.values()) > 1.01 * min(found.values()):  # time goes on between them
-        raise click.ClickException(f"the searches do not find the same: {found}")
+        raise click.ClickException(f"the searches find different candidates: {found}")
     fans = {count: FanOut({0: count}, 1) for count in threads}
     try:
         return {
@@ -308,8 +308,8 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 
 
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
-    """Return how many pages of three slots `threads` threads select per second, each with a
-    fan-out.
+    """Return the number of pages with three slots that `threads` threads select per second, each
+    with a fan-out.
     """
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
@@ -340,9 +340,8 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Return response times by level.
-
-    Each closed-loop client sends requests of all levels in random order.
+    """Return the response times by priority level. Each client of a closed loop sends requests of
+    all levels in random order.
     """
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
@@ -372,9 +371,8 @@ def responses(
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
-    """Return a table with a row per kind and number of threads.
-
-    Gains are relative to one thread.
+    """Return a table with a row for each kind and number of threads; gains are relative to one
+    thread.
     """
     table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
     table.add_column("")
@@ -390,7 +388,8 @@ def gain_table(
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the gain, 0 to 1, of a request that only searches and is alone on the machine.
+    """Return the gain (0 to 1) of a request that does nothing except search and is alone on the
+    machine.
 
     A thread searches one whole concept at a time, so the threads search the concepts in rounds. If
     there are more threads than CPUs, the threads share the CPUs equally.
@@ -402,7 +401,9 @@ def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
 
 
 def gain_words(by_threads: Mapping[int, Times]) -> str:
-    """Return a line for each number of threads: the gain, round by round, and its 95 % interval."""
+    """Return a line for each number of threads, with the gains of all rounds and their 95 %
+    interval.
+    """
     return "\n".join(
         f"Gain of {threads} threads in memory, %: {measured.gain_over(by_threads[1]).text(1)} "
         f"(95 % interval, {len(measured.each)} rounds)"
@@ -412,13 +413,22 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
 
 
 @click.command(cls=OneLineCommand)
-@click.option("--banners", default=300_000, show_default=True, help="Size of the inventory.")
+@click.option(
+    "--banners", default=300_000, show_default=True, help="The number of banners in the inventory."
+)
 @click.option("--concepts", default=10, show_default=True, help="Of each request.")
-@click.option("--rounds", default=100, show_default=True, help="Requests of each kind.")
-@click.option("--clients", default="1,10", show_default=True, help="At the real server.")
+@click.option(
+    "--rounds", default=100, show_default=True, help="The number of requests of each kind."
+)
+@click.option(
+    "--clients",
+    default="1,10",
+    show_default=True,
+    help="The number of requests of each level to the real server.",
+)
 @click.option("--threads", default="1,2,4,8", show_default=True, help="1 first: the low level.")
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
-    """Measure and print."""
+    """Measure the searches and print the tables."""
     console = Console()
     counts = [int(count) for count in threads.split(",")]
     sys.setswitchinterval(SWITCH_INTERVAL_S)

@@ -4,7 +4,7 @@
 PostgreSQL, and a gateway with 30 workers. Customers leave the shop and the gateway in turn, so that
 other work of the machine affects both measurements equally. The page's query holds a lock; the
 database wakes a session that waits for this lock at the moment when the query ends. The bench also
-measures what the sentry costs a request whose customer stays.
+measures the sentry's cost for a request whose customer stays.
 """
 
 import os
@@ -51,7 +51,7 @@ path = "/.*"
 
 
 class Bench:
-    """The running PostgreSQL and the page, with the address to which customers connect."""
+    """The running PostgreSQL and the page to leave, with the address to which customers connect."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where
@@ -78,7 +78,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 
 class Observers:
-    """Sessions that wait for the queries' locks, one for each client."""
+    """Database sessions that wait for the locks of the queries, one for each client."""
 
     def __init__(self, bench: Bench, count: int) -> None:
         self._bench = bench
@@ -88,8 +88,8 @@ class Observers:
     def round(self, first_key: int, queued: int = 0) -> list[float]:
         """Let one client per session leave at the same time.
 
-        Return for how many ms each query continued to run. `queued` other clients, which only wait
-        in a queue, leave at the same time.
+        Return the time for which each query continued to run, in ms. At the same time, `queued`
+        other clients leave, which only wait in a queue.
         """
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
@@ -114,7 +114,7 @@ class Observers:
         for thread in threads:
             thread.join(PATIENCE_S)
         if len(gone_s) < len(keys):
-            raise click.ClickException(f"not within {PATIENCE_S:g} s: the queries gone")
+            raise click.ClickException(f"the queries did not end within {PATIENCE_S:g} s")
         for session in self._sessions:
             session.execute("SELECT pg_advisory_unlock_all()")
         return [(gone_s[number] - left) * 1000 for number, left in enumerate(left_s)]
@@ -256,12 +256,12 @@ def accepts(port: int) -> bool:
 
 
 def percentile(sorted_values: list[float], ratio: float) -> float:
-    """Return the smallest value that is at or above a share `ratio` of all values."""
+    """Return the smallest value that is not below a share `ratio` of all values."""
     return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
 
 
 def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]) -> Rows:
-    """Measure every scene at both addresses; `say` gets the name of each."""
+    """Measure every scene at both addresses; the callback `say` gets the name of each."""
     rows: Rows = {}
     with ExitStack() as stack:
 
@@ -295,7 +295,7 @@ def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]
 
 
 def shown(rows: Rows) -> Table:
-    table = Table(title="From the customer's close to the end of the query, ms")
+    table = Table(title="Time from the customer's close to the end of the query, ms")
     for column in ("", "at the", "n", "least", "median", "p90", "p99", "most"):
         is_text = column in ("", "at the")
         table.add_column(column, justify="left" if is_text else "right", no_wrap=True)
@@ -307,7 +307,8 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
-    """Return the p99 (ms) for one customer who leaves an idle shop, and whether it meets the aim.
+    """Return the p99 (in ms) for one customer who leaves an idle shop, and whether it meets the
+    aim.
 
     The keys are the places that customers leave: shop and gateway.
     """
@@ -322,7 +323,9 @@ def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
-    """Print the distributions and the cost of watching; status 1 if an idle p99 misses its aim."""
+    """Print the distributions and the cost of watching; exit with status 1 if an idle p99 misses
+    its aim.
+    """
     console = Console()
     if not console.is_terminal:
         console.width = 100

@@ -1,8 +1,8 @@
-"""Sessions under way in a flood of newcomers: the gateway with DOOR next to HAProxy and nginx.
+"""Sessions under way during a flood of newcomers, with the gateway under DOOR, HAProxy or nginx.
 
-In `make bench-flood`, customers walk through a shop at ρ = 0.9. Then wrk sends as many requests as
-400 connections take, in a closed loop, all without cookies. Each proxy is measured with the flood
-and without it, on the same arrivals. A proxy has a CPU to itself; wrk (at a lower priority), the
+In `make bench-flood`, customers walk through a shop at ρ = 0.9. Then wrk sends requests over 400
+connections in a closed loop, all of them without cookies. Each proxy is measured with the flood and
+without it, on the same arrivals. A proxy has a CPU to itself; wrk (at a lower priority), the
 customers and the shop share the other CPUs. Repetitions are interleaved in random order.
 """
 
@@ -42,16 +42,16 @@ from lab.errors import ExperimentError
 LOAD = 0.9
 CONNECTIONS = 400
 PAPER_CAPACITY_RPS = 7.0
-"""The shop's capacity in pages per paper second. The limits of all proxies are in paper seconds,
-as on the live leaderboard; a shop of 70 pages/s has 10 paper seconds in a second.
+"""The shop's capacity in pages per paper second. The limits of all proxies are in paper seconds, as
+on the live leaderboard; with a shop of 70 pages/s, a second has 10 paper seconds.
 """
 CALM_S, QUICK_CALM_S = 100.0, 30.0
-"""The time before the flood, paper seconds: a session takes about 60."""
+"""The time before the flood in paper seconds; a session takes about 60 paper seconds."""
 QUICK_CAPACITY_RPS = 140
 AIM_SHARE = 0.95
 FLAT_RATIO = 1.05
 WAIT_S = 60.0
-"""How long wrk may take to end after its time."""
+"""The seconds that wrk may take to end after its time is over."""
 
 DOOR = "gateway, DOOR-LIFO"
 SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
@@ -61,12 +61,14 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "nginx, default": ("nginx", {}),
     "nginx, tuned": ("nginx", {"rate_ratio": 1.35, "burst": 76, "connections": 21}),
 }
-"""The program of each row and its parameters; the tuned ones are those of the live leaderboard."""
+"""The program of each row and its parameters; the tuned parameters are those of the live
+leaderboard.
+"""
 
 
 @dataclass(frozen=True)
 class Flood:
-    """The counts of wrk."""
+    """The counts that wrk reports."""
 
     answered: int
     turned_away: int
@@ -80,7 +82,9 @@ class Flood:
 
 @dataclass(frozen=True)
 class Score:
-    """One measurement; `memory_mib` is at its begin, after a third, and at its end."""
+    """One measurement; `memory_mib` has the values at its start, after a third of it, and at its
+    end.
+    """
 
     under_way: int
     completed: int
@@ -181,7 +185,9 @@ def work_s(port: int) -> dict[str, float]:
 
 @contextmanager
 def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[[], Flood]]:
-    """Let wrk flood the port for some seconds; the function waits for its end and its counts."""
+    """Let wrk flood the port for some seconds; the yielded function waits for wrk's end and returns
+    its counts.
+    """
     command = [
         "nice", "-n", "10", "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout",
         "10s", "-H", f"User-Agent: {flood_shop.FLOOD}", f"http://127.0.0.1:{port}/",
@@ -208,7 +214,7 @@ def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[
 
 
 def read_wrk(text: str) -> Flood:
-    """Return the counts that wrk printed; raise ClickException for a flood that did not run."""
+    """Return the counts that wrk printed. Raises ClickException if the flood did not run."""
     answered = re.search(r"(\d+) requests in ", text)
     if answered is None:
         raise click.ClickException(f"wrk: the flood failed: {text.strip()[-500:]}")
@@ -225,7 +231,7 @@ def measure(
     name: str, seed: int, calm_s: float, seconds: int, capacity_rps: int, *, floods: bool,
     folder: Path,
 ) -> Score:  # fmt: skip
-    """Measure a proxy for some seconds, with the flood or without it, after a calm time."""
+    """Measure a proxy for some seconds, with or without the flood, after a quiet time."""
     _, others = cpus()
     time_scale = capacity_rps / PAPER_CAPACITY_RPS
     with (
@@ -280,7 +286,7 @@ def measure(
 
 
 def table(calm: Mapping[str, list[Score]], flooded: Mapping[str, list[Score]]) -> Table:
-    """Return one row per proxy, of medians over the rounds."""
+    """Return one row for each proxy, with medians over the rounds."""
     shown = Table(title=f"A flood of newcomers, c = {CONNECTIONS}, over a shop at ρ = {LOAD:g}")
     heads = (
         "", "sessions under way", "newcomers", "capacity used", "flood's part", "turned away/s",
@@ -315,7 +321,7 @@ def multiple(score: Score) -> float:
 
 
 def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
-    """Return each aim for the gateway in words, and whether these measurements meet it."""
+    """Return a text for each aim of the gateway, and whether these measurements meet the aim."""
     completed = median(map(share, rounds))
     growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
     return [
@@ -338,23 +344,32 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
     default=20,
     type=click.IntRange(2, 600),
     show_default=True,
-    help="Length of the flood.",
+    help="The duration of the flood.",
 )
 @click.option(
     "--capacity",
     default=70,
     type=click.IntRange(1, 1000),
     show_default=True,
-    help="The shop's pages/s; a smaller shop makes the times of customers and proxies longer.",
+    help="The shop's capacity in pages/s; with a smaller shop, the times of customers and proxies "
+    "are longer.",
 )
-@click.option("--seed", default=1, show_default=True, help="seed of arrivals and order")
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    help="The seed for the arrivals and for the order of rounds.",
+)
 @click.option(
     "--quick",
     is_flag=True,
-    help="only DOOR, once, a flood of 2 s (20 s in all): does it work here?",
+    help="Only test that the bench works here: DOOR alone, one round, a flood of 2 s (20 s in "
+    "total).",
 )
 def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> None:
-    """Measure all proxies, interleaved; print one table. Status 1 if DOOR misses an aim."""
+    """Measure all proxies in interleaved rounds and print one table. The exit status is 1 if DOOR
+    misses an aim.
+    """
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
     missing = [name for name in PACKAGES if shutil.which(name, path=path) is None]
     if missing:
@@ -397,24 +412,25 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
         "pages/s. An arrow leads from the value without the flood to the value with it."
     )
     console.print(
-        "Sessions under way: the share that completes, of the sessions that had a page before the "
-        "flood. Newcomers: the same, of the sessions that began during the flood."
+        "Sessions under way: the share that completes among the sessions that had received a page "
+        "before the flood. Newcomers: the share that completes among the sessions that began "
+        "during the flood."
     )
     console.print(
         "Turned away/s and served/s count the flood's requests; ÷ capacity is their sum as a "
-        "multiple of the shop's capacity. p99 is of the pages that sessions received."
+        "multiple of the shop's capacity. p99 is calculated over the pages that sessions received."
     )
     console.print("Memory of the proxy: before the flood, after a third of it, at its end.")
     console.print(
         f"Conditions: proxy on CPU {own[0]}; flood, customers and shop on CPU "
-        f"{','.join(map(str, others))}. The shop's work is waiting, so the flood's client takes no "
-        "capacity from it, but customers wait longer for a CPU in every row. The flood is a closed "
-        "loop: a proxy that turns requests away sooner receives more of them. HAProxy and nginx "
-        "write a log line for each request; the gateway does not."
+        f"{','.join(map(str, others))}. The shop only waits instead of using a CPU, so the "
+        "flood's client takes no capacity from it, but customers wait longer for a CPU in every "
+        "row. The flood is a closed loop: a proxy that turns requests away sooner receives more "
+        "of them. HAProxy and nginx write a log line for each request; the gateway does not."
     )
     errors = sum(one.flood.errors for scores in flooded.values() for one in scores)
     if errors:
-        console.print(f"wrk counted {errors} cut or timed-out requests in all.")
+        console.print(f"wrk counted {errors} requests in total that were cut off or timed out.")
     if len(os.sched_getaffinity(0)) == 1:
         console.print("There is only one CPU here: the flood slows the proxy.")
     if busy > 0.5:

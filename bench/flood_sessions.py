@@ -21,20 +21,20 @@ PATHS = (
     "/checkout/payment/",
     "/checkout/confirm/",
 )
-"""Br-1 to Br-4 and Tr-1 to Tr-4 (gateway/http/pages.toml)."""
+"""The addresses of Br-1 to Br-4 and Tr-1 to Tr-4 (gateway/http/pages.toml)."""
 PATIENCE_S = 10.0
 PAUSE_S = (3.5, 10.5)
-"""Paper seconds."""
+"""The shortest and the longest pause between two pages; like PATIENCE_S, in paper seconds."""
 
 
 @dataclass
 class Session:
-    """One customer's walk; times are those of `time.monotonic`."""
+    """One customer's walk; its times are those of the clock `time.monotonic`."""
 
     began_s: float
     ended_s: float = 0.0
     served: list[tuple[float, float]] = field(default_factory=list)
-    """When each served page was requested, and how long it took, s."""
+    """For each served page, the time of its request and its duration, in seconds."""
 
     @property
     def is_complete(self) -> bool:
@@ -52,7 +52,7 @@ class Session:
 class Customers:
     """Customers who arrive at `rate_per_s` until `stop` is called, on CPUs `cpus`.
 
-    `time_scale` is the number of paper seconds in a second.
+    `time_scale` is the number of paper seconds per real second.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Customers:
         self._source.start()
 
     def stop(self) -> None:
-        """Let no more customers arrive, and wait until those who are there have ended."""
+        """Let no more customers arrive, and wait until the customers in the shop have ended."""
         self._over.set()
         self._source.join()
         for thread in self._threads:

@@ -1,8 +1,9 @@
-"""The shop of `bench.flood`: one processor that 30 workers share in turns, without CPU work.
+"""The shop of `bench.flood`, whose 30 workers take turns on one virtual processor, without using a
+CPU.
 
 A page occupies the shop's processor for 1 / capacity, in slices, and requests in service take
-turns. The processor is virtual: each slice only waits. So the flood's client, which shares the
-machine's CPUs, cannot make the shop slower. `GET /counts` returns the seconds of work done, for
+turns. The processor is virtual: each slice only waits. Therefore, the flood's client, which shares
+the machine's CPUs, cannot make the shop slower. `GET /counts` returns the seconds of work done, for
 the sessions and for the flood.
 """
 
@@ -30,7 +31,7 @@ class Shop:
         self.work_s = {"sessions": 0.0, "flood": 0.0}
 
     async def serve(self, origin: str) -> None:
-        """Do one page's work for `origin`."""
+        """Do the work of one page for `origin`."""
         async with self._workers:
             self._in_service += 1
             try:
@@ -70,7 +71,7 @@ def _now_s() -> float:
 
 
 async def main(port: int, capacity_rps: float) -> None:
-    """Serve on a port of this machine until the process is ended."""
+    """Serve on a port of this machine until the process is stopped."""
     server = await asyncio.start_server(
         Shop(capacity_rps).connected, "127.0.0.1", port, backlog=1024
     )

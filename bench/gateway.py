@@ -1,4 +1,4 @@
-"""Requests/s and p99 of this gateway, compared with nginx, HAProxy and the bare backend.
+"""Requests/s and p99 of this gateway, compared with nginx, HAProxy and the backend alone.
 
 In `make bench-gateway`, wrk requests answers of 1 kB over 32 kept connections, in one run on one
 machine. The measured server has a CPU to itself. wrk and the backend (nginx, which serves a file)
@@ -38,8 +38,8 @@ START_S = 60.0
 
 @dataclass(frozen=True)
 class Subject:
-    """A server to measure, and the function that makes its command from two ports: the server's
-    and the backend's.
+    """A server to measure, and the function that makes its command line from the server's port and
+    the backend's port.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Score:
-    """One measurement; `cpu_ratio` is the share of its CPU that the server used."""
+    """One measurement; `cpu_ratio` is the share of the server's CPU that the server used."""
 
     rate_rps: float
     p99_ms: float
@@ -56,7 +56,7 @@ class Score:
 
 
 class Bench:
-    """The files, the CPUs and the backend of one run."""
+    """The files, the CPUs and the backend that one run of the bench uses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,7 +72,9 @@ class Bench:
         return str(path)
 
     def nginx(self, name: str, server: str) -> list[str]:
-        """Return the command of an nginx of one process with `server` as its only virtual host."""
+        """Return the command line of an nginx with one process and `server` as its only virtual
+        host.
+        """
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{name}-{kind};\n"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -182,7 +184,7 @@ def measure(process: psutil.Process, port: int, seconds: int, on_cpus: str) -> S
 
 
 def read_wrk(text: str, errors: str = "") -> tuple[float, float]:
-    """Return requests/s and p99 in ms; raise ClickException for a measurement with failures."""
+    """Return requests/s and the p99 in ms. Raises ClickException if requests failed."""
     rate = re.search(r"Requests/sec:\s+([0-9.]+)", text)
     p99 = re.search(r"99%\s+([0-9.]+)(us|ms|s)\b", text)
     if rate is None or p99 is None or "Non-2xx" in text or "Socket errors" in text:
@@ -191,7 +193,9 @@ def read_wrk(text: str, errors: str = "") -> tuple[float, float]:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """Return one row per server: medians, and the ratio to the yardstick within each round."""
+    """Return one row for each server, with medians and the ratio to the reference within each
+    round.
+    """
     shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for the measured server")
     columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
     for column in columns:
@@ -214,7 +218,9 @@ def table(scores: dict[str, list[Score]]) -> Table:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
 @click.option("--seconds", default=2, type=click.IntRange(1, 60), show_default=True)
-@click.option("--seed", default=1, show_default=True, help="seed for the order within the rounds")
+@click.option(
+    "--seed", default=1, show_default=True, help="The seed for the order within the rounds."
+)
 def main(rounds: int, seconds: int, seed: int) -> None:
     """Measure all servers, interleaved, and print one table."""
     missing = [name for name in PACKAGES if shutil.which(name) is None]

@@ -1,9 +1,9 @@
-"""CPU time of the gateway per TLS connection: full handshake, resumed, and refused early.
+"""The gateway's CPU time per TLS connection: full handshake, resumed session, or early refusal.
 
 `make bench-handshakes` uses one machine. For each key it starts a separate gateway, and customers
-connect and leave, one after the other. Versions and kinds are interleaved, and ratios are taken
-within a round. The CPU time is that of the gateway's process. It includes the whole cost of a
-connection there: accepting it, the threads, and its end.
+connect and leave, one after the other. TLS versions and kinds of connection are interleaved, and
+ratios are taken within a round. The CPU time is that of the gateway's process. It includes the
+whole cost of a connection in the gateway: its acceptance, the threads, and its end.
 """
 
 import os
@@ -47,7 +47,7 @@ REFUSE = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A running gateway."""
+    """A gateway that runs for the measurement."""
 
     process: psutil.Process
     port: int
@@ -91,7 +91,7 @@ def gateway(folder: Path) -> Iterator[Subject]:
 
 
 class Customer:
-    """A customer who connects again and again with the same version of TLS."""
+    """A customer who connects repeatedly with the same version of TLS."""
 
     def __init__(self, subject: Subject, version: str) -> None:
         self._address = ("127.0.0.1", subject.port)
@@ -124,7 +124,7 @@ class Customer:
             return session
 
     def refused(self) -> None:
-        """Connect once; raise ClickException if the gateway does not refuse."""
+        """Connect once. Raises ClickException if the gateway does not refuse the connection."""
         try:
             self.connect()
         except ssl.SSLError as error:
@@ -156,7 +156,9 @@ def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
 @click.option("--keys", default="rsa-2048,rsa-4096,rsa-7680", help="Kinds of keys.")
 @click.option("--rounds", default=5, type=click.IntRange(1, 100), help="Interleaved rounds.")
 def main(keys: str, rounds: int) -> None:
-    """Measure, and print a row per key and version; exit code 1 if a refusal costs too much."""
+    """Measure, and print a row per key and TLS version; exit with status 1 if a refusal costs too
+    much.
+    """
     console = Console()
     table = Table(title="CPU of the gateway per TLS connection, ms (medians)")
     for head in ("key", "TLS", *KINDS, "resumed ÷ full", "refused ÷ full"):

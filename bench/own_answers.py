@@ -1,7 +1,9 @@
-"""The time for which a hostile policy's answer can stop the gateway: `python -m bench.own_answers`.
+"""The time for which the answer of a hostile policy can stop the gateway: `python -m
+bench.own_answers`.
 
-The gateway reads a policy's answer in its event loop. The number of requests that an answer can
-refer to limits its size; this bench measures the CPU time of the worst answers within that limit.
+The gateway reads a policy's answer in its event loop. The size of an answer is limited by the
+number of requests to which it can refer; this bench measures the CPU time of the worst answers
+within that limit.
 """
 
 import time
@@ -21,12 +23,16 @@ _SHAPES: Final = {
     "verdicts": ("[[", '["dispatch",7],', '["dispatch",7]],null]', 3),
     "a text": ('"', "x", '"', 0),
 }
-"""Each shape has a beginning, a repeated part, an end, and the number of values per repetition."""
+"""The shapes of hostile answers: beginning, repeated part, end, and number of values per
+repetition.
+"""
 _TIMES: Final = 5
 
 
 def worst_s(requests: int) -> tuple[float, str]:
-    """Return the CPU seconds and the name of the worst answer about this number of requests."""
+    """Return the CPU seconds and the name of the worst answer that refers to this number of
+    requests.
+    """
     most = wire.most_about(requests)
     return max(
         (min(_took_s(answer, most) for _ in range(_TIMES)), name) for name, answer in _answers(most)

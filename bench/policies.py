@@ -1,13 +1,13 @@
-"""The cost of a decision: microseconds of CPU per event of every policy, at queues of any length.
+"""The cost of a decision in microseconds of CPU per event, for every policy and queue length.
 
     make bench-policies
     make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
 
 A round keeps the queue at the same length: a request arrives, the request in service ends, and its
-worker is offered to the policy. The gateway's driver passes these events on and carries out the
-answers; its time is included. Lengths are measured in turn within each round. The ratio of the cost
-at the longest to the cost at the shortest queue shows how the cost of a decision grows. Some
-policies turn arrivals away before their queue has that length. For these policies, the longest
+worker is offered to the policy. The gateway's driver passes these events to the policy and carries
+out the answers; its time is included. Lengths are measured in turn within each round. The ratio of
+the cost at the longest to the cost at the shortest queue shows how the cost of a decision grows.
+Some policies turn arrivals away before their queue has that length. For these policies, the longest
 possible queue is measured, and the table shows its length.
 
 The last column is the cost of the policy as a shadow: the additional time for an arrival or a
@@ -42,7 +42,7 @@ from gateway.shadow.shadows import Shadows
 
 LENGTHS: Final = (100, 10_000, 100_000)
 EVENTS: Final = 3_000
-"""The number of arrivals in one round, each with its worker and its completion."""
+"""The number of arrivals in one round, each of which leads to a dispatch and a completion."""
 ROOM: Final[Mapping[str, float]] = {
     "capacity": 1_000_000,
     "browsing_capacity": 1_000_000,
@@ -56,7 +56,7 @@ ROOM: Final[Mapping[str, float]] = {
     "throttle_from": 1_000_000,
     "overloaded_at": 2_000_000,
 }
-"""Parameters that allow queues as long as the bench needs."""
+"""The parameters that allow queues as long as the bench needs."""
 
 
 class OneWorker:
@@ -87,7 +87,7 @@ class OneWorker:
 
 
 class Queue:
-    """A policy with a given number of waiting requests, or as many as it allows to wait."""
+    """A policy with a given number of waiting requests, or with as many as it allows to wait."""
 
     def __init__(self, name: str, length: int) -> None:
         self._worker = OneWorker()
@@ -174,16 +174,20 @@ class Busy:
 
 
 def room(name: str) -> dict[str, object]:
-    """Return the parameters of ROOM that the policy has."""
+    """Return the entries of ROOM that are parameters of the policy."""
     taken = {parameter.name for parameter in sheet(name).parameters}
     return {key: value for key, value in ROOM.items() if key in taken}
 
 
 @click.command(cls=OneLineCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--policies", default=",".join(POLICIES), help="Some of them; all by default.")
+@click.option(
+    "--policies", default=",".join(POLICIES), help="The policies to measure; by default, all."
+)
 @click.option("--rounds", type=click.IntRange(1, 1000), default=7, show_default=True)
 def main(policies: str, rounds: int) -> None:
-    """Print the microseconds of CPU per decision of every policy, the median of ROUNDS rounds."""
+    """Print the microseconds of CPU per decision for every policy, as the median of ROUNDS
+    rounds.
+    """
     lengths = (f"{length:,} wait" for length in LENGTHS)
     table = Table("policy", *lengths, "longest ÷ shortest", "as a shadow")
     alone = Busy(None)

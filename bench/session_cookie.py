@@ -62,7 +62,7 @@ def passed_on(head: RequestHead) -> Callable[[], bytes]:
 
 
 def cases() -> list[tuple[str, Callable[[], object]]]:
-    """Return the name and the call of each case."""
+    """Return the name of each case, and the call to measure."""
     without, known = sessions(is_guarded=False), sessions(is_guarded=True)
     stranger, shops = request(), request(SHOPS)
     new = known.of(stranger)

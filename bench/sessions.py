@@ -37,12 +37,12 @@ STORES = {
     "Django's cached_db": ("django.contrib.sessions.backends.cached_db", IN_MEMORY),
     "shop.sessions": ("shop.sessions", IN_MEMORY),
 }
-"""The name of Django's session engine, and its Redis server."""
+"""A way to keep sessions: the name of Django's session engine, and its Redis server."""
 
 
 @dataclass
 class Cost:
-    """Times of one page type in one shop, ms."""
+    """The times of one page type in one shop, in ms."""
 
     cpu: list[float] = field(default_factory=list)
     waiting: list[float] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Shop:
 
 
 def cpu_s(process: psutil.Process) -> float:
-    """Return the CPU of the process and its children, ended ones included."""
+    """Return the CPU time of the process and its children, including children that have ended."""
     times = [process.cpu_times()]
     times += [child.cpu_times() for child in process.children(recursive=True)]
     own = sum(one.user + one.system for one in times)
@@ -207,7 +207,7 @@ def table(shops: list[Shop]) -> Table:
     default=100,
     type=click.IntRange(1, 10_000),
     show_default=True,
-    help="Walks through each shop.",
+    help="The number of walks through each shop.",
 )
 def main(rounds: int) -> None:
     """Compare the costs of keeping sessions for the shop's pages, in ms."""

@@ -1,4 +1,4 @@
-"""The shop's settings with the session engine that `bench.sessions` compares."""
+"""The shop's settings with a session engine that `bench.sessions` compares."""
 
 import os
 

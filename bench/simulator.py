@@ -1,11 +1,11 @@
-"""The speed of the simulator: an M/M/1 compared with SimPy and Ciw, and the two full models.
+"""The speed of the simulator: an M/M/1 queue compared with SimPy and Ciw, and two full models.
 
 `make bench-simulator` measures CPU time in one process on one core. Rounds are interleaved in
 random order, so that other work of the machine affects all of them equally, and ratios are taken
 within a round. All M/M/1 simulations have ρ = 0.8 and start empty.
 
-SimPy has two rows. *Textbook* is the shortest M/M/1 in SimPy: a Resource and two draws of
-`random`. It records only response times. *Same model* is more like Doorbuster's model. It has the
+SimPy has two rows. *Textbook* is the shortest M/M/1 in SimPy: a Resource and two draws of `random`.
+This row records only response times. *Same model* is more like Doorbuster's model. It has the
 customers of `loadgen`, draws by address, and the policy object in front of the server. Its
 customers never think, leave or retry. It has no counts and no samples, because SimPy would need
 more code for them.
@@ -46,7 +46,7 @@ SINGLE_REQUESTS = SessionModel(
 
 @dataclass(frozen=True)
 class Work:
-    """The requests and events of one simulation."""
+    """The numbers of requests and events in one simulation."""
 
     requests: int
     events: int
@@ -223,7 +223,7 @@ SUBJECTS = (
 
 
 def measure(subject: Subject, seed: int) -> Score:
-    """Measure one simulation from making its customers to its result."""
+    """Measure one simulation, from the creation of its customers to its result."""
     began_s = time.process_time()
     work = subject.run(seed)
     cpu_s = time.process_time() - began_s
@@ -231,7 +231,9 @@ def measure(subject: Subject, seed: int) -> Score:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """Return one row per subject: medians, and the ratio to the yardstick within each round."""
+    """Return one row for each simulation, with medians and the ratio to the reference within each
+    round.
+    """
     shown = Table(title=f"simulated per second of CPU time; M/M/1 at ρ = {RHO}")
     for column in ("", "requests/s", "events/s", "÷ SimPy, textbook", "least–most"):
         shown.add_column(column, justify="right" if column else "left", no_wrap=True)
@@ -250,7 +252,7 @@ def table(scores: dict[str, list[Score]]) -> Table:
 
 
 def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
-    """Return the median over the rounds of the ratio of two subjects' requests/s."""
+    """Return the ratio of two simulations' requests/s, as the median over the rounds."""
     pairs = zip(scores[one], scores[other], strict=True)
     return median(mine.requests_rps / theirs.requests_rps for mine, theirs in pairs)
 
@@ -258,10 +260,13 @@ def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=9, type=click.IntRange(1, 1000), show_default=True)
 @click.option(
-    "--seed", default=1, show_default=True, help="seed for the order and for the simulations"
+    "--seed",
+    default=1,
+    show_default=True,
+    help="The seed for the order of rounds and for the simulations.",
 )
 def main(rounds: int, seed: int) -> None:
-    """Measure all subjects, interleaved, and print one table."""
+    """Measure all simulations in interleaved rounds, and print one table."""
     console = Console()
     if not console.is_terminal:
         console.width = 100

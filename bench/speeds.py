@@ -1,7 +1,8 @@
-"""The costs that are part of the product, from measurements on this machine: `make bench-speeds`.
+"""The costs of cases that the product contains, taken from measurements on this machine: `make
+bench-speeds`.
 
-The command writes `lab/machine/speeds.json`. Use an idle machine, after `doorbuster estimates
---run all`. Kinds of work without a measurement on this machine keep their previous cost.
+The command writes `lab/machine/speeds.json`. Use an idle machine, after `doorbuster estimates --run
+all`. Kinds of work without a measurement on this machine keep their previous cost.
 """
 
 import json
@@ -26,7 +27,9 @@ from runtime import settings
 
 
 def work() -> dict[str, dict[str, float]]:
-    """Return the number of requests by kind of case, for every simulated command without a spec."""
+    """Return, for every simulated command without a spec, the number of requests by kind of
+    case.
+    """
     found = {}
     for arguments in COMMANDS:
         command, name, *_ = arguments

@@ -1,4 +1,4 @@
-"""The cost of the sentry for a request whose customer stays, in µs, without a server."""
+"""The cost in µs of the sentry for a request whose customer stays, measured without a server."""
 
 import socket
 import timeit
@@ -14,8 +14,9 @@ _CALLS, _ROUNDS = 2_000, 15
 
 
 def costs() -> dict[str, float]:
-    """Return the µs that the middleware adds to a request and a query whose client
-    stays, by mode."""
+    """Return, by mode, the µs that the middleware adds to a request with one query whose client
+    stays.
+    """
     response = HttpResponse()
     measured = {}
     with socket.create_server(("127.0.0.1", 0)) as listener:

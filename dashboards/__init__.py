@@ -1,1 +1,3 @@
-"""Monitoring of the lab: the metrics of all parts, Prometheus, Grafana."""
+"""The monitoring of the lab: the metrics of all parts, Prometheus' rules and Grafana's
+dashboards.
+"""

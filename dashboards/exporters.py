@@ -34,6 +34,6 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
         "prometheus_target_scrape_pool_exceeded_label_limits_total": frozenset(),
     },
 }
-"""The series of each job: their names, and the labels that they have in every version of the
+"""The series of each job, by name, with the labels that they have in every version of the
 exporter.
 """

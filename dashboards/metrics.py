@@ -1,4 +1,4 @@
-"""Every metric of the project's parts, read from their collectors.
+"""All metrics of the project's parts, as the parts' collectors report them.
 
 `python -m dashboards.metrics PART` prints one part's metrics as JSON. Each part is read in a
 separate process, because a process can belong to one Django project only.
@@ -20,7 +20,9 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 ROOT: Final = Path(__file__).resolve().parent.parent
 PATIENCE_S: Final = 240.0
 LIBRARY: Final = "process"
-"""The client library's metrics, which every process of the project has; they belong to no part."""
+"""The names of the client library's own metrics, which every process has and which belong to no
+part.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Described:
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The names that Prometheus stores: three for a histogram, otherwise one."""
+        """The names of the series that Prometheus stores: three for a histogram, otherwise one."""
         if self.type == "histogram":
             return tuple(f"{self.name}_{kind}" for kind in ("bucket", "sum", "count"))
         return (self.name,)
@@ -46,7 +48,7 @@ def every() -> dict[str, list[Described]]:
 
 
 def labels_by_series() -> dict[str, frozenset[str]]:
-    """Return the name and the labels of every series, including `le` of buckets."""
+    """Return the name and the labels of every series, including the label `le` of buckets."""
     return {
         series: frozenset(metric.labels) | ({"le"} if series.endswith("_bucket") else set())
         for metrics in every().values()
@@ -56,7 +58,7 @@ def labels_by_series() -> dict[str, frozenset[str]]:
 
 
 def library_series() -> frozenset[str]:
-    """Return the names of the client library's metrics of every process."""
+    """Return the names of the client library's metrics, which every process has."""
     return frozenset(family.name for family in _described(_library()))
 
 

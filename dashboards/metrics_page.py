@@ -1,4 +1,6 @@
-"""The page docs/metrics.md, written from the collectors: `python -m dashboards.metrics_page`."""
+"""The program that writes docs/metrics.md from the collectors: `python -m
+dashboards.metrics_page`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,20 +32,20 @@ UNITS: Final = {
     "attempted": "queries",
     "way": "handshakes",
 }  # fmt: skip
-"""The unit of a metric, by the ending of its name."""
+"""The units of metrics, by the endings of their names."""
 WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 
 _HEAD: Final = """# Metrics
 
-Every metric of every part, as Prometheus scrapes it. `python -m dashboards.metrics_page` writes
-this page from the collectors.
+This page lists every metric of every part, as Prometheus scrapes it.
+`python -m dashboards.metrics_page` writes it from the collectors.
 
 Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_total`; a metric
 without a unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
 ([paper time and live time](architecture.md#paper-time-and-live-time)).
 Every series also has the labels of its target, `job` and `instance`. Series of gateway and shop
 have `application`, too: `shop`, or the name of an application of a platform or a race.
-[Monitoring](monitoring.md) explains how they come to Prometheus, and their use.
+[Monitoring](monitoring.md) explains how Prometheus collects the metrics, and how to use them.
 """
 
 _TITLES: Final = {
@@ -56,23 +58,24 @@ _TITLES: Final = {
 }
 
 _NOTES: Final = {
-    "gateway": """`page` is Br-1 … Tr-4, `ads` for requests to the ad server, and `other` for all
-others. `outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn, so that
-the count of response times by `outcome` covers all requests. `policy` of response times and of
-`admission_…` names queueing policy and admission together (`sq+sbac-stable`).""",
-    "ads": "The values are sums over all its processes, whichever process answers.",
-    "lab": """Metrics that begin with `run_` are about live runs in progress, wherever they were
-started, and begin again with each run. `experiment` is the name of a result folder, `run` of a
-folder in it; the newest five experiments are read.""",
+    "gateway": """`page` is Br-1 … Tr-4, `ads` for requests to the ad server, or `other` for all
+other requests. `outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn, so
+that the count of response times by `outcome` covers all requests. For response times and
+`admission_…`, `policy` names the queueing policy and the admission policy together
+(`sq+sbac-stable`).""",
+    "ads": "The values are sums over all its processes, regardless of which process answers.",
+    "lab": """Metrics that begin with `run_` are about live runs in progress, wherever these were
+started; they start again with each run. `experiment` is the name of a result folder, and
+`run` the name of a folder in it; only the newest five experiments are read.""",
     "cpu-manager": "A hosting platform has these metrics while it runs.",
     LIBRARY: """Shop, console and CPU manager have these metrics from Prometheus' client library.
-The gateway has CPU, resident memory and start only, because counting thousands of open files
-would delay its loop.""",
+The gateway has only those for CPU, resident memory and start, because counting thousands of open
+files would delay its loop.""",
 }
 
 
 def page() -> str:
-    """Return the text of the page."""
+    """Return the Markdown text of the page."""
     jobs = {job["job_name"]: job for job in configuration()["scrape_configs"]}
     lines = [_HEAD]
     for part, metrics in every().items():
@@ -96,14 +99,16 @@ def configuration() -> dict[str, Any]:
 
 
 def unit_of(metric: Described) -> str:
-    """Return the unit of the metric's values; raise ValueError for a name without a known unit."""
+    """Return the unit of the metric's values. Raises ValueError if the name has no known unit."""
     name = metric.name.removesuffix("_total")
     if name.endswith(WITHOUT_UNIT):
         return "–"
     for ending, unit in UNITS.items():
         if name.endswith(f"_{ending}"):
             return unit
-    raise ValueError(f"{metric.name}: ends in none of the units of dashboards/metrics_page.py")
+    raise ValueError(
+        f"{metric.name}: does not end in one of the units of dashboards/metrics_page.py"
+    )
 
 
 def _table(metrics: list[Described]) -> Iterator[str]:

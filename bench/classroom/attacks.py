@@ -1,4 +1,4 @@
-"""The attacks of a class's hostile students, one after the other, as found in a security review.
+"""The attacks of hostile students in a class, which repeat the findings of a security review.
 
 Each attack sends a request that once used up a console's memory or time, or blocked its pages. It
 expects a refusal or a limit. SECURITY.md explains the limits.
@@ -28,7 +28,9 @@ from lab.files.run_folder import PlannedRun
 from loadgen.records.attempt_log import SCHEMA
 
 ROWS = 20_000_000
-"""The number of rows in a Parquet file that is small when sent and takes gigabytes when read."""
+"""The number of rows in a Parquet file that is small when sent, but takes gigabytes of memory when
+read.
+"""
 PAUSE_S = 3.0
 CLASS_HAS_LOGGED_IN_S = 45.0
 INNER_HOST = "inner host without a token"
@@ -62,7 +64,7 @@ ATTACKS = (
     "streams",
     "inner_host",
 )
-"""The attacks, each of which is the name of a method."""
+"""The attacks, each given by the name of its method."""
 
 
 class Attacker:
@@ -76,7 +78,7 @@ class Attacker:
         """Log in, wait until the class has logged in, and attack.
 
         All people of this bench come from one address, so their wrong passwords count together. If
-        an attacker began with the login, the others could not log in for five minutes
+        an attacker began with wrong passwords, the others could not log in for five minutes
         (SECURITY.md).
         """
         self._person.log_in()
@@ -90,7 +92,7 @@ class Attacker:
                     return
 
     def attack(self, name: str) -> None:
-        """Try one of ATTACKS, once."""
+        """Try one of ATTACKS one time."""
         getattr(self, f"_{name}")()
 
     # ---- bundles ---------------------------------------------------------------------------------
@@ -217,7 +219,9 @@ class Attacker:
             time.sleep(5)
 
     def _inner_host(self) -> None:
-        """Call the admin API and the controller without a token, as a user of the machine could."""
+        """Call the admin API and the shop's controller without a token, as any user of the machine
+        could.
+        """
         lab = self._person.lab
         calls: tuple[tuple[str, int, str, dict[str, str]], ...] = (
             ("PUT", lab.gateway_admin_port, "/policy", {"name": "sq"}),
@@ -231,7 +235,7 @@ class Attacker:
 
 
 def broken(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers that show harm: a fault of the server, or success of a call without a
+    """Return the answers that show harm: an error of the server, or the success of a call without a
     token.
     """
     return [
@@ -267,7 +271,9 @@ def _spec(
 
 @cache
 def many_rows() -> bytes:
-    """Return ROWS equal rows: some hundred kilobytes as a file, gigabytes as a table."""
+    """Return a file with ROWS equal rows, which has some hundred kilobytes as a file and gigabytes
+    as a table.
+    """
     part = 1_000_000
     columns = {
         "session": pa.array([1] * part, pa.int32()),

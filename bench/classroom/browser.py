@@ -1,4 +1,4 @@
-"""A person with a browser at a console with accounts, and a record of every answer.
+"""A person who uses a console with accounts through a browser, and a record of every answer.
 
 A browser keeps one connection and its cookies, trusts the lab's authority, and sends the CSRF token
 with its forms.
@@ -15,7 +15,7 @@ from runtime import certificate_files
 from runtime.settings import Settings
 
 PATIENCE_S = 60.0
-"""Real seconds after which a page counts as an error."""
+"""The real seconds after which a missing page counts as an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Answer:
     page: str
     seconds: float
     status: int
-    """The status of the answer; 0 without an answer."""
+    """The HTTP status of the answer, or 0 without an answer."""
     path: str
     words: str = ""
 
@@ -36,17 +36,17 @@ class Records:
 
     answers: list[Answer] = field(default_factory=list)
     checks: list[tuple[float, int]] = field(default_factory=list)
-    """The seconds and the exit status of each check of a policy in a terminal."""
+    """The duration in seconds and the exit status of each check of a policy in a terminal."""
 
     def errors(self) -> list[Answer]:
-        """Return the answers that no student should get: a late or missing answer, a server's
-        fault, a refusal.
+        """Return the answers that no student should get: late or missing answers, errors of the
+        server, refusals.
         """
         return [one for one in self.answers if one.status == 0 or one.status >= 400]
 
 
 class Person:
-    """A person with a browser: one connection, cookies, and a record of every answer."""
+    """A person's browser, with one connection, its cookies, and a record of every answer."""
 
     def __init__(self, lab: Settings, name: str, password: str, records: Records) -> None:
         self.name = name
@@ -59,7 +59,9 @@ class Person:
         self.session.verify = str(certificate_files.of(lab.state_dir).authority)
 
     def stranger(self) -> "Person":
-        """Return another browser at the same address, not logged in, with the same records."""
+        """Return another browser for the same address, which is not logged in and has the same
+        records.
+        """
         return Person(self.lab, self.name, "", self._records)
 
     def get(self, page: str, path: str, **more: Any) -> requests.Response | None:
@@ -85,7 +87,7 @@ class Person:
             raise RuntimeError(f"{self.name} cannot log in: {self._records.answers[-1]}")
 
     def stream(self, seconds: float, over: threading.Event) -> None:
-        """Read the watch page with its stream of events for this long."""
+        """Read the watch page and its stream of events for the given time."""
         self.get("watch", "/watch/")
         until_s = time.monotonic() + seconds
         began_s = time.perf_counter()
@@ -114,5 +116,5 @@ class Person:
         return answer
 
     def note(self, page: str, seconds: float, status: int, path: str, words: str = "") -> None:
-        """Record an answer."""
+        """Record an answer of the console."""
         self._records.answers.append(Answer(page, seconds, status, path, words))

@@ -5,12 +5,12 @@
 
 The command starts a separate appliance with accounts and classroom mode, in a temporary folder and
 on free ports, and stops it at the end. A student is a thread of this process that behaves as a
-browser does: TLS, cookies, the CSRF token, pauses between pages. The teacher's live runs have the
-same seeds and the same capacity, with and without the class.
+browser does, with TLS, cookies, the CSRF token and pauses between pages. The teacher's live runs
+have the same seeds and the same capacity, with and without the class.
 
-The command prints times of pages, the longest wait of each student in the queue, memory of all
-parts, and errors. It also prints the metrics of the live runs with the class and without. The exit
-status is 1 if an aim is missed.
+The command prints the times of pages, the longest wait of each student in the queue, the memory of
+all parts, and errors. It also prints the metrics of the live runs with the class and without. The
+exit status is 1 if an aim is missed.
 """
 
 import contextlib
@@ -65,7 +65,7 @@ A run takes about 27 real seconds.
 """
 RHO, SESSIONS = 1.4, 500
 THINK_S = 6.0
-"""Mean pause of a student between two pages, real seconds."""
+"""The mean pause of a student between two pages, in real seconds."""
 MEMORY_AIM_BYTES = int(2.5 * 2**30)
 MEMORY_EVERY_S = 5.0
 LEFT_OVER_S = 300.0
@@ -74,7 +74,7 @@ out = Console(width=110) if not sys.stdout.isatty() else Console()
 
 
 class Student(Person):
-    """One student's actions during ten minutes, in a random order."""
+    """The actions of one student during ten minutes, in a random order."""
 
     def __init__(self, *of_person: Any, seed: int) -> None:
         super().__init__(*of_person)
@@ -222,7 +222,7 @@ def _runtime(command: str) -> None:
 
 
 def enrol(names: Sequence[str]) -> dict[str, str]:
-    """Make students' accounts; return each name with its password."""
+    """Create the students' accounts; return each name with its password."""
     done = subprocess.run(
         [sys.executable, "-m", "doorbuster", "class", "students", "-"],
         cwd=REPOSITORY,
@@ -235,10 +235,10 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 
 
 class MemoryMeter:
-    """The highest memory of every part of an appliance, sampled every few seconds.
+    """The maximum memory use of every part of an appliance, sampled every few seconds.
 
-    It uses the proportional set size, so that memory pages of several processes count once. A
-    command that the console launched counts with its parent, `lab-worker`.
+    It uses the proportional set size, so that memory that several processes share counts only once.
+    A command that the console launched counts with its parent, `lab-worker`.
     """
 
     def __init__(self, lab: Settings) -> None:
@@ -247,7 +247,7 @@ class MemoryMeter:
         self.most_total_bytes = 0
 
     def run(self, over: threading.Event) -> None:
-        """Sample until `over` is set."""
+        """Take samples until `over` is set."""
         while not over.wait(MEMORY_EVERY_S):
             total = 0
             for name, state in self._supervisor.states().items():
@@ -258,7 +258,7 @@ class MemoryMeter:
 
 
 def machine() -> str:
-    """Return the machine's description and its load without the bench."""
+    """Return a description of the machine, and the load on it before the bench begins."""
     facts = describe_machine(load())
     busy = psutil.cpu_percent(2.0)
     return f"{facts['cpus']} x {facts['cpu']}, {busy:.0f} % busy, load {os.getloadavg()[0]:.1f}"
@@ -302,7 +302,7 @@ def in_class(
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The results of the class's launches."""
+    """The counts and waits of the class's launches."""
 
     longest_s: dict[str, float]
     """The longest time that a launch of each student waited, in real seconds.
@@ -314,7 +314,7 @@ class Waits:
 
 
 def waits(lab: Settings, names: Sequence[str], since: datetime) -> Waits:
-    """Return the launches since this time, from the console's database."""
+    """Return the launches since this time, read from the console's database."""
     longest: dict[str, float] = defaultdict(float)
     ended: dict[str, int] = defaultdict(int)
     with _console_database(lab) as database:
@@ -374,14 +374,14 @@ class LiveRuns:
     default=SEEDS,
     type=click.IntRange(2, 60),
     show_default=True,
-    help="Live runs without a class; at most as many as seeds.",
+    help="The number of live runs without a class, at most the number of seeds.",
 )
 @click.option(
     "--lesson",
     "lessons",
     type=click.Choice(LESSONS),
     multiple=True,
-    help="Only this lesson; both unless given.",
+    help="The lesson to hold; by default, both.",
 )
 def main(students: int, seeds: int, alone: int, lessons: tuple[str, ...]) -> None:
     """A class of students who watch and launch during the teacher's live runs."""
@@ -423,7 +423,7 @@ def _lessons(
 
 
 class Lesson:
-    """Some minutes of a class, and their results."""
+    """The results of some minutes of a class."""
 
     def __init__(
         self,
@@ -452,7 +452,7 @@ class Lesson:
 
     @contextlib.contextmanager
     def under_way(self) -> Iterator[None]:
-        """Let students attend until the block ends."""
+        """Let the students work until the block ends."""
         began_at, began_s = datetime.now(UTC), time.monotonic()
         with in_class([*self._people, self.meter.run]) as self.faults:
             yield
@@ -502,12 +502,12 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
     aims = {
         f"no error among {len(records.answers):,} answers": not errors and not lesson.faults,
         "no launch of a student failed": not failed,
-        f"no check of a policy failed ({len(records.checks)} made)": not checks,
+        f"no check of a policy failed (of {len(records.checks)})": not checks,
         "memory of all parts at most 2.5 GiB": meter.most_total_bytes <= MEMORY_AIM_BYTES,
         "live runs within the interval of a result": all(
             one.verdict != "beyond" for one in compared
         ),
-        "no attack made the console fail, and none was let in": not broken,
+        "no attack made the console fail or was accepted": not broken,
     }
     for aim, is_reached in aims.items():
         out.print(f"{'✓' if is_reached else '✗'} {aim}")

@@ -1,1 +1,1 @@
-"""The console while the shop is overloaded: its pages, its viewers, and the cost of both."""
+"""The console while the shop is overloaded: the times of its pages, and the cost of its viewers."""

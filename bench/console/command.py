@@ -1,4 +1,4 @@
-"""The console while the shop is overloaded: its pages' times, and the cost and effect of viewers.
+"""The console while the shop is overloaded: page times, and the cost and effect of viewers.
 
     make up && make bench-console           # looks, pages: about three minutes
     make bench-console ARGS=watched         # about a quarter of an hour
@@ -55,7 +55,7 @@ def main(context: click.Context) -> None:
 
 @main.command()
 def looks() -> None:
-    """Print the µs of the gateway's CPU for each sample of its state."""
+    """Print the gateway's CPU time per sample of its state, in µs."""
     gateway_cost.main()
 
 
@@ -63,7 +63,9 @@ def looks() -> None:
 @click.option("--rounds", default=40, type=click.IntRange(5, 10_000), show_default=True)
 @click.option("--viewers", default=CLASS, type=click.IntRange(0, 1000), show_default=True)
 def pages(rounds: int, viewers: int) -> None:
-    """Print the times of all pages at twice the capacity; status 1 if the p95 misses its aim."""
+    """Print the times of all pages at twice the capacity; exit with status 1 if the p95 misses its
+    aim.
+    """
     lab, appliance = _running()
     browser = page_times.Browser(*_console(lab))
     before = _machine()
@@ -94,8 +96,8 @@ def pages(rounds: int, viewers: int) -> None:
 @click.option("--rho", default=1.4, type=click.FloatRange(0.1, 5), show_default=True)
 @click.option("--sessions", default=500, type=click.IntRange(50, 100_000), show_default=True)
 def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
-    """Compare runs with and without viewers; status 1 unless the difference of every metric is
-    within the interval of a result.
+    """Compare runs with and without viewers; exit with status 1 unless the difference of every
+    metric is within the interval of a result.
     """
     lab, appliance = _running()
     before = _machine()
@@ -146,7 +148,7 @@ def _console(lab: Settings) -> tuple[str, int]:
 
 
 def _machine() -> str:
-    """Return how busy the machine is without the bench, sampled for two seconds."""
+    """Return a text about the machine's load before the bench begins, sampled for two seconds."""
     busy = psutil.cpu_percent(2.0, percpu=True)
     return f"load average {os.getloadavg()[0]:.1f}, CPUs busy {_percents(busy)}"
 

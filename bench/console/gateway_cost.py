@@ -21,7 +21,7 @@ SLOW = 0.1
 
 
 def main() -> None:
-    """Print the µs of CPU per call, as the smallest value of several rounds."""
+    """Print the CPU time per call in µs, as the smallest value of several rounds."""
     lab = load()
     appliance = Appliance(lab)
     scale = appliance.shop.call("GET", "/status")["settings"]["time_scale"]
@@ -50,7 +50,7 @@ def _listening(port: int) -> psutil.Process:
             continue
         if one.laddr.port == port and one.pid:
             return psutil.Process(one.pid)
-    raise SystemExit("no gateway; make up")
+    raise SystemExit("there is no gateway; fix: make up")
 
 
 def _cost_us(appliance: Appliance, gateway: psutil.Process, path: str) -> float:

@@ -32,12 +32,12 @@ sessions = 100000
 """
 PATIENCE_S = 300.0
 SETTLE_S = 10.0
-"""Real seconds of the run before the first page is requested; the queue is then full."""
+"""The real seconds of the run before the first page is requested, so that the queue is full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drowning:
-    """The state of the shop during the measurement: means of one sample per round."""
+    """The state of the shop during the measurement, as means over one sample per round."""
 
     cpu_utilisation_ratio: float
     in_service: float
@@ -45,7 +45,7 @@ class Drowning:
 
 
 class Browser:
-    """A browser of the console: one connection, cookies, the CSRF token."""
+    """A browser for the console, with one connection, cookies and the CSRF token."""
 
     def __init__(self, host: str, port: int) -> None:
         self.origin = f"http://{host}:{port}"
@@ -58,7 +58,7 @@ class Browser:
         return answer.text
 
     def post(self, path: str, files: Mapping[str, tuple[str, str]] | None = None) -> str:
-        """Send a form; return the address to which it led."""
+        """Send a form; return the address to which the answer led."""
         token = self._session.cookies["lab_csrf"]
         assert token is not None
         answer = self._session.post(
@@ -70,9 +70,8 @@ class Browser:
 
 @contextmanager
 def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
-    """Let the console launch a run at load RHO; yield the id of the launch.
-
-    Raises RuntimeError when the run does not begin. The launch is cancelled when the block ends.
+    """Let the console launch a run at load RHO, and yield the id of the launch. Raises RuntimeError
+    if the run does not begin. The launch is cancelled when the block ends.
     """
     browser.get("/")
     address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})
@@ -97,7 +96,7 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
     """Return every page of the console by name.
 
-    Pages of results belong to the newest complete result.
+    The pages about results are those of the newest complete result.
     """
     found = {
         "gallery": "/",
@@ -127,7 +126,8 @@ def pages_of(lab: Settings, launch: str) -> dict[str, str]:
 def times_ms(
     browser: Browser, appliance: Appliance, pages: Mapping[str, str], rounds: int
 ) -> tuple[dict[str, list[float]], Drowning]:
-    """Return, for each page, the ms from the request to the last byte, and the state of the shop.
+    """Return, for each page, the times from request to last byte in ms; also return the shop's
+    state.
 
     The pages are requested one after another.
     """

@@ -1,4 +1,4 @@
-"""A class that watches: streams of the console's watch page, read by one thread."""
+"""A class that watches, simulated by one thread that reads streams of the console's watch page."""
 
 import selectors
 import socket
@@ -12,9 +12,10 @@ _LOOK_UP_EVERY_S = 0.2
 
 @contextmanager
 def watching(host: str, port: int, viewers: int) -> Iterator[None]:
-    """Let `viewers` read the watch page, from the first byte of each until the block ends.
+    """Let `viewers` viewers read the watch page; the block begins once each has got its first byte.
 
-    Raises RuntimeError if a stream ended before that, because the run then had fewer viewers.
+    Raises RuntimeError if a stream ended before the block did, because the run then had fewer
+    viewers.
     """
     over = threading.Event()
     cut_off: list[str] = []

@@ -43,29 +43,28 @@ Row = tuple[float, ...]
 
 
 REPETITIONS = 3
-"""The number of repetitions in a usual result. The verdict uses the interval of such a result."""
+"""The number of repetitions in a usual result, whose interval the verdict uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A metric without viewers and with viewers, and the mean of the differences of its pairs."""
+    """The values of a metric without and with viewers, and the mean difference of its pairs."""
 
     name: str
     unwatched: Estimate
     watched: Estimate
     difference: Estimate
     interval: float
-    """Half-width of the interval for REPETITIONS unwatched runs.
-
-    More pairs do not make it narrower.
+    """The half-width of the interval for REPETITIONS runs without viewers; more pairs do not make
+    it narrower.
     """
 
     @property
     def verdict(self) -> str:
         """Whether watching changes the metric by less than a result's interval.
 
-        It is `within` if the whole interval of the difference is inside, `beyond` if all of it is
-        outside, and `undecided` otherwise.
+        It is `within` if the interval of the difference is completely within that interval,
+        `beyond` if it is completely outside, and `undecided` otherwise.
         """
         most = abs(self.difference.mean) + (self.difference.half_width or 0.0)
         least = abs(self.difference.mean) - (self.difference.half_width or 0.0)
@@ -103,7 +102,7 @@ def pairs(
 
     `console` is the console's host and port.
 
-    Raises ExperimentError, and RuntimeError when the console cut a viewer off.
+    Raises ExperimentError, and RuntimeError if the console cut a viewer off.
     """
     spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
     rows: dict[bool, list[Row]] = {False: [], True: []}

@@ -21,7 +21,7 @@ _TIMEOUT_S = 30.0
 
 
 class PrometheusError(click.ClickException):
-    """The error when Prometheus does not answer, or answers without this data; the message is one
+    """The error raised if Prometheus does not answer, or has no such data; its message is one
     line.
     """
 
@@ -29,7 +29,7 @@ class PrometheusError(click.ClickException):
 
 
 def known(name: str) -> Json:
-    """Return the dashboard with this name; raise BadParameter if there is none."""
+    """Return the dashboard with this name. Raises BadParameter if it does not exist."""
     boards = committed()
     if name not in boards:
         raise click.BadParameter(f"{name!r}; allowed: {', '.join(boards)}", param_hint="NAME")
@@ -37,9 +37,8 @@ def known(name: str) -> Json:
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
-    """Return the series, with at least one value each, that Prometheus has for that time (Unix
-    seconds). Raises PrometheusError, in one line, if Prometheus does not answer or refuses the
-    query.
+    """Return the series that have at least one value in that time (Unix seconds) in Prometheus.
+    Raises PrometheusError, in one line, if Prometheus does not answer or refuses the query.
     """
     # Prometheus gives no more points than this.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
@@ -58,8 +57,8 @@ def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list
         raise PrometheusError(f"{prometheus}: {words or fault.reason}") from None
     except (OSError, ValueError) as fault:
         raise PrometheusError(
-            f"no Prometheus answers at {prometheus} ({getattr(fault, 'reason', fault)}); "
-            "fix: make up, where it is installed, or --prometheus with its address"
+            f"no Prometheus answers at {prometheus} ({getattr(fault, 'reason', fault)}); fix: "
+            "make up, on a machine with Prometheus, or --prometheus with its address"
         ) from None
     found = answer["data"]["result"]
     return [one for one in found if any(value != "NaN" for _, value in one["values"])]
@@ -72,9 +71,9 @@ def empty(
     names: Sequence[str] = (),
     application: str = "shop",
 ) -> tuple[list[Asked], int]:
-    """Return the queries that have no data in that time, and the number of queries sent.
+    """Return the queries without data in that time, and the number of queries sent.
 
-    Without `names`, the queries are those of all dashboards. Raises the errors of `series_of`.
+    Without `names`, the queries are those of all dashboards. Raises the same errors as `series_of`.
     """
     queries = [
         asked
@@ -96,12 +95,17 @@ def _known(context: click.Context, option: click.Parameter, names: tuple[str, ..
 @click.argument("names", nargs=-1, callback=_known)
 @click.option("--prometheus", default="http://127.0.0.1:8088", help="Address of Prometheus.")
 @click.option(
-    "--application", default="shop", show_default=True, help="Application of the hosting platform."
+    "--application",
+    default="shop",
+    show_default=True,
+    help="The application of the hosting platform.",
 )
-@click.option("--since-s", default=900.0, help="How far back to look, seconds.")
+@click.option(
+    "--since-s", default=900.0, help="The time range of the queries up to now, in seconds."
+)
 def main(names: tuple[str, ...], prometheus: str, since_s: float, application: str) -> None:
-    """Print the queries of the dashboards NAMES, or of all, that have no data; status 1 if there
-    are any.
+    """Print the queries without data of the dashboards NAMES, or of all; exit with status 1 if
+    there are any.
     """
     now_s = time.time()
     without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names, application)

@@ -1,6 +1,6 @@
 """The console's colours on a dark page, which is Grafana's default.
 
-Every line also has its name in a legend. Where lines must differ without colour, some are dashed.
+Every line also has its name in a legend. Lines that must differ without colour are dashed.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).with_name("dashboards")
 Json = dict[str, Any]
 
 _SCRAPES_IN_A_RATE = 4
-"""The smallest number of scrapes in Grafana's $__rate_interval."""
+"""The minimum number of scrapes that Grafana's $__rate_interval covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,9 @@ def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[As
 
 
 def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
-    """Yield every query to PostgreSQL, from panels, variables and annotations, with its place."""
+    """Yield every query to PostgreSQL from panels, variables and annotations, with the place where
+    it is used.
+    """
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if "rawSql" in target:

@@ -1,4 +1,4 @@
-"""The frame of every dashboard: variables, annotations, links, the grid."""
+"""The frame that all dashboards share: variables, annotations, links and the grid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables that replace those for application and run.
+    """The variables that this dashboard has instead of those for application and run.
 
     The variable for the console is always present.
     """
@@ -122,27 +122,35 @@ class Board:
             dashboard.DashboardLink("Dashboards")
             .type(models.DashboardLinkType.DASHBOARDS)
             .icon("external link")
-            .tooltip("The other dashboards, at the same time and of the same application")
+            .tooltip("The other dashboards, for the same time range and application")
             .tags([TAG])
             .as_dropdown(True)
             .include_vars(True)
             .keep_time(True),
             _link("Lab console", "${console}/", "Launch, compare, download"),
-            _link("Watch", "${console}/watch/", "The live page: switch policies, change the load"),
+            _link(
+                "Watch",
+                "${console}/watch/",
+                "The console's live page, to switch policies and change the load",
+            ),
         ]
         if not self.variables:
-            zoom = _link("Show the run", f"/d/{self.uid}{ZOOM}", "From its start to its end")
+            zoom = _link(
+                "Show the run",
+                f"/d/{self.uid}{ZOOM}",
+                "Set the time range to the run, from its start to its end",
+            )
             found.insert(1, zoom.target_blank(False).icon("dashboard"))
         return found
 
 
 def uid(name: str) -> str:
-    """Return the uid of the dashboard of this name."""
+    """Return the uid of the dashboard with this name."""
     return f"doorbuster-{name}"
 
 
 def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
-    """Return a variable whose values are in the results."""
+    """Return a variable whose values are read from the results."""
     return (
         dashboard.QueryVariable(name)
         .label(label)
@@ -183,7 +191,9 @@ def _of_a_run() -> Sequence[dashboard.QueryVariable]:
         .current(models.VariableOption(selected=True, text="shop", value="shop"))
         .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(models.VariableSort.ALPHABETICAL_DESC),
-        question("run", "Run", RUNS).description("Live runs, the newest first; see Show the run"),
+        question("run", "Run", RUNS).description(
+            "Live runs, the newest first; the link “Show the run” sets the time range"
+        ),
         question("run_from", "From", RUN_FROM).hide(hidden),
         question("run_to", "To", RUN_TO).hide(hidden),
     )

@@ -1,4 +1,4 @@
-"""Panels: lines over time, single numbers, bars, tables, heat maps.
+"""The kinds of panels: lines over time, single numbers, bars, tables and heat maps.
 
 Every panel has a unit, and its description explains its behaviour in a rush.
 """
@@ -26,9 +26,8 @@ from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.queries import Ask, Query
 
 Steps = Sequence[tuple[float | None, str]]
-"""The steps of colours, as pairs of a value and the colour from that value on.
-
-The first value is None.
+"""The colour steps, as pairs of a value and the colour from that value on; the first value is
+None.
 """
 
 NEUTRAL: Steps = ((None, ACCENT),)
@@ -59,8 +58,8 @@ def lines(
     dashed: Iterable[str] = (),
     limits: Steps | None = None,
 ) -> Panel:
-    """Return lines over time; `stacked` fills and stacks them, and `limits` adds a line at each
-    limit.
+    """Return a panel with lines over time; `stacked` fills and stacks the lines, and `limits` adds
+    a line at each limit.
     """
     is_wide = wide >= _HALF
     panel = (
@@ -119,7 +118,7 @@ def number(
     digits: int | None = None,
     empty: str = "–",
 ) -> Panel:
-    """Return the latest value in front of its line over time.
+    """Return a panel with the latest value in front of its line over time.
 
     `words` shows the series' name instead.
     """
@@ -149,7 +148,9 @@ def states(
     wide: int = 12,
     tall: int = 5,
 ) -> Panel:
-    """Return a band over time for each series; `names` maps values to texts and colours."""
+    """Return a panel with a band over time for each series; `names` maps values to texts and
+    colours.
+    """
     options = {
         value: models.ValueMappingResult(text=text, color=colour, index=place)
         for place, (value, (text, colour)) in enumerate(names.items())
@@ -176,7 +177,7 @@ def bars(
     most: float | None = None,
     limits: Steps = NEUTRAL,
 ) -> Panel:
-    """Return a bar for each series that exists now."""
+    """Return a panel with a bar for each series that exists now."""
     queries = _now(queries)
     panel = (
         bargauge.Panel()
@@ -203,7 +204,7 @@ def columns(
     colours: Colours | None = None,
     most: float | None = None,
 ) -> Panel:
-    """Return a group of bars for each row of a table, named by the column `along`."""
+    """Return a panel with a group of bars for each row of a table, named by the column `along`."""
     panel = (
         barchart.Panel()
         .x_field(along)
@@ -231,7 +232,9 @@ def rows(
     wide: int = 24,
     tall: int = 9,
 ) -> Panel:
-    """Return a table; `units` are by column, `links` maps columns to titles and addresses."""
+    """Return a panel with a table; `units` has the units by column, and `links` maps columns to
+    titles and addresses.
+    """
     panel = table.Panel().show_header(True).cell_height(shapes.TableCellHeight.SM)
     for name, unit in units.items():
         panel = panel.override_by_name(name, [models.DynamicConfigValue("unit", unit)])
@@ -247,7 +250,7 @@ def rows(
 
 
 def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall: int = 9) -> Panel:
-    """Return a histogram over time, in which larger counts are brighter."""
+    """Return a panel with a histogram over time, in which larger counts are brighter."""
     panel = (
         heatmap.Panel()
         .calculate(False)
@@ -310,4 +313,4 @@ def _fixed(colour: str) -> models.DynamicConfigValue:
 
 
 BUSY: Steps = ((None, GOOD), (0.8, WARNING), (0.98, BAD))
-"""The colours of a ratio that is good below 0.8 and at its limit from 0.98 on."""
+"""The colour steps for a ratio that is good below 0.8 and at its limit from 0.98 on."""

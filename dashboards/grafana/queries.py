@@ -20,13 +20,14 @@ the source.
 """
 
 OF_APPLICATION = 'application="$application"'
-"""The selector of metrics of gateway and shop: the chosen application."""
+"""The selector for metrics of gateway and shop, which chooses the application."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A query in PromQL. `every_s` is the interval of its job's scrapes; a rate takes
-    four of them."""
+    """A query in PromQL. `every_s` is the scrape interval of its job; a rate is taken over four
+    such intervals.
+    """
 
     expr: str
     legend: str = ""
@@ -35,7 +36,7 @@ class Ask:
     """True if the panel needs only the values at the end of the shown time.
     """
     buckets: bool = False
-    """True for a heat map."""
+    """True if the panel is a heat map."""
 
     source = PROMETHEUS
 
@@ -76,13 +77,13 @@ Query = Ask | Select
 
 
 def rate(metric: str, *labels: str, by: str = "") -> str:
-    """Return PromQL: the sum of rates per second, by these labels."""
+    """Return PromQL for the sum of rates per second, by these labels."""
     selector = f"{{{','.join(labels)}}}" if labels else ""
     summed = f"sum by ({by})" if by else "sum"
     return f"{summed} (rate({metric}{selector}[$__rate_interval]))"
 
 
 def quantile(share: float, histogram: str, *labels: str, by: str = "") -> str:
-    """Return PromQL: the quantile of a histogram, by these labels."""
+    """Return PromQL for the quantile of a histogram, by these labels."""
     within = rate(f"{histogram}_bucket", *labels, by=f"le, {by}" if by else "le")
     return f"histogram_quantile({share:g}, {within})"

@@ -1,7 +1,8 @@
-"""The Grafana Foundation SDK as this project uses it: the classic dashboard model.
+"""The Grafana Foundation SDK, used for the classic dashboard model.
 
-It adds the query of PostgreSQL that the SDK lacks. The SDK prefers the second form of dashboards
-and warns when it is imported; Grafana 12 does not provision that form from files by default.
+The module adds the PostgreSQL query that the SDK lacks. The SDK prefers the second form of
+dashboards and warns when it is imported; Grafana 12 does not provision that form from files by
+default.
 """
 
 import json
@@ -27,7 +28,7 @@ dashboards.
 class SqlQuery(cogvariants.Dataquery):
     """A query of the PostgreSQL data source, written as SQL.
 
-    The answer is a table; with format `time_series` it is a line for each value of its text column.
+    The answer is a table or, with format `time_series`, a line for each value of the text column.
     """
 
     def __init__(
@@ -48,13 +49,13 @@ class SqlQuery(cogvariants.Dataquery):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return the query from the data that `to_json` returned; raise ValueError for data that
+        """Return the query from the data that `to_json` returned. Raises ValueError for data that
         this class would lose.
         """
         source = DataSourceRef.from_json(data["datasource"])
         found = cls(data["rawSql"], data["refId"], source, data["format"])
         if as_plain(found) != data:
-            raise ValueError(f"not of this form: {data}")
+            raise ValueError(f"does not have this form: {data}")
         return found
 
 

@@ -64,5 +64,5 @@ def test_the_application_is_told_by_the_target_alone(every):
 
 def test_a_name_without_a_unit_is_refused():
     nameless = metrics.Described("doorbuster_shop_speed", "gauge", (), "How fast")
-    with pytest.raises(ValueError, match="doorbuster_shop_speed: ends in none of the units"):
+    with pytest.raises(ValueError, match="doorbuster_shop_speed: does not end in one of the units"):
         metrics_page.unit_of(nameless)

@@ -1,4 +1,4 @@
-"""Ad server: the times of selections, the filled slots, the deliveries not yet reported."""
+"""Ad server: the times of selections, the filled slots, and the deliveries not yet reported."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.frame import Board, Part
@@ -13,7 +13,7 @@ BACKLOG: Steps = ((None, GOOD), (10_000, WARNING), (100_000, BAD))
 
 
 def board() -> Board:
-    """Return the dashboard."""
+    """Return the dashboard of the ad server."""
     return Board(
         "ads",
         "Ad server",
@@ -32,7 +32,7 @@ def _now() -> list[object]:
     return [
         number(
             "Banners",
-            "Banners in the inventory that are under contract. With more banners a selection "
+            "Banners in the inventory that are under contract. With more banners, a selection "
             "takes longer.",
             "short",
             Ask(f"{ADS}_banners", "", 5),
@@ -71,8 +71,8 @@ def _selections() -> list[object]:
     return [
         lines(
             "Selections",
-            "There is one selection for each page with banners, so in a rush there are as many "
-            "as the shop serves pages.",
+            "Each page with banners causes one selection, so in a rush, the rate of selections "
+            "equals the rate at which the shop serves pages.",
             "reqps",
             Ask(rate(f"{seconds}_count", by="priority"), OF_PRIORITY, 5),
             stacked=True,
@@ -80,8 +80,8 @@ def _selections() -> list[object]:
         ),
         lines(
             "Time to choose",
-            "Real seconds. A page waits for its banners, so this time should stay at a few "
-            "milliseconds, even in a rush.",
+            "Times are real seconds. A page waits for its banners, so this time should stay at a "
+            "few milliseconds, even in a rush.",
             "s",
             Ask(quantile(0.5, seconds, by="priority"), f"half, {OF_PRIORITY}", 5),
             Ask(quantile(0.99, seconds, by="priority"), f"99 in 100, {OF_PRIORITY}", 5),
@@ -140,8 +140,8 @@ def _bypass() -> list[object]:
         ),
         lines(
             "CPU of the ad server",
-            "CPU of all processes of the ad server, as a share of one processor. The shop does "
-            "not use this processor.",
+            "CPU of all processes of the ad server, as a share of one processor. It is not the "
+            "shop's processor.",
             "percentunit",
             Ask(rate(f"{ADS}_cpu_seconds_total"), "CPU", 5),
         ),

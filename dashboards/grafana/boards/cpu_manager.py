@@ -10,13 +10,13 @@ ECM = "doorbuster_cpu_manager"
 
 
 def board() -> Board:
-    """Return the dashboard."""
+    """Return the dashboard of the CPU manager."""
     return Board(
         "cpu-manager",
         "CPU manager",
-        "eDragon's CPU manager (ECM): in every interval each application requests processors, "
-        "and the manager divides the available ones. The dashboard is empty until a hosting "
-        "platform runs (`doorbuster platform`, `make reproduce-edragon`).",
+        "eDragon's CPU manager (ECM): in every interval, each application requests processors, "
+        "and the manager divides the available processors among them. The dashboard is empty "
+        "until a hosting platform runs (`doorbuster platform`, `make reproduce-edragon`).",
         [
             Part("Processors", _processors()),
             Part("Applications", _applications()),
@@ -39,7 +39,7 @@ def _processors() -> list[object]:
         lines(
             "Assigned (A)",
             "Processors that each application gets. The assignment follows the requests within one "
-            "interval. In a rush of both applications, the priorities decide.",
+            "interval. If both applications have a rush, the priorities decide.",
             "none",
             Ask(f"{ECM}_assigned_processors", "{{application}}", 2),
             Ask(f"{ECM}_processors", "available", 2),
@@ -49,7 +49,8 @@ def _processors() -> list[object]:
         lines(
             "Used",
             "CPU use of each application's processes, in processors. It is never above the "
-            "assigned number. If it is lower, the application has requested too many.",
+            "assigned number. If it is much lower, the application has requested too many "
+            "processors.",
             "none",
             Ask(rate(used, by="application"), "{{application}}", 2),
         ),
@@ -107,7 +108,8 @@ def _itself() -> list[object]:
     return [
         number(
             "Sharing",
-            "The rule by which two applications share a processor; each gets half of it.",
+            "The rule for sharing a processor between two applications, each of which then gets "
+            "half of it.",
             "none",
             Ask(f"{ECM}_info", "{{sharing}}", 2),
             words=True,
@@ -117,8 +119,8 @@ def _itself() -> list[object]:
         ),
         lines(
             "Interval",
-            "The set and the measured time between two decisions. If the two lines are far "
-            "apart, the machine is too busy for the manager.",
+            "The time between two decisions, as it is set and as it is measured. If the two lines "
+            "are far apart, the machine is too busy for the manager.",
             "s",
             Ask(f"{ECM}_interval_seconds", "as set", 2),
             Ask(f"{ECM}_last_interval_seconds", "as measured", 2),
@@ -127,8 +129,8 @@ def _itself() -> list[object]:
         ),
         lines(
             "CPU of the manager",
-            "CPU of the manager, as a share of one processor. It is close to 0 whatever the "
-            "applications do.",
+            "CPU of the manager, as a share of one processor. It is close to 0, regardless of "
+            "what the applications do.",
             "percentunit",
             Ask(rate(f"{ECM}_cpu_seconds_total"), "CPU", 2),
             wide=6,
@@ -136,7 +138,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "Decisions and priorities",
-            "Decisions per second, and the priorities as set.",
+            "Decisions per second, and the priorities that are set.",
             "none",
             Ask(rate(f"{ECM}_turns_total"), "decisions/s", 2),
             Ask(f"{ECM}_priority", "P of {{application}}", 2),

@@ -11,12 +11,12 @@ _SHADOWS = "doorbuster_gateway_shadow_requests_total"
 
 
 def board() -> Board:
-    """Return the dashboard."""
+    """Return the dashboard of the gateway and its policies."""
     return Board(
         "gateway",
         "Gateway and policies",
-        "The work of the queueing policy: which requests wait, are served next, and are turned "
-        "away. Response times are paper seconds.",
+        "The work of the queueing policy: which requests wait, which are served next, and which "
+        "are turned away. Response times are in paper seconds.",
         [
             Part("Policy", _policy()),
             Part("Queues", _queues()),
@@ -39,7 +39,8 @@ def _policy() -> list[object]:
         ),
         number(
             "Admission, of sessions",
-            "The policy that decides which sessions may begin; without one, all sessions may.",
+            "The policy that decides which sessions may begin; without such a policy, all "
+            "sessions may.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
             words=True,
@@ -81,8 +82,9 @@ def _policy() -> list[object]:
         lines(
             "Shadows agree",
             "Shadows receive the same events as the acting policy, but do not act. The line is the "
-            "share of requests with the same decision. A shadow with the acting policy has 1; two "
-            "good policies agree in quiet times and differ in a rush.",
+            "share of requests with the same decision. A shadow with the same policy as the "
+            "acting one has the value 1; two good policies agree in quiet times and differ in a "
+            "rush.",
             "percentunit",
             Ask(
                 rate(_SHADOWS, OF, 'verdict="same"', by="policy")
@@ -108,9 +110,9 @@ def _queues() -> list[object]:
     return [
         lines(
             "In each queue",
-            "SQ has one queue, and the 8Q policies have one queue for each page. In a rush the "
-            "queue "
-            "of Br-1 is full; under a good policy those of Tr-1 to Tr-4 stay nearly empty.",
+            "SQ has one queue, and the 8Q policies have one queue for each page. In a rush, the "
+            "queue of Br-1 is full; under a good policy, the queues of Tr-1 to Tr-4 stay nearly "
+            "empty.",
             "short",
             Ask(f"doorbuster_gateway_queue_requests{{{OF}}}", "{{queue}}"),
             stacked=True,
@@ -139,7 +141,8 @@ def _queues() -> list[object]:
         ),
         lines(
             "Arrivals, by page",
-            "Retries are included, so in a rush more requests arrive than customers.",
+            "Retries are included, so in a rush, the number of requests exceeds the number of "
+            "customers.",
             "reqps",
             Ask(rate("doorbuster_gateway_arrivals_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -147,8 +150,9 @@ def _queues() -> list[object]:
             colours=PAGES,
         ),
         lines(
-            "Given to a worker, by page",
-            "In a rush the sum stays at the capacity; the policy decides which pages get it.",
+            "Requests given to a worker, by page",
+            "In a rush, the sum stays at the capacity; the policy decides which pages get a share "
+            "of it.",
             "reqps",
             Ask(rate("doorbuster_gateway_dispatches_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -163,8 +167,9 @@ def _requests() -> list[object]:
     return [
         heat(
             "Response times of answered requests",
-            "Paper seconds. Under FIFO, a rush shows one bright band at the time when patience "
-            "ends. Under LIFO, it shows a bright band at the bottom, with some late answers above.",
+            "Times are paper seconds. Under FIFO, a rush shows one bright band at the time when "
+            "patience ends. Under LIFO, it shows a bright band at the bottom, with some late "
+            "answers above.",
             "s",
             Ask(
                 rate(f"{RESPONSE}_bucket", OF, ANSWERED, by="le"),
@@ -174,9 +179,9 @@ def _requests() -> list[object]:
         ),
         lines(
             "Outcomes of requests",
-            "answered: in time. orphaned: served to the end although the customer had left. "
-            "cancelled: stopped in the shop. withdrawn: taken out of the queue. dropped: the "
-            "queue was full.",
+            "answered: served in time. orphaned: served to the end although the customer had "
+            "left. cancelled: stopped in the shop. withdrawn: taken out of the queue because the "
+            "customer had left. dropped: refused because the queue was full.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", OF, by="outcome"), "{{outcome}}"),
             tall=9,
@@ -184,9 +189,9 @@ def _requests() -> list[object]:
             colours=OUTCOMES,
         ),
         lines(
-            "9 in 10 answered within, by page",
-            "Paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast; the home page takes "
-            "longer.",
+            "Time within which 9 of 10 requests are answered, by page",
+            "Times are paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast; the home page "
+            "takes longer.",
             "s",
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED, by="page"), "{{page}}"),
             wide=8,
@@ -205,7 +210,7 @@ def _requests() -> list[object]:
             dashed=("withdrawn from the queue",),
         ),
         lines(
-            "Answers by the gateway itself",
+            "Answers that the gateway itself gives",
             "Answers with status 503 to requests that are dropped or rejected; there are none in "
             "quiet times.",
             "cps",
@@ -231,8 +236,8 @@ def _connections() -> list[object]:
         ),
         lines(
             "TLS connections",
-            "A new connection costs many times the CPU of a resumed one. In a rush, EAC refuses "
-            "new connections, but never resumed connections.",
+            "A new connection costs many times the CPU time of a resumed connection. In a rush, "
+            "EAC refuses new connections, but never resumed connections.",
             "cps",
             Ask(
                 rate("doorbuster_gateway_tls_connections_total", OF, by="kind, outcome"),
@@ -242,9 +247,9 @@ def _connections() -> list[object]:
             colours={"resumed, accepted": GOOD, "new, refused": BAD},
         ),
         lines(
-            "Connections that EAC expects and can take",
-            "Connections in the next interval. In a rush, EAC expects more new connections than it "
-            "can accept. The panel has no data if EAC is not in force.",
+            "Connections that EAC expects and can accept",
+            "The values are for the next interval. In a rush, EAC expects more new connections "
+            "than it can accept. The panel has no data if EAC is not in force.",
             "short",
             Ask(f"{gate}_predicted_connections{{{OF}}}", "expected, {{kind}}"),
             Ask(f"{gate}_acceptable_connections{{{OF}}}", "acceptable, new"),
@@ -286,7 +291,7 @@ def _itself() -> list[object]:
         ),
         number(
             "Overdue cancels",
-            "Requests that the shop did not end in time although their customers had left.",
+            "Requests that the shop did not stop in time after their customers had left.",
             "short",
             Ask(f"doorbuster_gateway_overdue_cancels_total{{{OF}}}"),
             tall=8,

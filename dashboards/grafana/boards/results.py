@@ -21,7 +21,7 @@ FROM results.runs WHERE experiment = ${experiment:sqlstring} ORDER BY number"""
 
 CHOSEN = """experiment = ${experiment:sqlstring}
   AND title IN (${policy:sqlstring}) AND number::text IN (${runs:sqlstring})"""
-"""The runs that the variables select."""
+"""The SQL condition for the runs that the variables select."""
 
 NAME = """title || coalesce(' at ρ = ' || rho, '') AS "policy\""""
 WHOLE = f"""FROM results.runs WHERE state = 'whole' AND {CHOSEN}
@@ -38,7 +38,7 @@ FROM results.runs WHERE {CHOSEN} ORDER BY number"""
 
 
 def board() -> Board:
-    """Return the dashboard."""
+    """Return the dashboard of experiment results."""
     return Board(
         "results",
         "Experiment results",
@@ -84,7 +84,8 @@ def _experiment() -> list[object]:
         ),
         number(
             "Capacity",
-            "The capacity: requests per paper second at ρ = 1. A closed loop has no such value.",
+            "The capacity: requests per paper second at ρ = 1. An experiment with a closed loop "
+            "has no such value.",
             "reqps",
             Select(f"SELECT capacity_rps {of}"),
             wide=6,
@@ -101,8 +102,8 @@ def _experiment() -> list[object]:
         ),
         number(
             "Changed in mid-run",
-            "Runs in which the policy or the load was switched. Their numbers belong to no "
-            "single policy or load.",
+            "Runs in which the policy or the load was switched, so that their numbers belong to "
+            "no single policy or load.",
             "short",
             Select(f"SELECT count(*) FILTER (WHERE switched) AS runs {runs}"),
             wide=6,
@@ -115,9 +116,10 @@ def _compared() -> list[object]:
     return [
         columns(
             "Revenue efficiency and completed requests",
-            "Confirms divided by the bound, the most that any policy could sell without "
+            "Confirms divided by the bound, which is the most sales any policy could make without "
             "knowing who will buy; and completed requests divided by planned requests. Above "
-            "capacity SQ has a few per cent of the bound, and 8Q-LIFO-Pri several times that.",
+            "capacity, SQ reaches a few per cent of the bound, and 8Q-LIFO-Pri several times that "
+            "share.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"
@@ -130,8 +132,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Outcomes of attempts",
-            "Mean per run. timed_out: the customer left without an answer. rejected: the customer "
-            "got the rejection page at once.",
+            "Attempts, as the mean per run. timed_out: the customer left without an answer. "
+            "rejected: the customer got the rejection page at once.",
             "short",
             Select(
                 f"SELECT {NAME},\n"
@@ -147,8 +149,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Response times of completed requests",
-            "Paper seconds. A policy that drops many requests may look fast here, so compare "
-            "the outcomes, too.",
+            "Times are paper seconds. A policy that drops many requests may look fast here, so "
+            "compare the outcomes, too.",
             "s",
             Select(
                 f"SELECT {NAME},\n"
@@ -162,9 +164,9 @@ def _compared() -> list[object]:
         ),
         columns(
             "Sessions",
-            "Shares of all sessions that arrived. Admission turns some sessions away and lets the "
-            "others finish; without it, most sessions are lost in a rush. Never let in: no page "
-            "was ever answered. Lost: some pages were answered, but not all.",
+            "Shares of all sessions that arrived. An admission policy turns some sessions away "
+            "and lets the others finish; without such a policy, most sessions are lost in a rush. "
+            "Never let in: no page was ever answered. Lost: some pages were answered, but not all.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"
@@ -180,8 +182,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "CPU spent on customers who had left",
-            "Share of the server's CPU that was spent after the customer had left. Cancelling "
-            "can save it.",
+            "Share of the server's CPU that was spent after the customer had left. Cancelling can "
+            "save this CPU time.",
             "percentunit",
             Select(f'SELECT {NAME},\n       avg(wasted_cpu_ratio) AS "wasted"\n{WHOLE}'),
             along="policy",
@@ -257,7 +259,7 @@ def _all() -> list[object]:
     return [
         rows(
             "Experiments",
-            "All experiments, starting with the newest, whatever the time range above. Click on "
+            "All experiments, the newest first, regardless of the time range above. Click on "
             "a title to open its page in the lab console or on this dashboard.",
             Select(
                 'SELECT title, engine, began_at AS "began", ended_at AS "ended",\n'
@@ -280,8 +282,8 @@ def _all() -> list[object]:
         ),
         lines(
             "Revenue efficiency over time",
-            "Each complete live run above capacity within the time range above. The same policy "
-            "should stay at the same height from one version of the code to the next.",
+            "One point for each complete live run above capacity in the time range above. A "
+            "policy should stay at the same height from one version of the code to the next.",
             "percentunit",
             Select(
                 'SELECT started_at AS "time", runs.title AS metric,\n'

@@ -1,4 +1,4 @@
-"""Rush at a glance: the dashboard for a first look and for a projector."""
+"""Rush at a glance: the dashboard for an overview, also on a projector."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, PAGES, QUANTILES, SOFT, WORK
 from dashboards.grafana.frame import Board, Part
@@ -11,7 +11,7 @@ RESPONSE = "doorbuster_gateway_response_paper_seconds"
 
 
 def board() -> Board:
-    """Return the dashboard."""
+    """Return the dashboard of a rush."""
     return Board(
         "rush",
         "Rush at a glance",
@@ -42,8 +42,8 @@ def _now() -> list[object]:
         ),
         number(
             "Policy in force",
-            "Queueing policy, admission policy, and what happens when a customer leaves. It "
-            "changes with every run of a comparison, and with a switch in the console.",
+            "The queueing policy, the admission policy, and the effect of a customer who leaves. "
+            "The text changes with every run of a comparison, and with a switch in the console.",
             "none",
             Ask(
                 f"doorbuster_gateway_policy_info{{{OF}}}",
@@ -80,7 +80,7 @@ def _now() -> list[object]:
         ),
         number(
             "Confirms",
-            "The sales: orders of the present run that were confirmed to their customers.",
+            "The sales, which are the orders of the present run that were confirmed to customers.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2, now=True),
             wide=3,
@@ -93,8 +93,8 @@ def _customers() -> list[object]:
     return [
         lines(
             "Outcomes of attempts",
-            "Attempts as the customers see them. Under SQ in a rush, red (the customer left) "
-            "grows over green (answered in time); a good policy keeps green near the capacity.",
+            "Attempts as the customers see them. Under SQ, red (the customer left) exceeds green "
+            "(answered in time) in a rush; a good policy keeps green near the capacity.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", 'outcome!="not_generated"', by="outcome"),
@@ -106,8 +106,9 @@ def _customers() -> list[object]:
         ),
         lines(
             "Response times of answered requests",
-            "Measured at the gateway, in paper seconds. Customers wait 8 s or longer. Under FIFO, "
-            "nearly all answers take this long in a rush; under LIFO, half of them are far faster.",
+            "Measured at the gateway, in paper seconds. Customers wait 8 s or longer. In a rush, "
+            "nearly all answers take that time under FIFO; under LIFO, half of them are far "
+            "faster.",
             "s",
             Ask(quantile(0.5, RESPONSE, OF, ANSWERED), "half"),
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED), "9 in 10"),
@@ -118,8 +119,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Waiting, by page",
-            "Waiting requests. Under FIFO nearly all are for Br-1, the home page; 8Q-LIFO-Pri "
-            "serves the queues of buyers (Tr-1 to Tr-4) first.",
+            "Waiting requests, by page. Under FIFO, nearly all of them are for Br-1, the home "
+            "page; 8Q-LIFO-Pri serves the queues of buyers (Tr-1 to Tr-4) first.",
             "short",
             Ask(f"doorbuster_gateway_waiting_requests{{{OF}}}", "{{page}}"),
             stacked=True,
@@ -155,9 +156,9 @@ def _shop() -> list[object]:
         ),
         lines(
             "CPU spent on customers who had left",
-            "Share of the shop's CPU. It is counted when a request ends, so a short peak may "
-            "exceed 100 %. Under FIFO, most of the CPU is wasted in a rush; with cancelling, "
-            "almost none is.",
+            "The share of the shop's CPU that was spent after customers had left. It is counted "
+            "when a request ends, so a short peak may exceed 100 %. Under FIFO, most of the CPU "
+            "is wasted in a rush; with cancelling, almost none is.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
@@ -171,7 +172,7 @@ def _shop() -> list[object]:
         ),
         states(
             "Order of the queue, over time",
-            "The band shows the order in force. In a rush it is LIFO, and afterwards FIFO "
+            "The band shows the order in force. In a rush, the order is LIFO, and afterwards FIFO "
             "again. Many changes mean that the load is close to the threshold.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
@@ -186,8 +187,8 @@ def _honesty() -> list[object]:
     return [
         lines(
             "Load generator behind its schedule",
-            "The largest delay in real seconds. Above the line (0.05 s) the load generator "
-            "could not send the planned rush, and the run reports it.",
+            "The largest delay in real seconds. Above the line (0.05 s), the load generator could "
+            "not send the planned rush on time, and the run reports this.",
             "s",
             Ask("doorbuster_lab_run_schedule_lag_seconds", "{{run}}", 2),
             limits=((None, GOOD), (0.05, BAD)),
@@ -223,8 +224,8 @@ def _launches() -> list[object]:
     return [
         lines(
             "Launches of the console",
-            "Launches that wait and launches that run. If launches wait while none runs, no worker "
-            "is taking them.",
+            "Launches that wait and launches that run. If launches wait while none runs, no "
+            "worker is accepting launches.",
             "short",
             Ask(
                 'sum by (state) (doorbuster_lab_launches{state=~"queued|running"})', "{{state}}", 2
@@ -233,7 +234,8 @@ def _launches() -> list[object]:
         ),
         number(
             "Workers online",
-            "Celery workers of the console that reach the broker. Without one, no launch begins.",
+            "Celery workers of the console that reach the broker. Without a worker, no launch "
+            "begins.",
             "short",
             Ask("doorbuster_lab_workers", "", 2, now=True),
             wide=6,

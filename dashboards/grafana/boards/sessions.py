@@ -12,7 +12,7 @@ REJECTED = rate(f"{GATE}_rejected_sessions_total", OF)
 
 
 def board() -> Board:
-    """Return the dashboard."""
+    """Return the dashboard of sessions and admission."""
     return Board(
         "sessions",
         "Sessions and admission",
@@ -27,8 +27,8 @@ def _gate() -> list[object]:
     return [
         number(
             "Admission in force",
-            "sbac-responsive, -stable, -hybrid, -predictive and others; with none, every "
-            "session may begin.",
+            "The policy may be sbac-responsive, -stable, -hybrid, -predictive or another; with "
+            "none, every session may begin.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
             words=True,
@@ -38,7 +38,7 @@ def _gate() -> list[object]:
         states(
             "The gate for new sessions",
             "The gate is open in quiet times. In a rush, responsive SBAC opens and closes it in "
-            "every interval, stable SBAC only seldom.",
+            "every interval, and stable SBAC only rarely.",
             "none",
             Ask(f"{GATE}_open{{{OF}}}", "{{policy}}"),
             names={"1": ("let in", GOOD), "0": ("turned away", BAD)},
@@ -46,7 +46,8 @@ def _gate() -> list[object]:
         ),
         number(
             "Turned away",
-            "Share of the new sessions that are turned away. At ρ = 2, it must be about one half.",
+            "Share of the new sessions that are turned away. At ρ = 2, it should be about one "
+            "half.",
             "percentunit",
             Ask(f"{REJECTED} / ({REJECTED} + {ADMITTED})"),
             wide=6,
@@ -67,8 +68,8 @@ def _gate() -> list[object]:
         ),
         lines(
             "Weight of the latest measurement",
-            "The weight k. Hybrid SBAC moves it towards 1 when sessions are aborted, and down "
-            "when none are.",
+            "The weight k. Hybrid SBAC raises it towards 1 while sessions are aborted, and lowers "
+            "it otherwise.",
             "none",
             Ask(f"{GATE}_weight_ratio{{{OF}}}", "k"),
             wide=8,
@@ -77,8 +78,8 @@ def _gate() -> list[object]:
         ),
         lines(
             "Sessions that may begin in an interval",
-            "Predictive SBAC only: the number of new sessions for which the interval has room "
-            "besides the sessions in progress.",
+            "The number of new sessions for which the interval has room in addition to the "
+            "sessions in progress; only predictive SBAC has it.",
             "short",
             Ask(f"{GATE}_quota_sessions{{{OF}}}", "quota"),
             wide=8,
@@ -102,16 +103,16 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Aborted requests and refused connections",
-            "Aborted requests of sessions that were let in. Admission should prevent them, so the "
-            "line is near 0, except under responsive SBAC at the start of a rush.",
+            "Aborted requests of sessions that were let in. An admission policy should prevent "
+            "them, so the line is near 0, except under responsive SBAC at the start of a rush.",
             "cps",
             Ask(rate(f"{GATE}_aborted_requests_total", OF), "aborted"),
             colours={"aborted": BAD},
         ),
         lines(
             "Sessions under way",
-            "Sessions in progress, counted by the load generator. Without admission their "
-            "number grows in a rush.",
+            "Sessions in progress, counted by the load generator. Without an admission policy, "
+            "their number grows in a rush.",
             "short",
             Ask(
                 f'sum({sessions}{{event="started"}}) - sum({sessions}{{event="ended"}})',
@@ -122,8 +123,8 @@ def _sessions() -> list[object]:
         lines(
             "Attempts of the customers, by outcome",
             "not_generated: pages that no customer requested, because the session had ended "
-            "before. With admission, rejected attempts replace attempts that are timed_out or "
-            "dropped.",
+            "before. With an admission policy, rejected attempts replace attempts that are "
+            "timed_out or dropped.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", by="outcome"),

@@ -14,12 +14,12 @@ SENTRY = "doorbuster_shop_sentry"
 
 
 def board() -> Board:
-    """Return the dashboard."""
+    """Return the dashboard of the shop and its database."""
     return Board(
         "shop",
         "Shop and database",
         "The cost of pages, the work that is wasted on customers who have left, and the load "
-        "of the database. Times of pages are paper seconds.",
+        "of the database. Times of pages are in paper seconds.",
         [
             Part("The shop", _shop()),
             Part("Pages", _pages()),
@@ -43,8 +43,8 @@ def _shop() -> list[object]:
         ),
         number(
             "Busy workers",
-            "Threads that work on a request. In a rush, all threads do: 30 unless another number "
-            "is set.",
+            "Threads that work on a request. In a rush, all threads work: 30, unless another "
+            "number is set.",
             "short",
             Ask(f"doorbuster_shop_busy_workers{{{OF}}}"),
             wide=5,
@@ -90,8 +90,8 @@ def _pages() -> list[object]:
     return [
         lines(
             "Pages served",
-            "In a rush the sum stays at the capacity. A good policy gives much of it to Tr-1 "
-            "to Tr-4.",
+            "In a rush, the sum stays at the capacity. A good policy gives a large share of it to "
+            "Tr-1 to Tr-4.",
             "reqps",
             Ask(SERVED, "{{page}}"),
             stacked=True,
@@ -99,7 +99,7 @@ def _pages() -> list[object]:
         ),
         lines(
             "Orders, per second",
-            "Orders that the shop stored. Under SQ in a rush there are hardly any, because a "
+            "Orders that the shop stored. Under SQ, a rush leaves hardly any orders, because a "
             "buyer needs four more pages.",
             "cps",
             Ask(rate("doorbuster_shop_orders_total", OF), "orders"),
@@ -107,9 +107,8 @@ def _pages() -> list[object]:
         ),
         mean(
             "Mean execution time",
-            "On its own, a page takes 0.2 to 0.5 s. In a rush up to 30 pages share the CPU, and "
-            "each "
-            "takes many times as long.",
+            "A page alone takes 0.2 to 0.5 s. In a rush, up to 30 pages share the CPU, and each "
+            "takes many times longer.",
             "execution",
         ),
         mean(
@@ -145,11 +144,11 @@ def _waste() -> list[object]:
     return [
         lines(
             "CPU spent on unanswered requests",
-            "Share of the shop's CPU. wasted: spent after the customer had left; cancelling "
-            "saves it. kept: the same, on work that had to be finished. unanswered: spent "
-            "before the customer left, on a request that was then never answered. It is "
-            "counted when a request ends, so a short peak may be above 100 %. Under FIFO in a "
-            "rush most of it is wasted.",
+            "Shares of the shop's CPU. wasted: spent after the customer had left; cancelling "
+            "saves it. kept: the same, on work that had to be finished. unanswered: spent before "
+            "the customer left, on a request that was then never answered. It is counted when a "
+            "request ends, so a short peak may be above 100 %. Under FIFO in a rush most of it is "
+            "wasted.",
             "percentunit",
             Ask(rate(f"{SENTRY}_cpu_seconds_total", OF, by="work") + of_all, "{{work}}"),
             wide=8,
@@ -159,8 +158,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Database time spent on unanswered requests",
-            "Seconds of waiting for query results, per second. The value is above 1 if several "
-            "pages wait at the same time. With cancelling it is near 0.",
+            "Seconds per second that requests waited for query results. The value is above 1 if "
+            "several pages wait at the same time. With cancelling it is near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,
@@ -168,7 +167,7 @@ def _waste() -> list[object]:
             colours=WORK,
         ),
         lines(
-            "Customers who left while served",
+            "Customers who left while they were served",
             "The outcomes of their requests: interrupted by the sentry, or finished without a "
             "customer.",
             "cps",
@@ -190,8 +189,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Requests watched",
-            "Requests whose connections the sentry watches. Their number is that of the requests "
-            "in service.",
+            "Requests whose connections the sentry watches. Their number equals the number of "
+            "requests in service.",
             "short",
             Ask(f"{SENTRY}_watched_requests{{{OF}}}", "watched"),
         ),
@@ -256,8 +255,8 @@ def _machine() -> list[object]:
         lines(
             "Processors",
             "Utilisation of each processor. The shop's processor is at 100 % in a rush. The other "
-            "processors must stay below; otherwise the measurement shows their limits and not the "
-            "shop's.",
+            "processors must stay below 100 %; otherwise the measurement shows their limits, not "
+            "the shop's.",
             "percentunit",
             Ask(
                 'sum by (cpu) (rate(node_cpu_seconds_total{mode!="idle"}[$__rate_interval]))',

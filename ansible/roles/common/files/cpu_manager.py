@@ -36,7 +36,7 @@ def main(path):
                 if said.get("assigned") == 1 and said["processors"] == allowed:
                     print(f"1 processor assigned, {said['processors']}, and in force")
                     return
-            sys.exit(f"the CPU manager last said {said}; the process may use {allowed}")
+            sys.exit(f"the CPU manager last assigned {said}; the process may use {allowed}")
         finally:
             process.kill()
 

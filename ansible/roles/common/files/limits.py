@@ -1,9 +1,10 @@
-"""The limits in force for the slices of parts, as JSON by part: limits.py PART …
+"""Print the limits in force for the slices of parts, as JSON with one entry per part: limits.py
+PART …
 
-`quota` is percent of one CPU and `memory` bytes, both null without a limit. Both are there as
-systemd has them (`told`) and as the kernel has them (`kept`). `cpus` are those that the part's
-processes may use, and `used_s` CPU seconds. `peak` is the most bytes since the slice began, cached
-files included.
+`quota` is a percentage of one CPU and `memory` a number of bytes; both are null without a limit.
+Both are given as systemd has them (`told`) and as the kernel has them (`kept`). `cpus` are the CPUs
+that the part's processes may use, and `used_s` is in CPU seconds. `peak` is the maximum number of
+bytes since the slice began, including cached files.
 """
 
 import json
@@ -23,7 +24,7 @@ def shown(unit):
 
 
 def seconds(text):
-    """Return the seconds in a duration of systemd: 1s, 500ms or infinity (None)."""
+    """Convert a duration of systemd, such as 1s or 500ms, to seconds; infinity gives None."""
     for unit, length in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0)):
         if text.endswith(unit) and text != "infinity":
             return float(text.removesuffix(unit)) * length
@@ -44,9 +45,8 @@ def folder(controller, group):
 
 
 def kernel_says(path):
-    """Return the text of a controller's file, or nothing without it.
-
-    Unified groups have the controller of CPUs only where a quota is set.
+    """Return the text of a controller's file, or an empty text if it is missing. In the unified
+    hierarchy, the CPU controller exists only where a quota is set.
     """
     try:
         return path.read_text().strip()
@@ -70,8 +70,9 @@ def kept(group):
 
 
 def used_s(group, properties):
-    """Return the CPU seconds used; the unified hierarchy counts them whichever has the
-    controllers."""
+    """Return the CPU seconds used; the unified hierarchy counts them, regardless of where the
+    controllers are.
+    """
     path = (ROOT if UNIFIED else ROOT / "unified") / group.lstrip("/") / "cpu.stat"
     if path.exists():
         counts = dict(line.split() for line in path.read_text().splitlines())
@@ -92,7 +93,7 @@ def processes(group):
 
 
 def cpus(group):
-    """Return the CPUs of all processes, without threads that a process has bound by itself."""
+    """Return the CPUs of all processes, ignoring threads that a process has bound itself."""
     found = set()
     for process in processes(group):
         try:
