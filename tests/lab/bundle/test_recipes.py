@@ -55,7 +55,7 @@ def test_outcomes_sales_and_sessions_are_those_of_doorbuster(ask):
         policy: (cell.confirms, pytest.approx(cell.runs[0].completed_ratio))
         for policy, cell in cells.items()
     }
-    fates = {row["run"]: (row["arrived"], row["complete"]) for row in ask("Sessions that")}
+    fates = {row["run"]: (row["arrived"], row["complete"]) for row in ask("The number of sessions")}
     assert fates == {
         folder: (run.fates.arrived, run.fates.completed) for folder, run in folders.items()
     }
@@ -63,7 +63,7 @@ def test_outcomes_sales_and_sessions_are_those_of_doorbuster(ask):
 
 def test_response_times_are_those_of_doorbuster(ask):
     """Unanswered attempts are endless in both."""
-    rows = {(row["run"], row["page"]): row for row in ask("Response time of")}
+    rows = {(row["run"], row["page"]): row for row in ask("Response times of")}
     for planned, run in RESULT.whole_runs():
         times_s = sorted(response_times_s(run.attempts(), "Br-1"))
         row = rows[planned.folder, "Br-1"]
@@ -78,8 +78,8 @@ def test_queues_pairs_and_the_file_for_other_programs(ask, race):
     assert all(row["from_s"] % 10 == 0 and row["waiting"] >= 0 for row in queues)
     confirms = {cell.policy: cell.confirms for cell in read_cells(RESULT)}
     more = confirms["8q-lifo-pri"] - confirms["sq"]
-    assert ask("How much more") == [{"rho": 1.4, "seed": 1, "more_confirms": more}]
-    ask("Write the attempts")
+    assert ask("The lead of") == [{"rho": 1.4, "seed": 1, "more_confirms": more}]
+    ask("A CSV file")
     with (race / "attempts.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
     attempts = [run.attempts() for _, run in RESULT.whole_runs()]
