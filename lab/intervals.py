@@ -18,24 +18,26 @@ class Estimate:
 
     @property
     def is_above_zero(self) -> bool:
-        """Whether the whole interval is above zero; False without an interval."""
+        """Whether the whole interval is above zero; False if the estimate has no interval."""
         return self.half_width is not None and self.mean > self.half_width
 
     @property
     def is_below_zero(self) -> bool:
-        """Whether the whole interval is below zero; False without an interval."""
+        """Whether the whole interval is below zero; False if the estimate has no interval."""
         return self.half_width is not None and self.mean < -self.half_width
 
     def text(self, digits: int = 0) -> str:
-        """Return the text for tables: `123 ± 4`, or the mean alone."""
-        mean = round(self.mean, digits) + 0.0  # no negative zero
+        """Return the estimate as text for tables: `123 ± 4`, or only the mean."""
+        mean = round(self.mean, digits) + 0.0  # avoid −0
         if self.half_width is None:
             return f"{mean:,.{digits}f}"
         return f"{mean:,.{digits}f} ± {self.half_width:,.{digits}f}"
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return the mean and interval of independent repetitions; raises ValueError without any."""
+    """Return the mean and interval of independent repetitions; raises ValueError if there are
+    none.
+    """
     if not values:
         raise ValueError("no repetitions to average")
     mean = statistics.fmean(values)
@@ -51,10 +53,10 @@ def half_width(deviation: float, repetitions: int) -> float:
 
 
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
-    """Return the mean and interval of one of `looks` estimates (Bonferroni).
+    """Return the mean and interval of one of `looks` estimates, with Bonferroni's correction.
 
-    With 95 % probability all `looks` intervals contain their true values at the same time. With
-    these intervals you can decide whether any estimate differs.
+    With 95 % probability all `looks` intervals contain their true values at the same time. So these
+    intervals show whether any of the estimates differs.
     """
     found = estimate(values)
     if found.half_width is None:
@@ -66,7 +68,9 @@ def simultaneous(values: Sequence[float], looks: int) -> Estimate:
 
 @lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: int) -> float:
-    """Return the quantile of Student's t for `probability` (0.5 to 1), found by bisection."""
+    """Return the quantile of Student's t distribution for `probability` (0.5 to 1), found by
+    bisection.
+    """
     low, high = 0.0, 1.0
     while _t_below(high, freedom) < probability:
         low, high = high, 2 * high
@@ -77,8 +81,9 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _t_below(t: float, freedom: int) -> float:
-    """Return the exact probability that Student's t is below `t` (Abramowitz and Stegun, 26.7.3 and
-    26.7.4)."""
+    """Return the exact probability of a value below `t` in Student's t distribution (Abramowitz and
+    Stegun, 26.7.3 and 26.7.4).
+    """
     angle = math.atan2(t, math.sqrt(freedom))
     term = math.cos(angle) if freedom % 2 else 1.0
     total = 0.0
@@ -92,19 +97,20 @@ def _t_below(t: float, freedom: int) -> float:
 
 
 def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
-    """Return `these` minus `those` for each common seed; both values of a seed come from the same
-    customers."""
+    """Return the difference `these` minus `those` for each seed that both have; both values of a
+    seed come from the same customers.
+    """
     return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
 
 
 def paired(
     these: Sequence[Mapping[int, float]], those: Sequence[Mapping[int, float]]
 ) -> Estimate | None:
-    """Return the mean paired difference, `these` minus `those`, over corresponding parts (loads).
+    """Return the mean of the paired differences `these` minus `those`, over several parts (loads).
 
     Every part maps a seed to a value. Both values of a seed come from the same customers, so random
-    differences between customers cancel out. The function returns None if the two sides share no
-    seed.
+    differences between customers cancel out. The function returns None if the two sides have no
+    seed in common.
     """
     parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
     return over_parts(parts) if any(parts) else None

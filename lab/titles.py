@@ -14,11 +14,13 @@ TITLES = {
     "drop-queued": "drop queued",
     "cancel": "cancel",
 }
-"""The titles of names that do not belong to policies; a policy's title is in its data sheet."""
+"""The title by name: policies have their titles in their data sheets; other names have them
+here.
+"""
 
 
 def title_of(key: str) -> str:
-    """Return the title of a policy or of a combination `queueing+admission+abandonment`.
+    """Return the title of a policy, or of a combination `queueing+admission+abandonment`.
 
     Any other label is returned unchanged.
     """

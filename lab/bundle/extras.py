@@ -1,4 +1,4 @@
-"""The files that only bundles have.
+"""The files that exist only in bundles.
 
 They are created when a bundle is packed; result folders do not have them.
 """
@@ -28,20 +28,20 @@ _SCHEMAS: Mapping[str, type[BaseModel]] = {
 }
 _BOUND = "bound.json"
 NAMES = frozenset({NOTEBOOK, research_crate.METADATA_FILE, _BOUND, *_SCHEMAS})
-"""The names of these files in the bundle's folder."""
+"""The names of these files in the folder of a bundle."""
 
 
 def schemas() -> dict[str, bytes]:
-    """Return the JSON schemas by file name: the forms of specs and of run.json."""
+    """Return the JSON schemas of specs and of run.json, by file name."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {name: _json(dialect | form.model_json_schema()) for name, form in _SCHEMAS.items()}
 
 
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
-    """Return the content of the additional files for a bundle of `folder`, by file name.
+    """Return the content of each additional file for a bundle of `folder`, by file name.
 
-    `sizes` has the bytes of every other file of the bundle, by path. The description leaves out
-    damaged files of the result, because a damaged result can be bundled, too.
+    `sizes` is the size in bytes of every other file in the bundle, by path. A damaged result can
+    also be bundled; the description then leaves out its damaged files.
     """
     is_comparison = (folder / "plan.json").is_file()
     kind: Kind = "comparison" if is_comparison else "reproduction"
@@ -77,7 +77,9 @@ def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
 
 
 def _commit(folder: Path) -> str:
-    """Return the commit that made the result; empty if the result's files do not name it."""
+    """Return the commit of the code that made the result; empty if the result's files do not name
+    it.
+    """
     try:
         if (folder / "versions.json").is_file():
             return str(read_json(folder / "versions.json").get("doorbuster", ""))

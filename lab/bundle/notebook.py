@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 TEMPLATE = Path(__file__).with_name("analysis.ipynb")
-"""The kinds of results; the tags of a cell name those for which it is used, and a cell without tags
-is used for all."""
+"""The template of notebooks. The tags of a cell name the kinds of results that use it; a cell
+without tags is used for all kinds.
+"""
 TITLE = "RESULT_TITLE"
-"""The text in the first cell that the title replaces."""
+"""The text in the first cell that is replaced by the result's title."""
 
 Kind = Literal["comparison", "reproduction"]
 
 
 def notebook(kind: Kind, title: str) -> bytes:
-    """Return the notebook for a result of this kind; the notebook reads the files in its folder."""
+    """Return the notebook for a result of this kind; it reads the files in its own folder."""
     made: dict[str, Any] = json.loads(TEMPLATE.read_text(encoding="utf-8"))
     made["cells"] = [
         cell for cell in made["cells"] if kind in (cell["metadata"].get("tags") or [kind])

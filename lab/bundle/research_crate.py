@@ -1,4 +1,4 @@
-"""The description of a bundle as RO-Crate metadata (version 1.1): JSON-LD for archives.
+"""The description of a bundle as RO-Crate metadata (version 1.1), which is JSON-LD for archives.
 
 https://www.researchobject.org/ro-crate/specification/1.1/
 """
@@ -14,9 +14,9 @@ METADATA_FILE = "ro-crate-metadata.json"
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _LICENCE = "https://www.apache.org/licenses/LICENSE-2.0"
 MOST_DESCRIBED = 5_000
-"""The highest number of files that get an entry each.
+"""The maximum number of files that have separate entries.
 
-In a larger result only the folders of runs have entries.
+In a result with more files, only the folders of runs have entries.
 """
 
 _FORMATS = {
@@ -75,18 +75,20 @@ _DESCRIPTIONS = {
     "time.json": "The predicted and the actual time of the experiment.",
     "versions.json": "The versions of Doorbuster and of its libraries.",
 }
-"""The descriptions by file name. `_described` has the descriptions that depend on the folder."""
+"""The description of each file by its name; `_described` adds descriptions that depend on the
+folder.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The facts about a bundle that its description needs."""
+    """The facts about a bundle that its description contains."""
 
     title: str
     date: str
     """The day on which the experiment began, in ISO 8601 form."""
     commit: str
-    """The version of the code that made the result; empty if it is unknown."""
+    """The commit of the code that made the result; empty if it is unknown."""
     release: str
     """The version of Doorbuster that packed the bundle."""
     files: Mapping[str, int]
@@ -96,7 +98,7 @@ class Described:
 
 
 def metadata(about: Described) -> bytes:
-    """Return the content of METADATA_FILE."""
+    """Return the metadata of the bundle, the content of METADATA_FILE."""
     shown = about.files
     if len(shown) > MOST_DESCRIBED:
         shown = {

@@ -1,1 +1,1 @@
-"""The results database: the results as tables of PostgreSQL."""
+"""The results database: copies of results in tables of PostgreSQL."""

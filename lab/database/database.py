@@ -1,7 +1,7 @@
 """The writer of results to PostgreSQL, for Grafana, psql and notebooks.
 
-Nothing depends on this database. If it is missing, one line reports it, and `doorbuster results
-publish` writes everything later.
+No other part needs this database. If it is missing, one line reports this, and `doorbuster results
+publish` can write all results later.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +28,7 @@ DAMAGED = (
     *(ExperimentError, OSError, LookupError, TypeError, ValueError),
     *(AttributeError, ArithmeticError, RecursionError, MemoryError),
 )
-"""The exceptions that can occur when an edited result folder is read."""
+"""The exceptions that reading a damaged or edited result folder can raise."""
 
 Say = Callable[[str], None]
 _KEYS = {
@@ -36,13 +36,13 @@ _KEYS = {
     "runs": ("experiment", "number"),
     "events": ("experiment", "number", "place"),
 }
-"""The tables with their primary keys, each after the table that it refers to."""
+"""The tables with their primary keys; a table comes after the tables to which it refers."""
 
 
 class ResultsDatabase:
-    """A writer for the schema, which is created if it is missing.
+    """A writer of results to the database; it creates the schema if it is missing.
 
-    Every method raises ResultsDatabaseError.
+    Every method can raise ResultsDatabaseError.
     """
 
     def __init__(self, lab: settings.Settings) -> None:
@@ -73,12 +73,13 @@ class ResultsDatabase:
         self._connection.close()
 
     def prepare(self) -> None:
-        """Apply the settings: the reader's role and password, and the console's address."""
+        """Apply the settings: the role and password of readers, and the console's address."""
         with faults(self._lab):
             schema.tell(self._connection, self._lab)
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Write the row of an experiment, and the rows of runs that are missing or incomplete.
+        """Write the row of an experiment, and the rows of its runs that are missing or incomplete
+        in the database.
 
         Also raises ExperimentError if the folder is damaged.
         """
@@ -96,7 +97,7 @@ class ResultsDatabase:
                     self._run(folder, spec, planned)
 
     def write(self, rows: results_rows.Rows) -> None:
-        """Write all rows of one result from `results_rows.rows_of`."""
+        """Write all rows of a result; `rows_of` returns these rows."""
         with faults(self._lab), self._connection.transaction():
             for row in rows["experiments"]:
                 self.forget(row["experiment"])
@@ -105,9 +106,9 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the rows of a run and of its events in their present state.
+        """Write the rows of a run and its events with their present values.
 
-        Raises the errors of `experiment`.
+        Raises the same exceptions as `experiment`.
         """
         row = results_rows.experiment_row(folder)
         with faults(self._lab), self._connection.transaction():
@@ -115,8 +116,8 @@ class ResultsDatabase:
             self._run(folder, folder.spec(), planned)
 
     def publish(self, results_dir: Path, say: Say) -> int:
-        """Replace the rows by those of all results in the results folder; return the number of
-        results. Damaged results are reported and omitted.
+        """Replace all rows by the rows of the results in the results folder; return the number of
+        results. Damaged results are reported and left out.
         """
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):
@@ -143,7 +144,7 @@ class ResultsDatabase:
             self._connection.execute(forget, [name])
 
     def _run(self, folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> None:
-        for table in ("events", "runs"):  # a repeated run keeps no earlier numbers
+        for table in ("events", "runs"):  # a repeated run must not keep its old numbers
             forget = sql.SQL("DELETE FROM results.{} WHERE experiment = %s AND number = %s")
             self._connection.execute(
                 forget.format(sql.Identifier(table)), [folder.path.name, planned.number]

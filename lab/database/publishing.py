@@ -1,7 +1,7 @@
 """The publication of experiments in progress, and of results that are imported or deleted.
 
 A missing database causes only a warning. If only the simulator is installed, the PostgreSQL driver
-is missing and nothing is published. So the driver is imported in functions only.
+is missing and nothing is published. So only functions import the driver.
 """
 
 import importlib.util
@@ -25,18 +25,18 @@ _LOOK_EVERY_S = 1.0
 
 
 class Publishing:
-    """The publication of one experiment; it stops at the first error of the database."""
+    """The publication of one experiment, which stops at the first error of the database."""
 
     def __init__(self, database: "ResultsDatabase | None", say: "Say") -> None:
         self._database, self._say = database, say
-        self._lock = threading.Lock()  # runs at the same time write at the same time
+        self._lock = threading.Lock()  # simultaneous runs write at the same time
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Publish an experiment that has begun or ended."""
+        """Publish the experiment after its beginning or its end."""
         self._try(lambda to: to.experiment(folder))
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Publish a run that has begun, ended or changed."""
+        """Publish a run after its beginning, its end or a change."""
         self._try(lambda to: to.run(folder, planned))
 
     def of_run(self, folder: ComparisonResult, planned: PlannedRun) -> Callable[[], None]:
@@ -56,7 +56,7 @@ class Publishing:
 
 @contextmanager
 def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
-    """Publish an experiment while it runs; report a missing database in one line."""
+    """Publish an experiment until the block ends; report a missing database in one line."""
     if importlib.util.find_spec("psycopg") is None:
         yield Publishing(None, say)
         return
@@ -74,7 +74,8 @@ def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
 
 
 def prepare(lab: settings.Settings, say: "Say", wait_s: float = 0.0) -> None:
-    """Create the tables and the role before the first query; fill a new database with all results.
+    """Create the tables and the role before the first query, and fill a new database with all
+    results.
 
     The function waits for the server. Raises ResultsDatabaseError, whose text explains the fix.
     """
@@ -109,9 +110,10 @@ def keep_in_step(
     say: "Say",
     rows_of: Callable[[str], Rows] = rows_of,
 ) -> None:
-    """Publish results that a person has imported or deleted; report an error in one line.
+    """Publish the import or deletion of results by a user; report an error in one line.
 
-    `rows_of` reads the rows of a folder; the console reads them in a process with limits.
+    `rows_of` returns the rows of a folder; the console's function reads them in a process with
+    limits.
     """
     from lab.database.database import DAMAGED, ResultsDatabase
 

@@ -1,4 +1,4 @@
-"""The rows of a result folder for the results database."""
+"""The rows that a result folder has in the results database."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ Rows = dict[str, list[Row]]
 
 
 def rows_of(path: str) -> Rows:
-    """Return all rows of the result folder at `path`, ready for JSON; times are ISO 8601.
+    """Return all rows of the result folder at `path` as JSON values; times are ISO 8601.
 
     Raises ExperimentError, and any exception that damaged files cause.
     """
@@ -42,7 +42,7 @@ def rows_of(path: str) -> Rows:
 
 
 def _plain(value: object) -> object:
-    """Return a time or a numpy number in a form that JSON allows."""
+    """Return a time or a numpy number as a JSON value."""
     if isinstance(value, datetime):
         return value.isoformat()
     assert isinstance(value, np.generic)
@@ -139,7 +139,7 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
         **{
             metric.name: metric.of(found)
             for metric in METRICS
-            if not (spec.clients and metric.is_of_sessions)  # clients come back for ever
+            if not (spec.clients and metric.is_of_sessions)  # clients always come back
         },
         **dict(zip(("response_p50_s", "response_p90_s", "response_p99_s"), quantiles, strict=True)),
         "server_cpu_s": whole_cpu_s,
@@ -154,7 +154,7 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
 
 
 ON_CLOCK_OF_SAMPLES = ("switched", "fault", "fault over")
-"""The events whose times are on the clock of the samples, which begins with the run."""
+"""The events whose times count from the start of the run, as in the samples."""
 
 
 def _at(event: Mapping[str, Any]) -> datetime:
@@ -164,9 +164,9 @@ def _at(event: Mapping[str, Any]) -> datetime:
 def _happened_at(
     event: Mapping[str, Any], first: Mapping[str, Any], summary: RunSummary, spec: Spec
 ) -> datetime:
-    """Return the time of an event by the wall clock; some events are logged only after the run.
+    """Return the wall-clock time of an event, which can be earlier than its entry in the log.
 
-    Simulated events have only virtual time.
+    Events of simulations have only virtual times.
     """
     began_at = summary.load_generator.started_at
     if spec.engine != "live" or "time_s" not in event:
@@ -178,7 +178,7 @@ def _happened_at(
 
 
 def _words(event: Mapping[str, Any], planned: PlannedRun) -> str:
-    """Return the text of an event for a mark in a diagram."""
+    """Return the text of the mark that an event has in charts."""
     if event["event"] == "run started":
         return f"{title_of(planned.policy)}, {load_words(planned.rho)}, seed {planned.seed}"
     return event_words(event)

@@ -38,7 +38,9 @@ def statements() -> str:
 
 @cache
 def _form() -> str:
-    """Return the comment of the schema; a schema with another comment is replaced."""
+    """Return the comment that identifies the form of the schema; a schema with a different comment
+    is replaced.
+    """
     digest = hashlib.sha256(statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"
 
@@ -47,11 +49,13 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_LOCK = 0x5245_5355  # a separate lock, for processes that create the schema at the same time
+_LOCK = 0x5245_5355  # the number of a lock, for processes that create the schema at the same time
 
 
 class ResultsDatabaseError(ExperimentError):
-    """The error, in one line with a fix, that the database cannot be reached or written."""
+    """The error that the database cannot be reached or written; its message is one line and says
+    how to fix it.
+    """
 
 
 class ServerAwayError(ResultsDatabaseError):
@@ -62,7 +66,7 @@ class ServerAwayError(ResultsDatabaseError):
 def faults(
     lab: Settings, kind: type[ResultsDatabaseError] = ResultsDatabaseError
 ) -> Iterator[None]:
-    """Convert exceptions of PostgreSQL.
+    """Convert exceptions of PostgreSQL that the block raises.
 
     Raises ExperimentError for values that PostgreSQL cannot store, and an error of this `kind` for
     every other fault.
@@ -73,12 +77,12 @@ def faults(
         raise ExperimentError(f"cannot be kept: {str(fault).splitlines()[0]}") from None
     except psycopg.Error as fault:
         words = (str(fault).strip() or type(fault).__name__).splitlines()[0]
-        why = words.rpartition(" failed: ")[2]  # without its location, which would repeat the text
+        why = words.rpartition(" failed: ")[2]  # without the location, which would repeat the text
         raise kind(f"PostgreSQL at {_place(lab)}: {why}") from None
 
 
 def make(connection: psycopg.Connection, lab: Settings) -> bool:
-    """Create the tables unless they already have this form; return whether the tables were missing.
+    """Create the tables unless they already have this form; return whether they were created.
 
     Raises ResultsDatabaseError if another program owns the schema.
     """
@@ -101,7 +105,7 @@ def make(connection: psycopg.Connection, lab: Settings) -> bool:
 
 
 def tell(connection: psycopg.Connection, lab: Settings) -> None:
-    """Apply the settings: the reader's role and password, and the console's address."""
+    """Apply the settings: the role and password of readers, and the console's address."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         _tell(connection, lab)
@@ -117,7 +121,9 @@ def _place(lab: Settings) -> str:
 
 
 def _form_of(connection: psycopg.Connection) -> str | None:
-    """Return the comment of the schema; empty if it has no comment, None if there is no schema."""
+    """Return the comment of the existing schema; empty if it has no comment, None if the schema
+    does not exist.
+    """
     found = connection.execute(
         "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace "
         "WHERE nspname = 'results'"
@@ -129,7 +135,7 @@ def _tell(connection: psycopg.Connection, lab: Settings) -> None:
     connection.execute("DELETE FROM results.console")
     connection.execute("INSERT INTO results.console VALUES (%s)", [console_url(lab)])
     if lab.results_password:  # otherwise the role could not log in
-        # On another server its administrator makes the role.
+        # On another server, its administrator creates the role.
         with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
             _let_log_in(connection, lab)
     with suppress(psycopg.errors.UndefinedObject), connection.transaction():

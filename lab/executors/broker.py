@@ -1,6 +1,6 @@
 """The address of the Redis through which Celery workers receive simulations.
 
-Messages show the address without its password.
+Error messages show the address without its password.
 """
 
 import re
@@ -10,7 +10,8 @@ from lab.errors import SpecError
 
 def checked(address: str, option: str) -> str:
     """Return `address` unchanged; raises SpecError, which names `option`, if it is not the address
-    of a Redis."""
+    of a Redis database.
+    """
     if not address.startswith(("redis://", "rediss://")):
         raise SpecError(
             f"{option}: {shown(address)!r} is no broker; allowed: redis://host:port/database"
@@ -19,5 +20,5 @@ def checked(address: str, option: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return `text` without the user and password of the address that it contains."""
+    """Return `text` without the user and the password in any address that it contains."""
     return re.sub(r"(?<=://).*@", "", text)

@@ -1,9 +1,9 @@
 """The Celery executor: it runs tasks on workers on this machine or on machines with other disks.
 
-Messages and results are only JSON. A task names a function that simulates, and a worker calls no
-other functions. One Redis is the broker and stores the results. Every client that can write to this
-Redis can start tasks, so it must be on a private network and have a password (docs/experiments.md,
-*More than one machine*).
+Messages and results are only JSON. A task names its function, and a worker calls only the functions
+in `CALLABLE`, which run simulations. One Redis is the broker and stores the results. Every client
+that can write to this Redis can start tasks, so it must be on a private network and have a password
+(docs/experiments.md, *More than one machine*).
 """
 
 import json
@@ -39,20 +39,24 @@ CALLABLE = [
     "lab.runner.simulated:make_packed_run",
     "lab.studies.measures:simulate_case",
 ]
-"""The beginnings of the names of functions that a task is allowed to call."""
+"""The functions that a task may call, by the beginning of their names."""
 
 POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
 FIRST_REPLY_WITHIN_S = 10.0
-"""The real seconds that the executor waits for the first worker; a busy worker answers late."""
+"""The real seconds that the executor waits for the first answer of a worker; busy workers answer
+late.
+"""
 LOST_AFTER_S = 30.0
-"""The real seconds after which a task counts as lost if it neither waits nor runs on a worker."""
+"""The real seconds after which a task counts as lost if no worker has it, neither waiting nor
+running.
+"""
 NOBODY_FOR_S = 60.0
 """The real seconds without any worker after which the executor gives up."""
 
 CODE = code_digest()
-"""The digest of the loaded code, which must be the same on both sides."""
+"""The digest of the loaded code; it must be the same in the executor and in all workers."""
 
 
 def application(broker: str) -> Celery:
@@ -82,7 +86,8 @@ def application(broker: str) -> Celery:
         result_serializer="json",
         task_default_queue=QUEUE,
         task_track_started=True,
-        # A worker takes a task when it can begin it, so that no task waits where it can be lost.
+        # A worker takes a task only when it can begin it, so that no waiting task is lost with a
+        # worker.
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=True,
         result_expires=24 * 3600,
@@ -105,7 +110,7 @@ def serve(broker: str, processes: int | None) -> None:
         "Press Ctrl-C to stop it after the current tasks, or twice to stop it at once.",
         flush=True,
     )
-    # Celery warns root because of pickle, which no message here uses.
+    # Celery warns root about pickle, but these messages never use pickle.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     worker_process_init.connect(_end_with_worker)
     worker = app.Worker(
@@ -121,13 +126,13 @@ def serve(broker: str, processes: int | None) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """End this process of the pool as soon as its worker is killed, even during a task."""
+    """Let this process of the pool end as soon as its worker is killed, even during a task."""
     processes.end_with_parent(signal.SIGKILL)
 
 
 @inspect_command(name="doorbuster")
 def _describe(state: Any, **_: object) -> dict[str, Any]:
-    """Return the facts about a worker that an executor needs."""
+    """Return the facts about this worker that an executor needs."""
     return {
         "code": CODE,
         "version": _version(),
@@ -137,8 +142,7 @@ def _describe(state: Any, **_: object) -> dict[str, Any]:
 
 
 def _work(self: "Task[..., Any]", code: str, worker: str, task: str) -> dict[str, str]:
-    """Run one task; return its result, or the reason for its failure instead of raising an
-    exception."""
+    """Run one task; return its result, or the reason for its failure; never raise an exception."""
     if code != CODE:
         return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}
     if not worker.startswith(tuple(CALLABLE)):
@@ -166,7 +170,7 @@ def _version() -> str:
 def run_on_workers(
     tasks: Sequence[str], worker: str, broker: str, on_done: OnDone, on_progress: OnProgress
 ) -> list[Failure]:
-    """Run tasks, given as JSON, as `executor.run_tasks` does; return the failed tasks."""
+    """Run tasks that are given as JSON, as `executor.run_tasks` does; return the failed tasks."""
     app = application(broker)
     with redis.Redis.from_url(broker) as queue:
         distribution = _Distribution(
@@ -187,7 +191,7 @@ def run_on_workers(
 
 @dataclass(slots=True)
 class _UnderWay:
-    """A task that was sent, and the last time at which it waited or a worker had it."""
+    """A task that was sent, with the last time at which it waited or ran on a worker."""
 
     index: int
     seen_s: float
@@ -220,7 +224,7 @@ class _Distribution:
         self._find_workers()
         answered_s = asked_s = time.monotonic()
         while self._waiting or self._under_way:
-            # One running and one waiting task per process: no process idles, and few tasks are
+            # One running and one waiting task per process: no process is idle, and few tasks are
             # revoked.
             while self._waiting and len(self._under_way) < 2 * self._slots:
                 self._send(self._waiting.popleft())
@@ -273,7 +277,7 @@ class _Distribution:
                 self._failures.append(Failure(sent.index, answer["failure"]))
             else:
                 on_done(sent.index, json.loads(answer["result"]))
-        elif status in ("FAILURE", "REVOKED"):  # its process was killed, as the worker reports
+        elif status in ("FAILURE", "REVOKED"):  # as the worker reports, its process was killed
             self._lost(id, sent)
 
     def _miss(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
@@ -301,8 +305,9 @@ class _Distribution:
         self._app.backend.forget(id)
 
     def _ask(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the replies by worker name; raises ExperimentError if a worker runs different
-        code."""
+        """Return the replies of all workers by name; raises ExperimentError if a worker runs
+        different code.
+        """
         replies = (
             self._app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
         )

@@ -1,7 +1,7 @@
 """The executor: it runs a pure function on many tasks, on local cores or on Celery workers.
 
-Tasks and results are JSON in both places, so both give the same results. The caller keeps each
-result at once. The next call omits the tasks whose results exist.
+In both cases, tasks and results are JSON, so the results are the same. The caller stores each
+result at once. If the work is repeated, the caller omits tasks whose results exist.
 """
 
 import json
@@ -14,7 +14,7 @@ from lab.executors.tasks import Failure, Json, OnCost, OnDone, OnProgress, Worke
 
 
 class TasksError(ExperimentError):
-    """The error that some tasks failed; all other tasks are done."""
+    """The error that tasks failed, raised when all other tasks are done."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
         self.failures = tuple(failures)
@@ -39,12 +39,12 @@ def run_tasks(
 
     `worker` is a function at the top of its module, or its name as `module:function`. It runs in
     `processes` processes of this machine (as many as CPUs by default), or, with a `celery_broker`,
-    on the workers that `doorbuster worker` starts anywhere. It can call `tell(progress)`, which
-    calls `on_progress(index, progress)` in this process. `on_cost(index, cpu_s)` gets the CPU
-    seconds of each task on this machine.
+    on the workers that `doorbuster worker` starts anywhere. The function can call `tell(progress)`,
+    which calls `on_progress(index, progress)` in this process. `on_cost(index, cpu_s)` receives the
+    CPU seconds of each task that runs on this machine.
 
-    Raises TasksError if tasks failed, after all other tasks are done, and ExperimentError if there
-    is no worker. Any exception, including Ctrl-C, ends all running tasks.
+    If tasks failed, raises TasksError when all other tasks are done. Raises ExperimentError if no
+    worker answers. Any exception, including Ctrl-C, ends all running tasks.
     """
     name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
     texts = _Texts(tasks)
@@ -66,7 +66,7 @@ def run_tasks(
 
 
 class _Texts(Sequence[str]):
-    """The tasks as JSON.
+    """The sequence of tasks as JSON texts.
 
     Each text is created when it is needed, because all texts together would fill the memory.
     """

@@ -1,7 +1,8 @@
 """The local executor: it runs tasks in processes on the cores of this machine.
 
 Processes are spawned, not forked. The calling process has threads, for the progress bar and for
-Arrow. A forked copy would keep the locks of these threads but not the threads that release them.
+Arrow. A forked process would inherit the locks of these threads, but not the threads that release
+them.
 """
 
 import contextlib
@@ -32,7 +33,7 @@ class _Core:
         self.process: SpawnProcess = context.Process(
             target=_work, args=(theirs, worker, temporary), daemon=True, name="doorbuster tasks"
         )
-        # Ctrl-C is for the parent alone, which then ends this process. So the signal is blocked
+        # Only the parent handles Ctrl-C, and then ends this process. So the signal is blocked
         # from the first moment of this process. The tracker starts earlier, because it unblocks
         # blocked signals.
         resource_tracker.ensure_running()
@@ -46,7 +47,7 @@ class _Core:
 
     def give(self, index: int, task: str) -> None:
         self.index = index
-        with contextlib.suppress(OSError):  # it has died: reading its pipe shows that
+        with contextlib.suppress(OSError):  # the process has died, as reading its pipe will show
             self.pipe.send_bytes(task.encode())
 
     def end(self) -> None:
@@ -125,7 +126,7 @@ def run_on_cores(
 
 
 def _work(pipe: Connection, worker: str, temporary: str) -> None:
-    """Receive tasks, and send progress and results (or the reason of a failure).
+    """Receive tasks; send their progress, and their results or the reasons for their failures.
 
     The temporary folders of the process are in `temporary`, which the parent removes, so the
     process can be killed at any time.
@@ -139,7 +140,7 @@ def _work(pipe: Connection, worker: str, temporary: str) -> None:
     def say(kind: str, content: str) -> None:
         pipe.send_bytes(f'["{kind}", {content}, {time.process_time() - began_s}]'.encode())
 
-    with contextlib.suppress(Exception):  # the first task reports the fault of its module
+    with contextlib.suppress(Exception):  # the first task reports a fault of its module
         importlib.import_module(worker.partition(":")[0])
     while True:
         try:

@@ -1,5 +1,6 @@
-"""A task of an executor: its input and output are JSON, and it names its function as
-`module:function`."""
+"""Tasks of an executor: a task's input and output are JSON, and its function is named as
+`module:function`.
+"""
 
 import contextlib
 import importlib
@@ -18,7 +19,7 @@ OnProgress = Callable[[int, Json], None]
 OnCost = Callable[[int, float], None]
 
 TRIES = 2
-"""The number of times that a task is tried if its worker is lost; then it is reported as failed."""
+"""The number of attempts at a task whose worker is lost; then the task counts as failed."""
 
 _tell: Callable[[Json], None] = lambda progress: None  # noqa: E731 - replaced within a worker
 
@@ -32,7 +33,7 @@ class Failure:
 
 
 def tell(progress: Json) -> None:
-    """Report the progress of the running task; the caller receives it by `on_progress`."""
+    """Report the progress of the running task; the caller receives it through `on_progress`."""
     _tell(progress)
 
 
@@ -55,7 +56,7 @@ def _telling(tell: Callable[[Json], None]) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return an exception as one line."""
+    """Return an exception as a line of text."""
     if isinstance(error, ExperimentError):
         return str(error)
     return traceback.format_exception_only(error)[-1].strip().replace("\n", " ")

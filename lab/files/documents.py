@@ -30,5 +30,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return a file's content; raises ExperimentError if it is missing or damaged (`forms`)."""
+    """Return the content of a JSON file, checked by `forms`; raises ExperimentError if the file is
+    missing or damaged.
+    """
     return forms.read(path)

@@ -1,6 +1,6 @@
 """The forms of the JSON files in a result folder.
 
-A result folder may come from another machine and may have been edited. Every reader therefore gets
+A result folder may come from another machine and may have been edited. So a reader gets either
 plain values of a known form, or an ExperimentError that names the file and the fault.
 """
 
@@ -25,9 +25,11 @@ from lab.errors import ExperimentError
 from lab.files.run_summary import Number, RunSummary
 
 MOST_BYTES = 8 * 2**20
-"""The largest size of one JSON file, in bytes; Python needs up to thirty times as much memory."""
+"""The maximum size of a JSON file in bytes; its values can need thirty times as much memory in
+Python.
+"""
 MOST_DEPTH = 30
-"""The greatest depth of nested lists and objects; repr() and json.dumps() fail at about 1,000."""
+"""The maximum depth of nested lists and objects; repr() and json.dumps() fail at about 1,000."""
 
 Cell = str | int | float | bool | None
 Text = Annotated[str, Field(max_length=100_000)]
@@ -126,7 +128,7 @@ class _Event(_Form):
 
 
 MOST_NOTES = 1_000
-"""The highest number of notes in a bundle."""
+"""The maximum number of notes in a bundle."""
 
 _FORMS: Mapping[str, Any] = {
     "tables.json": list[_Table],
@@ -143,14 +145,14 @@ _FORMS: Mapping[str, Any] = {
     "run.json": RunSummary,
     "events.jsonl": list[_Event],
 }
-"""The form of each file, by file name; a file with another name can contain any JSON."""
+"""The form of each file by its name; a file with any other name can contain any JSON."""
 
 FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"))
-"""The files of the result folder; all other files belong to its runs."""
+"""The names of files that belong to the whole result; files with other names belong to its runs."""
 
 
 def read(path: Path) -> Any:
-    """Return the content of a file, checked against the form for the file's name.
+    """Return the content of a file after checking it against the form for the file's name.
 
     Raises ExperimentError if the file is missing or too large, or is not JSON of the right form.
     """
@@ -190,8 +192,8 @@ def text_of(path: Path, most_bytes: int) -> str:
 
 
 def _check_values(plain: object, text: str) -> None:
-    """Raise ValueError for values that JSON allows but no page can show."""
-    if "\\u" in text.lower():  # a half of a pair of surrogates cannot be written as UTF-8
+    """Raise ValueError for values that JSON allows but that pages cannot show."""
+    if "\\u" in text.lower():  # UTF-8 cannot represent one half of a pair of surrogates
         json.dumps(plain, ensure_ascii=False).encode()
     if text.count("[") + text.count("{") > MOST_DEPTH and any(
         depth > MOST_DEPTH for depth in _depths(plain)

@@ -1,8 +1,8 @@
 """The files of one run of any engine.
 
-<number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
+<number>-<policy>-rho<ρ>-seed<seed>/       (without rho<ρ> in a closed loop)
     attempts.parquet  samples.parquet  events.jsonl
-    run.json (written last: the run is whole)
+    run.json (written last: the run is then complete)
 """
 
 import base64
@@ -30,7 +30,7 @@ HIGHEST_LOAD_FACTOR = load_factor.HIGHEST
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One planned run of a comparison."""
+    """A planned run of a comparison."""
 
     number: int
     policy: str
@@ -40,18 +40,18 @@ class PlannedRun:
 
     @property
     def folder(self) -> str:
-        """The name of its folder."""
+        """The name of the run's folder."""
         load = "" if self.rho is None else f"-rho{self.rho:g}"
         return f"{self.number:03}-{self.policy}{load}-seed{self.seed}"
 
     def title(self, of: int) -> str:
-        """Return the title: `[3/9] sq at ρ = 1.4, seed 1`."""
+        """Return the title of the run, for example `[3/9] sq at ρ = 1.4, seed 1`."""
         load = "" if self.rho is None else f" at ρ = {self.rho:g}"
         return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
 
 
 class RunFolder:
-    """The folder of one run."""
+    """The folder of a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,13 +60,15 @@ class RunFolder:
         self.events_file = path / "events.jsonl"
         self.summary_file = path / RUN_FILE
         self.load_factor_file = path / "load-factor"
-        """The file with the factor on the rate of arriving sessions, during a live run."""
+        """The file that, during a live run, has the factor for the rate of arriving sessions."""
         self.live_shop_file = path / "lane.json"
-        """The file about the shop of a run (`shop_file.LiveShop`) while several runs are in
-        progress."""
+        """The file that describes the shop of a run (`shop_file.LiveShop`) during simultaneous
+        runs.
+        """
         self.proxy_file = path / "peer.json"
-        """The file with the state of a run's baseline proxy (`proxies.shown`) while the run is in
-        progress."""
+        """The file that, during a run with a baseline proxy, has the state of the proxy
+        (`proxy_status`).
+        """
 
     def clear(self) -> None:
         """Remove the files of an interrupted attempt at the same run."""
@@ -74,14 +76,16 @@ class RunFolder:
         self.path.mkdir(parents=True)
 
     def pack(self) -> dict[str, str]:
-        """Return the run's files by name, in Base64, ready to be sent to another machine."""
+        """Return the run's files by name, in Base64, so that they can be sent to another
+        machine.
+        """
         return {
             file.name: base64.b64encode(file.read_bytes()).decode("ascii")
             for file in sorted(self.path.iterdir())
         }
 
     def unpack(self, files: Mapping[str, str]) -> int:
-        """Write the files of `pack`, run.json last; return their size in bytes.
+        """Write the files that `pack` returned, run.json last; return their size in bytes.
 
         Raises ExperimentError if the disk is full.
         """
@@ -106,14 +110,18 @@ class RunFolder:
         return RunSummary.model_validate(read_json(self.summary_file))
 
     def events(self) -> list[dict[str, Any]]:
-        """Return the events of events.jsonl, or none; raises ExperimentError if it is damaged."""
+        """Return the events in events.jsonl, none if it does not exist; raises ExperimentError if
+        it is damaged.
+        """
         if not self.events_file.exists():
             return []
         found: list[dict[str, Any]] = forms.read_lines(self.events_file)
         return found
 
     def attempts(self) -> pa.Table:
-        """Return the attempts, checked against the schema; raises ExperimentError if damaged."""
+        """Return the attempts after checking their schema; raises ExperimentError if their file is
+        damaged.
+        """
         try:
             return read_attempts(self.attempts_file)
         except AttemptsFileError as fault:
@@ -121,19 +129,21 @@ class RunFolder:
 
     def samples(self) -> pa.Table:
         """Return the samples of gateway and shop, one row per utilisation interval; raises
-        ExperimentError if damaged."""
+        ExperimentError if their file is damaged.
+        """
         try:
             return read_table(self.samples_file)
         except RowsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     def load_factor(self) -> float:
-        """Return the factor that applies to the rate of arriving sessions during the run."""
+        """Return the factor that is now applied to the rate of arriving sessions."""
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:
-        """Set this factor, 0 to `HIGHEST_LOAD_FACTOR`, from now on; this has no effect after the
-        run."""
+        """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`; after
+        the run, this has no effect.
+        """
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:
             self.load_factor_file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The outcome of a run: the content of run.json, which is written when the run is complete."""
+"""The outcome of a run: the content of run.json, which is written at the end of the run."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -6,7 +6,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""The version of the form. Version 1 has no `version`; such files can still be read."""
+"""The version of the form of run.json. Files of version 1 have no field `version`; they can still
+be read.
+"""
 
 
 def _at_most_1e12(value: float | None) -> float | None:
@@ -19,13 +21,13 @@ Number = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_at_most_1e
 
 
 class _Part(BaseModel):
-    """A part of run.json. Entries of other versions are kept and ignored."""
+    """A part of run.json. Entries that only other versions have are kept and ignored."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
 
 class Check(_Part):
-    """One statement about two counts: it holds if `low` ≤ `value` ≤ `high`."""
+    """A check of two counts against each other: it holds if `low` ≤ `value` ≤ `high`."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -41,14 +43,14 @@ class Check(_Part):
 
 
 class Counts(_Part):
-    """Counts of gateway and shop (`Appliance.counts`)."""
+    """The counts of gateway and shop, from `Appliance.counts`."""
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
 
 
 class Fates(_Part):
-    """The number of sessions for each way in which a session can end."""
+    """The number of sessions with each fate."""
 
     arrived: int
     rejected: int
@@ -56,7 +58,7 @@ class Fates(_Part):
 
 
 class Schedule(_Part):
-    """The load generator's adherence to its schedule, in real seconds."""
+    """Delays of the load generator behind its schedule, in real seconds."""
 
     late_share: Number = 0.0
     late_tolerance_s: Number = 0.05
@@ -64,19 +66,21 @@ class Schedule(_Part):
 
 
 class LoadChange(_Part):
-    """From `at_s` paper seconds on, sessions arrived at `factor` times their rate."""
+    """A change of the load: from `at_s` paper seconds on, sessions arrived at `factor` times their
+    rate.
+    """
 
     at_s: Number
     factor: Number
 
 
 class LoadGenerator(_Part):
-    """The metadata of the attempts: the customers, and the load generator."""
+    """The metadata of the attempts, which describe the customers and the load generator."""
 
     engine: str | None = None
-    """`simulated`, or None for Locust."""
+    """The engine: `simulated`, or None for Locust."""
     started_at: Number | None = None
-    """The time in seconds since 1970 (Unix time)."""
+    """The Unix time at which the customers started."""
     schedule: Schedule | None = None
     load_changes: list[LoadChange] = []
 
@@ -89,14 +93,14 @@ class Fallback(_Part):
 
 
 class BaselineProxy(_Part):
-    """The program that ran instead of the gateway."""
+    """The baseline proxy that ran instead of the gateway."""
 
     name: str
     version: str
 
 
 class AtOnce(_Part):
-    """The shops of several runs at the same time."""
+    """The facts about the shops of simultaneous runs."""
 
     shop: int
     """The number of this run's shop, from 1."""
@@ -107,9 +111,11 @@ class AtOnce(_Part):
     """The CPUs of all other processes."""
     crowded: bool
     apart_s: Number
-    """Real seconds between the first customers of the first shop and of the last."""
+    """The real seconds from the first customer of the first shop to the first customer of the last
+    shop.
+    """
     shops_rps: list[Number]
-    """The capacity of each shop."""
+    """The capacity of each shop, in requests per paper second."""
 
 
 class RunSummary(_Part):
@@ -119,10 +125,10 @@ class RunSummary(_Part):
     policy: str = ""
     """The key of the policy in the spec."""
     rho: Number | None = None
-    """None in a closed loop."""
+    """The offered load; None in a closed loop."""
     seed: int | None = None
     completed_ratio: Number = 0.0
-    """The completed requests divided by the requests that the sessions planned."""
+    """The completed requests divided by the requests that the sessions had planned."""
     confirms: int = 0
     duration_s: Number = 0.0
     reconciles: bool = True
@@ -130,7 +136,7 @@ class RunSummary(_Part):
     checks: list[Check] = []
     counts: Counts | None = None
     sessions: Fates | None = None
-    """None in a closed loop."""
+    """The number of sessions with each fate; None in a closed loop."""
     waste: Mapping[str, Any] | None = None
     """The values of the wasted-work meter (`engines.waste`); None if the run has no meter."""
     load_generator: LoadGenerator = Field(default_factory=LoadGenerator)
@@ -138,18 +144,18 @@ class RunSummary(_Part):
     switched: list[Mapping[str, Any]] = []
     """The policies to which a user switched during the run."""
     outages: list[Mapping[str, Any]] = []
-    """The periods in which a service that the shop needs was unavailable."""
+    """The periods in which PostgreSQL or Redis was unavailable."""
     fallen_back: Fallback | None = None
     faults: list[Mapping[str, Any]] = []
     """The faults that a user caused during the run."""
     traced_ratio: Number = 0.0
-    """The share of requests whose traces were exported; it should be 0 in a measurement."""
+    """The share of requests whose traces were exported; in a measurement, it should be 0."""
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None
     at_once: AtOnce | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the values that are known, in the form of run.json."""
+        """Return the known values in the form of run.json."""
         plain = self.model_dump(mode="json", exclude_unset=True)
         for check, known in zip(plain.get("checks", ()), self.checks, strict=True):
             check["holds"] = known.holds

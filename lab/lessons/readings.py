@@ -57,7 +57,7 @@ def place_of(where: str) -> Place:
 def read(place: Place, folder: Path | None, printed: str) -> float | str:
     """Return the value at a place, where `folder` is the result folder of the step.
 
-    Raises UnreadableError, which reports what is at the place instead.
+    Raises UnreadableError, whose message shows what the place contains instead.
     """
     if place.kind == "printed":
         return _printed(place.name, printed)

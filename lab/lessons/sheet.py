@@ -85,7 +85,9 @@ class Step:
 
     @property
     def before_answer(self) -> list[Part]:
-        """Return the parts up to the last prediction or command; all if there is no prediction."""
+        """Return the parts up to the last prediction or command; without a prediction, return all
+        parts.
+        """
         return self.parts[: self._answer_begins]
 
     @property
@@ -146,7 +148,9 @@ class Band:
     """The wider range for a machine with other work; NONE if the machine does not matter."""
 
     def outcome(self, found: float | str) -> "Outcome":
-        """Return the range that contains a number; a text (yes, no) must equal `expected`."""
+        """Return which range contains the measured number; a text (yes or no) must equal
+        `expected`.
+        """
         if isinstance(found, str):
             return Outcome.QUIET if found == self.expected else Outcome.OUTSIDE
         for outcome, limits in ((Outcome.QUIET, self.quiet), (Outcome.BUSY, self.busy)):

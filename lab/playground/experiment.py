@@ -23,7 +23,7 @@ from simulator.simulation import Simulated, simulate
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """A number that a visitor sets."""
+    """The definition of a slider, with which a visitor sets a number."""
 
     name: str
     label: str
@@ -106,7 +106,8 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
 def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenario:
     """Return the simulation that a visitor chose. Raises ChoiceError.
 
-    It uses the policy `own` if there is one, otherwise the chosen policy and admission.
+    If `own` is given, the simulation uses this policy; otherwise, it uses the chosen policy and
+    admission.
     """
     values = {slider.name: _number(choice, slider) for slider in SLIDERS}
     shape = choice.get("shape", "steady")

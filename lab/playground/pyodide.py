@@ -1,7 +1,7 @@
 """Pyodide, the Python for browsers: files of one pinned npm package, served by the console.
 
 `python -m lab.playground.pyodide` fetches them (`make playground`) into the virtual
-environment. A visitor's browser never loads them from elsewhere.
+environment. Browsers load these files only from the console.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 VERSION: Final = "314.0.7"
-"""Pyodide 314 is Python 3.14."""
+"""The version of Pyodide; version 314 contains Python 3.14."""
 _INTEGRITY: Final = (
     "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
 )
@@ -96,7 +96,7 @@ def fetch() -> Path:
 
 
 def _unpack(package: tarfile.TarFile) -> None:
-    """Put all files into their folder in one step."""
+    """Unpack all files into their folder, which appears in one step."""
     folder().parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder().parent) as aside:
         for name in FILES:
@@ -105,7 +105,7 @@ def _unpack(package: tarfile.TarFile) -> None:
             (Path(aside) / f"{name}.gz").write_bytes(gzip.compress(file.read(), 9, mtime=0))
         shutil.rmtree(folder(), ignore_errors=True)
         shutil.copytree(aside, folder())
-        folder().chmod(0o755)  # the folder of a temporary file is its owner's alone
+        folder().chmod(0o755)  # only the owner may read a temporary folder
 
 
 def main() -> None:
