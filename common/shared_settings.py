@@ -333,7 +333,7 @@ InnerTokenRequired = Annotated[
     setting(
         "INNER_TOKEN_REQUIRED",
         False,
-        "1: 1: the admin API and the shop's controller refuse calls without the token, except "
+        "1: the admin API and the shop's controller refuse calls without the token, except "
         "`/health` and `/metrics`; `make doctor` shows the value in force",
         shown="`1` if other people have accounts on this machine, otherwise `0`",
         page="settings.md#the-inner-token",

@@ -37,7 +37,7 @@ from common.shared_settings import (
 _TAKEN = "ads, information_schema and shop"
 _SCHEMA = (
     "up to 40 lower-case letters, digits and underscores, beginning with a letter, but not with "
-    f"`pg_`; none of {_TAKEN}"
+    f"`pg_`; not one of {_TAKEN}"
 )
 
 
