@@ -31,7 +31,7 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
 @everybody
 @require_safe
 def terms(request: HttpRequest) -> JsonResponse:
-    """Return the glossary: its entries, and the names by which pages find them."""
+    """Return the glossary: its entries, and the words for which pages show each entry."""
     found = {
         "entries": [[one.title, one.text, one.formula, one.anchor] for one in glossary.entries()],
         "terms": glossary.keys(of_parameters=False),

@@ -1,4 +1,5 @@
-"""The experiments of the gallery: their results, the published numbers, and their duration here."""
+"""The experiments of the gallery, with their results, the published numbers, and their durations on
+this machine."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -20,17 +21,18 @@ from lab.studies.registry import PAPERS as STUDIES
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One experiment of the gallery."""
+    """An experiment of the gallery."""
 
     name: str
     question: str
     paper: str
-    """The paper that the experiment is from, or TODAY."""
+    """The paper from which the experiment comes, or TODAY."""
     title: str
     sentence: str
     """A sentence that describes what the experiment shows."""
     picture: str
-    """The picture of the result, a static file drawn from the paper's or this project's numbers."""
+    """The static file with the picture of the result, which shows the paper's numbers or this
+    project's numbers."""
     arguments: tuple[str, ...] = ()
     """The arguments of the command `doorbuster` for a reproduction; empty if the card has a spec.
     """
@@ -40,7 +42,7 @@ class Card:
         "estimated revenue efficiency of each policy; 1 is the most sales any policy could make "
         "without knowing who will buy"
     )
-    """The content of a picture that shows this project's results."""
+    """A description of what the picture shows, if it shows this project's results."""
 
     @property
     def spec(self) -> Spec | None:
@@ -101,7 +103,7 @@ CARDS: tuple[Card, ...] = (
         TODAY,
         "A flash sale, with arrivals from a trace",
         "The mean load is below the capacity, but at the start of the sale it is four times the "
-        "capacity: which policy still sells, and which one works for customers who have left?",
+        "capacity: which policy still sells, and which policy works for customers who have left?",
         "flash-sale",
         pictured="simulated",
     ),
@@ -120,8 +122,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         LIFO_PRI,
         "Three policies in the same rush",
-        "One queue sells next to nothing at ρ = 1.4; eight queues with LIFO and priorities "
-        "keep selling.",
+        "At ρ = 1.4, one queue sells next to nothing; eight queues with LIFO and priorities "
+        "continue to sell.",
         "lifo-pri-confirms",
         engine="live",
     ),
@@ -129,9 +131,9 @@ CARDS: tuple[Card, ...] = (
         "lifo-pri-simulated",
         WHO_IS_NEXT,
         LIFO_PRI,
-        "Three policies at the paper's size",
-        "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and how many "
-        "customers reach the confirm.",
+        "Three policies with as many sessions as in the paper",
+        "Tables 4 and 5 with 24,000 sessions in each run: how many pages are completed, and how "
+        "many customers reach the confirm.",
         "lifo-pri-fates",
     ),
     Card(
@@ -157,7 +159,7 @@ CARDS: tuple[Card, ...] = (
         WHO_MAY_ENTER,
         SBAC,
         "Admission of whole sessions at the real shop",
-        "See which sessions are turned away, and what the admitted ones gain.",
+        "See which sessions are turned away, and what the admitted sessions gain.",
         "sbac-aborted",
         engine="live",
     ),
@@ -177,8 +179,8 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Leaderboard: the papers' policies, today's and DOOR",
-        "All policies have the same customers: which one sells most, and which one answers in "
-        "time?",
+        "All policies have the same customers: which policy sells most, and which policy answers "
+        "in time?",
         "leaderboard",
         pictured="simulated",
     ),
@@ -219,7 +221,7 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "DOOR, one rule at a time",
-        "The gain of each rule on the way from 8Q-LIFO-Pri to DOOR.",
+        "How much each rule gains on the way from 8Q-LIFO-Pri to DOOR.",
         "door-ablation",
         pictured="simulated",
     ),
@@ -229,7 +231,7 @@ TODAY_CARDS = tuple(one for one in CARDS if one.question == WHAT_TODAY)
 
 
 def card(name: str) -> Card | None:
-    """Return the card of this name."""
+    """Return the card with this name."""
     return next((one for one in CARDS if one.name == name), None)
 
 
@@ -239,12 +241,13 @@ def _shipped(name: str) -> Spec:
 
 
 def shipped() -> list[str]:
-    """Return the names of the shipped specs; a test compares the gallery with these names."""
+    """Return the names of the included specs; a test compares the gallery with these names."""
     return sorted(path.stem for path in SPECS.glob("*.toml"))
 
 
 def launch_of(card: Card, allowance: Allowance) -> Launch:
-    """Return the launch of an unchanged card, not yet in the queue; raises AllowanceError."""
+    """Return the launch of an unchanged card, without adding it to the queue. Raises AllowanceError
+    if a limit is exceeded."""
     spec = card.spec
     if spec is not None:
         return launch_of_spec(spec, allowance)

@@ -40,12 +40,13 @@ from lab.spec.cases import Case
 from lab.spec.experiment import load_checked
 
 FOLDER = Path(__file__).parent / "static" / "console"
-"""The folder of these pictures, with a subfolder per engine; it is next to the published pictures.
+"""The folder of these pictures, with a subfolder for each engine, next to the folder of the
+published pictures.
 """
 RUSH_CONDUCT = "stubborn"
 RUSH_POLICIES = ("pass-through", "door-fifo")
 CROWDED = 8
-"""The highest number of names for which the picture uses large letters."""
+"""The maximum number of names for which a picture uses large letters."""
 
 
 def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Path:
@@ -88,7 +89,7 @@ def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Pat
 
 
 def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg: confirms of a run under every policy, with 95 % intervals."""
+    """Write `name`.svg: the number of confirms in a run under each policy, with 95 % intervals."""
     spec = result.spec()
     cells = read_cells(result)
     confirms = [cell.over(lambda run: run.confirms) for cell in cells]
@@ -111,8 +112,8 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg from a report on hysteresis: a collapse that lasts, and a collapse that
-    ends."""
+    """Write `name`.svg from a report on hysteresis; it shows a collapse that lasts and a collapse
+    that ends."""
     board = load_checked("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {

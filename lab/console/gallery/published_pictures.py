@@ -170,7 +170,7 @@ _NUMBERS = dict.fromkeys(
     ("lifo-pri-confirms", "lifo-pri-in-time", "lifo-pri-fates", "lifo-pri-stages"),
     "24,000 sessions a run",
 )
-"""The number of requests or sessions from which the paper's result comes, if the paper states it.
+"""The number of requests or sessions on which the paper's result is based, if the paper states it.
 """
 
 _PICTURES: Mapping[str, Callable[[Axes, Known], None]] = {

@@ -28,7 +28,7 @@ from lab.console.site.rates import spend
 from lab.spec.experiment import Spec
 
 LONG_S = 15 * 60
-"""The expected duration, in real seconds, above which the page asks to confirm a launch."""
+"""The expected duration, in real seconds, above which the user must confirm a launch."""
 
 
 @readers
@@ -44,7 +44,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def launch(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the launch form of an experiment; put a submitted launch into the queue."""
+    """Show the launch form of an experiment, and put a submitted launch into the queue."""
     card = cards.card(name)
     if card is None:
         raise Http404
@@ -63,7 +63,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def change(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the launch form of a result's spec; put a submitted launch into the queue."""
+    """Show the launch form of a result's spec, and put a submitted launch into the queue."""
     result, base = _result_with_spec(name)
     offered = {policy for policy, _ in own_policies.choices()}
     wanted = {one.name for one in base.policy if one.gateway is None}
@@ -87,7 +87,7 @@ def _spec_form(
 ) -> HttpResponse:
     """Show the launch form of a spec, or launch a submitted form.
 
-    The page asks for a confirmation if the launch takes long; then `asks_s` is its expected
+    If the launch takes long, the page asks for a confirmation, and `asks_s` is its expected
     duration.
     """
     allowance = permissions.allowance_of(request)
@@ -143,7 +143,7 @@ def _prediction(request: HttpRequest, base: Spec) -> HttpResponse:
 @readers
 @require_GET
 def spec_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the spec as a file, to edit and upload."""
+    """Return the spec as a file, which the user can edit and upload."""
     card = cards.card(name)
     spec = card.spec if card else None
     if spec is None:

@@ -11,7 +11,7 @@ from lab.intervals import Estimate
 from lab.leaderboard import BOARD_FILE
 
 SHADES = 10
-"""The number of colour steps for the cells of the table."""
+"""The highest colour step that a cell of the table can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,10 @@ class CellShown:
 
     text: str
     value: float | None
-    """The value by which the table sorts the cell."""
+    """The value by which the table sorts its rows in the cell's column."""
     shade: int
-    """The colour step of the cell, 0 to SHADES, in proportion to its share of the bound."""
+    """The colour step of the cell, from 0 to SHADES; it is proportional to the share of the bound
+    that the cell shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,12 @@ class RowShown:
     rank: int | None
     """The policy's rank; None for a step of DOOR's ablation."""
     cells: tuple[CellShown, ...]
-    """The cells: one for each load, then one for the mean over the loads."""
+    """The cells of the row: one for each load, and a last cell for the mean over the loads."""
     behind: str
-    """The difference to the best row, paired by seed; a dash for boards of older versions."""
+    """The difference from the best row, paired by seed; a dash if an older version made the
+    board."""
     recovery: CellShown
-    """The paper seconds until recovery after a one-minute rush."""
+    """The time until recovery after a one-minute rush, in paper seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,13 @@ class BoardShown:
     loads: tuple[str, ...]
     rows: tuple[RowShown, ...]
     leaders: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """For each load: ρ, the best policy, and the policies that are level with it."""
+    """For each load: ρ, the best policy, and the policies that do not differ significantly from
+    it."""
     ablation: str
 
     @property
     def pictures(self) -> dict[str, bool]:
-        """Return which of the board's pictures exist."""
+        """Return the names of the board's pictures that exist."""
         drawn = set(self.result.figures())
         return {key: key in drawn for key in ("board", "curves", "fairness")}
 
@@ -76,18 +79,18 @@ class BoardShown:
 
     @property
     def ablation_tables(self) -> list[Mapping[str, Any]]:
-        """The table of the gain of each rule of DOOR."""
+        """The table that shows how much each rule of DOOR gains."""
         return self.tables("ablation")
 
     @property
     def fairness_tables(self) -> list[Mapping[str, Any]]:
-        """The table of completed sessions, and of the waits of the other sessions."""
+        """The table of the completed sessions, and of the waiting times of the other sessions."""
         return self.tables("fairness")
 
 
 def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
-    """Return the readable boards: first this lab's boards, the newest first, then imported boards
-    and references."""
+    """Return the readable boards: this lab's boards, from the newest to the oldest, then the
+    imported boards and the reference boards."""
     found = [
         board
         for result in results
@@ -100,7 +103,8 @@ def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
 
 
 def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | None:
-    """Return this lab's newest report of this name; if there is none, return the reference."""
+    """Return this lab's newest report with this name, or the reference report if this lab has
+    none."""
     return next(
         (
             result

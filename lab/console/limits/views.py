@@ -1,4 +1,4 @@
-"""The page of limits: the limits of one person, and how much of them is used."""
+"""The page that shows a person's limits, and how much of each limit the person uses."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

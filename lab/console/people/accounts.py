@@ -1,7 +1,8 @@
-"""Accounts of the console: the rules for their names, and their creation and changes.
+"""The accounts of the console: the rules for their names, and functions that create and change
+accounts.
 
-Two names are alike if they differ only in capitals or compatibility characters. At most one of such
-names can have an account.
+Two names are alike if they differ only in capitals or compatibility characters. At most one of
+several alike names can have an account.
 """
 
 import csv
@@ -26,25 +27,26 @@ from lab.console.people.logins import PasswordHasher
 
 STANDARD_INPUT = "-"
 MOST_NAMES = 500
-"""The highest number of students in one list."""
+"""The maximum number of students in one list."""
 MOST_LIST_BYTES = 64 * 1024
 MOST_NAME_LENGTH = 150
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""The characters of passwords, without i, l, o, 0 and 1, which look alike on paper."""
+"""The characters of generated passwords; i, l, o, 0 and 1 are left out because they are easily
+confused on paper."""
 
 
 logger = logging.getLogger("lab.people")
 
 
 class AccountError(ValueError):
-    """The error, in one line, that an account cannot be created or changed."""
+    """The error raised if an account cannot be created or changed; its text is one line."""
 
 
 # ---- names ---------------------------------------------------------------------------------------
 
 
 def check_name(name: str) -> None:
-    """Raise AccountError unless an account can have this name."""
+    """Raise AccountError if no account can have this name."""
     try:
         User.username_validator(name)
     except ValidationError:
@@ -59,7 +61,7 @@ def check_name(name: str) -> None:
 
 
 def alike(name: str) -> User | None:
-    """Return the account whose name is like this one; None if there is none."""
+    """Return the account whose name is like this name; None if no account has such a name."""
     wanted = names.key(name)
     known = User.objects.values_list("pk", "username")
     pk = next((pk for pk, one in known if names.key(one) == wanted), None)
@@ -67,9 +69,10 @@ def alike(name: str) -> User | None:
 
 
 def _known(name: str) -> User | None:
-    """Return the account of exactly this name.
+    """Return the account with exactly this name.
 
-    Raises AccountError if only a name that is alike has an account.
+    Raises AccountError if no account has exactly this name, for example if an account has a name
+    that is only alike.
     """
     check_name(name)
     account = User.objects.filter(username=name).first() or alike(name)
@@ -84,11 +87,12 @@ def _known(name: str) -> User | None:
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Return the first column of a CSV text, without its head `name` if it has one.
+    """Return the values of the first column of a CSV text, without the column's head `name` if it
+    has one.
 
     Columns are separated by commas, semicolons or tabs. Raises AccountError, with a text that
-    begins with `source`, if the names cannot be read, are missing or repeated, or if the text is
-    too long.
+    begins with `source`, if the text is too long, or if the names cannot be read, are missing or
+    are repeated.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -101,7 +105,9 @@ def names_in(text: str, source: str) -> list[str]:
     if found and found[0].lower() == "name":
         del found[0]
     if not found:
-        raise AccountError(f"{source}: has no names; allowed: one in the first column of each line")
+        raise AccountError(
+            f"{source}: has no names; allowed: one name in the first column of each line"
+        )
     if len(found) > MOST_NAMES:
         raise AccountError(f"{source}: has {len(found)} names; allowed: at most {MOST_NAMES}")
     by_key: dict[str, list[str]] = {}
@@ -110,14 +116,14 @@ def names_in(text: str, source: str) -> list[str]:
     twice = sorted(", ".join(same) for same in by_key.values() if len(same) > 1)
     if twice:
         raise AccountError(
-            f"{source}: has one name more than once: {'; '.join(twice):.200}; "
-            "allowed: each name once"
+            f"{source}: has a name more than once: {'; '.join(twice):.200}; allowed: each name once"
         )
     return found
 
 
 def text_of(file: Path) -> str:
-    """Return the text of a CSV file, or of the standard input if its name is STANDARD_INPUT.
+    """Return the text of a CSV file, or the text of the standard input if the file's name is
+    STANDARD_INPUT.
 
     Raises AccountError if the text cannot be read or is too long.
     """
@@ -167,8 +173,8 @@ def enrol(name: str, *, teacher: bool) -> str:
 
 
 def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the name and password of each student; if one name is refused, no account is created
-    or changed."""
+    """Return the name and password of each student. If a name is refused, no account is created or
+    changed."""
     with transaction.atomic():
         return [(name, enrol(name, teacher=False)) for name in students]
 
@@ -176,7 +182,8 @@ def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
 def make_students(
     students: Iterable[str], *, teacher: object
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the name and password of each new student, and the names that already have an account.
+    """Return the name and password of each new student, and the names that already belong to
+    accounts.
 
     Existing accounts are not changed. If it raises AccountError, no account is created.
     """
@@ -197,7 +204,8 @@ class _Password:
 
 
 def _new_password() -> _Password:
-    """Return three groups of five letters and digits: 74 random bits, easy to copy from paper."""
+    """Return three groups of five letters and digits, which have 74 random bits and are easy to
+    copy from paper."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)
     return _Password(text, PasswordHasher().made(text))
@@ -245,16 +253,16 @@ def make_teacher(account: User) -> None:
 
 
 def make_student(account: User) -> None:
-    """Give the account a student's permissions; raises AccountError for the last teacher."""
+    """Give the account a student's permissions; raises AccountError if the account belongs to the
+    last teacher."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_staff=False)
 
 
 def delete(account: User) -> None:
-    """End the account's sessions and launches; remove the account with its work on lessons.
-
-    The account's results and notes stay.
+    """End the account's sessions and launches, and remove the account with its work on lessons. The
+    account's results and notes stay.
     """
     try:
         with transaction.atomic():
@@ -265,8 +273,8 @@ def delete(account: User) -> None:
             account.delete()
     except IntegrityError:  # rows of allauth, which knows of them only while it is installed
         raise AccountError(
-            f"{account} signed in with a provider that is switched off; switch it on, "
-            "or disable the account."
+            f"{account} signed in with a provider that is switched off; switch on the provider, or "
+            "disable the account."
         ) from None
 
 
@@ -278,12 +286,13 @@ CHANGES: dict[str, Callable[[User], object]] = {
     "student": make_student,
     "delete": delete,
 }
-"""The changes that a teacher can apply to another account, by the last part of the address."""
+"""The changes that a teacher can apply to another account. The key of each change is the last part
+of its address."""
 
 
 def change(account: User, name: str, *, teacher: object) -> object:
-    """Apply the change with this name; raises AccountError, also if it is the teacher's own
-    account."""
+    """Apply the change with this name. Raises AccountError if the change is not possible or the
+    account is the teacher's own."""
     if account == teacher:
         raise AccountError("This is your own account; only another teacher can change it.")
     result = CHANGES[name](account)
@@ -304,7 +313,7 @@ def _cancel_launches(account: User) -> None:
 
 
 def end_sessions(account: User) -> None:
-    """Log the account out everywhere: its old cookies and all its tokens become invalid."""
+    """Log the account out everywhere: all its session cookies and tokens become invalid."""
     Token.objects.filter(person=account).delete()
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for session in store.get_model_class().objects.iterator():
@@ -317,7 +326,7 @@ def end_sessions(account: User) -> None:
 
 @dataclass(frozen=True)
 class Person:
-    """An account, with its waiting and running launches."""
+    """An account with its waiting and running launches."""
 
     account: User
     waiting: int

@@ -29,7 +29,8 @@ def student(name: str) -> None:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def students(file: Path) -> None:
-    """Create an account for each name in the first column of a CSV file; print names and passwords.
+    """Create an account for each name in the first column of a CSV file; print the names and
+    passwords.
 
     FILE is the path of the file, or - for the standard input.
     """

@@ -1,5 +1,5 @@
-"""The limits on logins: each attempt counts before its password is hashed, and few hashes run at
-once."""
+"""The limits on logins: each attempt is counted before its password is hashed, and only a few
+passwords are hashed at the same time."""
 
 import ipaddress
 import math
@@ -18,21 +18,20 @@ from lab.console.site import allowances
 from lab.console.site.rates import Limit
 
 PER_NAME = Limit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
-"""The highest number of wrong passwords for one name from one address."""
+"""The maximum number of wrong passwords for one name from one address."""
 PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
-"""The highest number of wrong passwords from one address for all names, also names without an
+"""The maximum number of wrong passwords from one address for all names, including names without an
 account."""
 MOST_WAITING = 64
-"""The highest number of logins that wait for a hash; it is large enough for a whole class that logs
-in at once."""
+"""The maximum number of logins that wait for their hash; it is large enough for a whole class that
+logs in at the same time."""
 PATIENCE_S = 20.0
-"""The longest time that a login waits for a hash, in real seconds."""
+"""The maximum time that a login waits for its hash, in real seconds."""
 
 
 class TooManyError(Exception):
-    """The error that a password cannot be checked now.
-
-    It can be checked after `wait_s` whole seconds.
+    """The error raised if a password cannot be checked now; it can be checked after `wait_s` whole
+    seconds.
     """
 
     def __init__(self, wait_s: int, message: str) -> None:
@@ -41,8 +40,8 @@ class TooManyError(Exception):
 
 
 class Places:
-    """A limit on concurrency: at most `most` callers are inside at a time; others wait, or get
-    TooManyError."""
+    """A limit on concurrency: at most `most` callers are inside at a time; further callers wait, or
+    get TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
         self._free = threading.Semaphore(most)
@@ -78,10 +77,11 @@ _PLACES = Places(allowances.PASSWORDS_AT_ONCE, most_waiting=MOST_WAITING, patien
 
 
 class PasswordHasher(PBKDF2PasswordHasher):
-    """Django's password hasher with a limit: every hash waits for one of a few places."""
+    """Django's password hasher with a limit on the number of passwords that are hashed at the same
+    time."""
 
     MADE_ITERATIONS = 10_000
-    """The number of iterations for passwords that `made` hashes."""
+    """The number of hash iterations for passwords that `made` hashes."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         with _PLACES:
@@ -90,18 +90,19 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def made(self, password: str) -> str:
         """Return the hash of a generated password of at least 72 random bits.
 
-        No attacker can try all such passwords, so a few iterations are enough. This way, the
-        accounts for a class of thirty are created within a second, and its simultaneous logins take
-        a few seconds.
+        No attacker can try all such passwords, so a few iterations are enough. With so few, the
+        accounts for a class of thirty people are created within a second, and thirty simultaneous
+        logins take a few seconds.
         """
         return self.encode(password, self.salt(), self.MADE_ITERATIONS)
 
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        Otherwise each first login of a class would take a second of CPU, all at the same time. So
-        the console refuses a wrong password for such an account quickly. This reveals that the
-        account exists, but names of a class are not secret.
+        Otherwise, each person's first login would take a second of CPU time, and a whole class may
+        log in at the same time. The console therefore refuses a wrong password for such an account
+        faster than for an unknown name. This reveals that the account exists, but the names of a
+        class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -109,10 +110,11 @@ class PasswordHasher(PBKDF2PasswordHasher):
 
 
 def network_of(address: str) -> str:
-    """Return the network that counts as one address: all of loopback, or an IPv6 /64.
+    """Return the network that counts as one address: the whole loopback network, or the /64 network
+    of an IPv6 address.
 
-    A machine chooses its addresses freely within such a network. A text that is not an address is
-    returned unchanged.
+    A machine can choose its addresses freely within such a network. A text that is not an address
+    is returned unchanged.
     """
     try:
         known = ipaddress.ip_address(address)
@@ -127,14 +129,14 @@ def network_of(address: str) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the address for which an attempt in this request counts."""
+    """Return the address for which a login attempt in this request counts."""
     return network_of(str(request.META.get("REMOTE_ADDR", "")))
 
 
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
-    """Count an attempt for this name and address before the block; forget it if the password was
-    right.
+    """Count an attempt for this name and address before the block runs; remove it from the count if
+    the password was right.
 
     The block must raise ValidationError if the password is wrong. `name` has the form that
     authentication compares: `UsernameField` has stripped and normalised it. Raises TooManyError.
@@ -175,7 +177,7 @@ class LoginForm(AuthenticationForm):
 
 
 class ChangeForm(PasswordChangeForm):
-    """The form for the old and the new password; a check of the old password counts as a login
+    """The form for the old and the new password. Each check of the old password counts as a login
     attempt."""
 
     def __init__(self, request: HttpRequest, *args: Any, **more: Any) -> None:

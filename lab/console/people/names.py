@@ -1,16 +1,16 @@
-"""Names of people, in the form used for comparisons."""
+"""The names of people, in the form in which they are compared."""
 
 import unicodedata
 
 
 def normal(name: str) -> str:
-    """Return the name without compatibility characters, as Django's login form reads it."""
+    """Return the name in the form in which Django's login form reads it: without compatibility
+    characters."""
     return unicodedata.normalize("NFKC", name)
 
 
 def key(name: str) -> str:
-    """Return a key that ignores capitals and compatibility characters of a name.
-
-    The key also ignores spaces before and after the name.
+    """Return the key of a name for comparisons. It ignores capitals, compatibility characters, and
+    spaces before and after the name.
     """
     return normal(normal(name).casefold()).strip()

@@ -1,4 +1,4 @@
-"""Login and logout, the change of a person's password, and the teacher's page of all accounts."""
+"""Login and logout, the change of a person's password, and the teacher's page with all accounts."""
 
 import logging
 from collections.abc import Callable
@@ -32,7 +32,7 @@ else:
 
 
 class _Counted(_Form):
-    """A page that checks a password; after too many wrong passwords the answer is 429 with
+    """A page that checks a password; after too many wrong passwords, it answers with status 429 and
     Retry-After."""
 
     def post(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
@@ -52,7 +52,7 @@ class _Counted(_Form):
 
 
 class Login(_Counted, LoginView):
-    """Show the form for name and password; log the person in."""
+    """Show the form for name and password, and log the person in."""
 
     template_name = "console/login.html"
     form_class = LoginForm
@@ -127,7 +127,7 @@ def about_accounts(view: View) -> View:
 def everyone(request: HttpRequest) -> HttpResponse:
     """Show all accounts; make accounts for students from an uploaded list of names.
 
-    The names come from the file; without a file, they come from the text field.
+    The names come from the file, or from the text field if there is no file.
     """
     context: dict[str, object] = {}
     if request.method == "POST":
@@ -182,7 +182,7 @@ def change(request: HttpRequest, pk: int, change: str) -> HttpResponse:
 def account_page(
     request: HttpRequest, account: User, *, fault: str = "", password: object = ""
 ) -> HttpResponse:
-    """Show an account, with the error of a failed change or with its new password."""
+    """Show an account, with the error if a change has failed, or with a new password."""
     context = {
         "account": account,
         "is_self": account == request.user,

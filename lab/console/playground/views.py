@@ -35,13 +35,14 @@ def playground(request: HttpRequest) -> HttpResponse:
 
 _RUN_SLIDERS = ("rho", "sessions", "seed")
 MOST_SILENCE_S = 30
-"""The real seconds without a message from the policy after which the page ends its worker."""
+"""The time, in real seconds, without a message from the policy after which the page ends its
+worker."""
 
 
 @readers
 @require_GET
 def policy(request: HttpRequest) -> HttpResponse:
-    """Show the editor for a policy, with the reference of events and verdicts next to it."""
+    """Show the editor for policies, next to the reference of events and verdicts."""
     module = {"module": in_browser.__name__}
     context = {
         **_python(reverse("playground-policy-modules"), **module),
@@ -58,7 +59,8 @@ def policy(request: HttpRequest) -> HttpResponse:
 def _api() -> dict[str, list[dict[str, Any]]]:
     """Return the entries of docs/policy-api.md by kind.
 
-    The meaning is a list of paragraphs; in a paragraph, pieces of text and of code alternate.
+    The meaning of an entry is a list of paragraphs. A paragraph alternates between pieces of text
+    and pieces of code.
     """
     kinds: dict[str, list[dict[str, Any]]] = {}
     for entry in policy_page.entries():
@@ -69,7 +71,8 @@ def _api() -> dict[str, list[dict[str, Any]]]:
 
 
 def _python(modules: str, **more: str) -> dict[str, Any]:
-    """Return the facts for a page that runs Python: is Pyodide installed, and at which address?"""
+    """Return what a page that runs Python needs to know: whether Pyodide is installed, and its
+    address."""
     is_there = pyodide.is_there()
     folder = reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/"
     return {

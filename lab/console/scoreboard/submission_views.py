@@ -11,7 +11,7 @@ from lab.console.site.permissions import readers
 @readers
 @require_GET
 def own(request: HttpRequest) -> HttpResponse:
-    """Return the submissions of this person as a fragment.
+    """Return this person's submissions as a fragment.
 
     The page requests it every two seconds while a submission waits or runs.
     """

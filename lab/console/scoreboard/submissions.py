@@ -1,8 +1,8 @@
 """Policies that people submit to the class's scoreboard from the console.
 
 A submission is a launch: the command `doorbuster policy score` checks the file and simulates it
-next to the three known policies. If the console has accounts, the account is the author of the row,
-so people can replace only their own rows.
+next to the three known policies. If the console has accounts, the account's name is the author of
+the row, so people can replace only their own rows.
 """
 
 import re
@@ -29,19 +29,20 @@ from lab.students import scoreboard
 PATTERN: Final = "^[a-z][a-z0-9_]{0,39}$"
 NAMES: Final = "1 to 40 small letters, digits and _, beginning with a letter"
 MOST_SHOWN: Final = 10
-"""The highest number of submissions that a page lists."""
+"""The maximum number of submissions that a page lists."""
 _PATIENCE_S: Final = 5.0
-"""The real seconds that a file waits while the console reads other files."""
+"""The maximum time, in real seconds, that a file waits while the console reads other files."""
 
 _TURNS = Turns(2)
-"""The number of files that are read at the same time; each takes a tenth of a CPU second."""
+"""The maximum number of files that are read at the same time; each file takes a tenth of a CPU
+second."""
 
 
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
     If another submission of this person with the same name waits or runs, it is cancelled. Raises
-    CallError for a wrong file, and the errors of `enqueued`.
+    CallError if the file is not a valid policy, and the errors of `enqueued`.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)
@@ -52,7 +53,7 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
             _read(file)
     except BusyError:
         raise CallError(
-            "text: the console reads other files now; send it again in a few seconds",
+            "text: the console is reading other files; send the text again in a few seconds",
             "text",
             "one file at a time",
             status=429,
@@ -78,7 +79,7 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
 
 
 def _read(file: PolicyFile) -> None:
-    """Raise CallError with the reasons why this text is not a policy."""
+    """Raise CallError if this text is not a valid policy; the error has the reasons."""
     try:
         files.check_form(file)
         if found := files.impurities(file):
@@ -91,22 +92,22 @@ def _read(file: PolicyFile) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission in the form for the page."""
+    """A submission as the page shows it."""
 
     launch: Launch
     name: str
     place: int | None
-    """The place of the submission's row on the scoreboard."""
+    """The rank of the submission's row on the scoreboard."""
     row: Mapping[str, Any] | None
-    """The submission's row; None if there is none, or if a later submission of the same name has
-    replaced it."""
+    """The submission's row; None if it does not exist yet, or if a later submission with the same
+    name has replaced it."""
     behind: Behind | None
     lines: tuple[int, ...]
-    """The lines of the file that the reason for the failure names."""
+    """The numbers of the lines that the reason for the failure mentions."""
 
 
 def listed(request: HttpRequest) -> list[Submission]:
-    """Return this person's newest submissions, the newest first."""
+    """Return this person's latest submissions, with the newest first."""
     board, _ = shown()
     rows = {
         row.get("result", ""): (place, row) for place, row in board.ranked() if row.get("sha256")
@@ -130,5 +131,5 @@ def listed(request: HttpRequest) -> list[Submission]:
 
 
 def are_under_way(submissions: list[Submission]) -> bool:
-    """Return whether any of these submissions waits or runs."""
+    """Return whether any of these submissions is waiting or running."""
     return any(one.launch.state not in ENDED for one in submissions)

@@ -1,4 +1,4 @@
-"""The class's scoreboard: students' own policies next to three known ones."""
+"""The class's scoreboard, which compares students' own policies with three known policies."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ from lab.students.scoreboard import FOLDER, SCORES, Board
 @readers
 @require_GET
 def scoreboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's board with links to the runs of each row; if there is no board, show the
-    reference."""
+    """Show this lab's board, with links to the runs of each row; if this lab has no board, show the
+    reference board."""
     board, released = shown()
     rows = [row for _, row in board.ranked()]
     context = {
@@ -48,18 +48,19 @@ def _reference() -> ResultEntry | None:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """The addresses of the runs from which a row comes; an address is empty if there is nothing to
-    show."""
+    """The addresses of the pages about the runs of a row; an address is empty if the page would
+    have nothing to show."""
 
     result: str
     race: str
     why: str
-    """The address of the attempts of a run of this policy, with the reason for each decision."""
+    """The address of the list of a run's attempts, where the reason for each decision can be
+    found."""
 
 
 def behind(name: str, policy: str) -> Behind | None:
-    """Return the addresses of the runs of this policy in a result; None if the result has been
-    deleted."""
+    """Return the addresses of the pages about this policy's runs in a result; None if the result
+    has been deleted."""
     result = result_list.entry_of(name) if name else None
     if result is None:
         return None

@@ -1,4 +1,4 @@
-"""The console for an ASGI server, and the tasks that run next to its pages."""
+"""The console as an ASGI application, and the tasks that run in its background."""
 
 import asyncio
 import contextlib
@@ -31,8 +31,8 @@ pages = uploads.bounded(django_application, uploads.allowed_bytes)
 
 @sync_to_async
 def _first_look() -> None:
-    """Start a short comparison once, so that the first page that a class sees shows a run in
-    progress."""
+    """Start a short comparison at the very first start, so that the first page that a class sees
+    shows a run in progress."""
     if LAB.first_look and not Launch.objects.exists():
         card = cards.card("first-look")
         assert card is not None

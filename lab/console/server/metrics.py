@@ -19,7 +19,7 @@ from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 NEWEST: Final = 5
-"""The number of result folders from which the metrics come; imported results do not count."""
+"""The number of result folders that the metrics cover, without imported results."""
 
 _PREFIX: Final = "doorbuster_lab_"
 _ENGINES: Final = ("live", "simulated")
@@ -40,7 +40,7 @@ _OF_CUSTOMERS: Final = (
         "The load generator's largest recent delay behind its schedule (real seconds)",
     ),
 )
-"""The load generator's counts: (name, field of `loadgen.tally`, meaning)."""
+"""The load generator's counts, each with (name, field of `loadgen.tally`, meaning)."""
 
 
 class LabMetrics(Collector):
@@ -87,12 +87,12 @@ class LabMetrics(Collector):
     def _experiments(self) -> Iterator[Metric]:
         finished = GaugeMetricFamily(
             f"{_PREFIX}finished_runs",
-            "The complete runs of the newest experiments.",
+            "The number of complete runs of the newest experiments.",
             labels=_RUN[:1],
         )
         unreconciled = GaugeMetricFamily(
             f"{_PREFIX}unreconciled_runs",
-            "Those of the complete runs whose counts (customers', gateway's, shop's) do not "
+            "The number of complete runs in which the counts of customers, gateway and shop do not "
             "reconcile.",
             labels=_RUN[:1],
         )
@@ -139,7 +139,9 @@ def _runs(runs: list[dict[str, Any]]) -> Iterator[Metric]:
             family.add_metric([*(str(run.get(name, "")) for name in _RUN), *labels], value)
 
     info = family("run_info", "1 for each live run under way", *_CHOSEN)
-    start = family("run_start_timestamp_seconds", "The start of the live run under way, Unix time")
+    start = family(
+        "run_start_timestamp_seconds", "The start of the live run under way, as Unix time"
+    )
     sessions = family("run_sessions_total", "Sessions that started, and ended", "event")
     attempts = family("run_attempts_total", "Attempts of customers, by outcome",
                       "outcome")  # fmt: skip

@@ -1,7 +1,7 @@
 """TLS on a port that also answers plain HTTP.
 
-The first byte of a connection shows which of the two a client uses. A TLS connection goes to the
-server. A plain HTTP request gets one short answer, which redirects to https.
+The first byte of a connection shows which of the two protocols the client uses. A TLS connection
+goes to the server. A plain HTTP request gets one short answer, which redirects to https.
 """
 
 import asyncio
@@ -36,7 +36,8 @@ class TlsListener:
         self._begin(self._accept())
 
     def close(self) -> None:
-        """Stop accepting connections; end those that the server has not taken over."""
+        """Stop accepting connections, and end the connections that the server has not taken
+        over."""
         for task in self._tasks:
             task.cancel()
 
@@ -115,7 +116,7 @@ async def _answer_plainly(connection: socket.socket) -> None:
 
 
 def plain_answer(head: bytes) -> bytes:
-    """Return the HTTP answer to a plain request with this head: a redirect to the same page by
+    """Return the HTTP answer to a plain request with this head: a redirect to the same page over
     https."""
     request, host = _REQUEST.match(head), _HOST.search(head)
     if request and host:

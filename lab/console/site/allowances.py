@@ -1,4 +1,4 @@
-"""The allowances of a person: all limits on what one person can use.
+"""The allowances: all limits on what one person can use.
 
 Other limits are defined in the modules that need them. `gateway.students.files` has the size of a
 policy file, and `lab.spec.experiment` has the sizes in a spec.
@@ -20,7 +20,7 @@ GIB = 2**30
 
 
 class AllowanceError(SpecError):
-    """The error that a person has exceeded an allowance; its text is a `refusal`."""
+    """The error raised if a person exceeds an allowance; its text is a `refusal`."""
 
 
 def _bytes(number: float) -> str:
@@ -149,9 +149,10 @@ _STUDENT = Allowance(
 # ---- limits of the whole lab ---------------------------------------------------------------------
 
 QUEUED_LAUNCHES = 200
-"""The highest number of waiting launches of all people together."""
+"""The maximum number of waiting launches of all people together."""
 DOWNLOADS_AT_ONCE = 2
-"""The highest number of downloads packed at the same time; each can keep a CPU busy for a minute.
+"""The maximum number of downloads that are packed at the same time; each download can keep a CPU
+busy for a minute.
 """
 FREE_DISK_BYTES = 1 * GIB
 """The disk space that must stay free after an import, in bytes."""
@@ -159,23 +160,24 @@ FREE_DISK_BYTES = 1 * GIB
 # ---- before a login ------------------------------------------------------------------------------
 
 LOGINS_WITHIN_S = 300
-"""The time for which wrong passwords count, in real seconds."""
+"""The time for which a wrong password counts, in real seconds."""
 LOGINS_PER_NAME = 5
-"""The highest number of wrong passwords for one name from one address."""
+"""The maximum number of wrong passwords for one name from one address."""
 LOGINS_PER_ADDRESS = 50
-"""The highest number of wrong passwords from one address for all names; a class can share an
-address."""
+"""The maximum number of wrong passwords from one address for all names together; it is higher
+because a class can share an address."""
 PASSWORDS_AT_ONCE = 2
-"""The highest number of passwords checked at the same time; a check takes about 0.2 CPU seconds."""
+"""The maximum number of passwords that are checked at the same time; a check takes about 0.2 CPU
+seconds."""
 
 
 def limits() -> dict[str, str]:
-    """Return the name of each limit, and its title."""
+    """Return the name and the title of each limit."""
     return {one.name: one.metadata["title"] for one in fields(Allowance) if one.metadata}
 
 
 def written(limit: str, value: float) -> str:
-    """Return a value of a limit as text: `2,000`, `30 min`, `64 MiB`."""
+    """Return the value of a limit as text: `2,000`, `30 min`, `64 MiB`."""
     return _write(limit)(value)
 
 
@@ -185,8 +187,8 @@ def _write(limit: str) -> Callable[[float], str]:
 
 
 def refusal(allowance: Allowance, limit: str, asked: float) -> str:
-    """Return why a value is refused: the limit, both values, and the people who can raise the
-    limit."""
+    """Return the text of a refusal: the limit, the requested and the allowed value, and who can
+    raise the limit."""
     most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
     if too_much == most:  # equal after rounding
         units: dict[Callable[[float], str], str] = {_bytes: " bytes", _seconds: " s"}
@@ -197,14 +199,15 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
-    """Return how to get past a limit; `do` is the verb for what a teacher can do."""
+    """Return the sentence that explains what a person can do about a limit; `do` is the verb for
+    what a teacher can do instead."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."
     return f"A teacher can {do} it for you, or the administrator can raise {limit} in {VARIABLE}."
 
 
 def require(allowance: Allowance, limit: str, asked: float) -> None:
-    """Raise AllowanceError when `asked` is more than the limit of this name."""
+    """Raise AllowanceError if `asked` is more than the limit with this name."""
     if not asked <= getattr(allowance, limit):  # also refuses nan
         raise AllowanceError(refusal(allowance, limit, asked))
 
@@ -213,7 +216,7 @@ def student(text: str) -> Allowance:
     """Return a student's allowance from the setting `text`, for example `runs_per_launch=5000
     bundle_files=9`.
 
-    Raises SettingsError, a line for each fault.
+    Raises SettingsError with a line for each fault.
     """
     changes: dict[str, Any] = {}
     faults = []

@@ -1,4 +1,4 @@
-"""Calls by programs at `/api/`: how the console recognises and refuses them."""
+"""The calls of programs at `/api/`: how the console recognises them and refuses them."""
 
 from typing import Final
 
@@ -46,9 +46,8 @@ def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
 
 
 def is_from_a_page(request: HttpRequest) -> bool:
-    """Return whether a web page could have sent this request.
-
-    A browser adds one of these fields to every request with which a page changes something.
+    """Return whether a web page could have sent this request: a browser adds one of the tested
+    header fields to every request with which a page changes something.
     """
     fields = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode")
     return any(request.headers.get(name) for name in fields)
@@ -58,21 +57,21 @@ def is_from_a_page(request: HttpRequest) -> bool:
 
 
 def wrong(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a request that Django cannot read."""
+    """Return the refusal of a request that Django cannot read."""
     if is_call(request.path):
         return refusal(400, "The request cannot be read.")
     return defaults.bad_request(request, exception)
 
 
 def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a request for which this person lacks the permission."""
+    """Return the refusal of a request for which this person lacks the permission."""
     if is_call(request.path):
         return refusal(403, str(exception))
     return defaults.permission_denied(request, exception)
 
 
 def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a request that could come from a page of another site."""
+    """Return the refusal of a request that could come from a page of another site."""
     if is_call(request.path):
         return refusal(403, _FORGED)
     from django.views.csrf import csrf_failure
@@ -81,7 +80,10 @@ def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer a request that failed because of a fault of the console."""
+    """Return the answer to a request that failed because of a fault in the console."""
     if is_call(request.path):
-        return refusal(500, "The console failed; its log has the reason.")
+        return refusal(
+            500,
+            "The console could not answer because of a fault; the console's log has the details.",
+        )
     return defaults.server_error(request)

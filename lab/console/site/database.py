@@ -1,4 +1,4 @@
-"""The console's database: its creation before Django starts, with each error in one line."""
+"""The creation of the console's database before Django starts; each error is one line."""
 
 import os
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def make_database() -> None:
 def _close(folder: Path, database: Path) -> None:
     """Create the folder and the database if they are missing, without access for other users.
 
-    SQLite gives the files that it creates next to a database the same access rights.
+    SQLite gives the same access rights to the files that it creates next to the database.
     """
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def _close(folder: Path, database: Path) -> None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Print an error that the user can fix in one line, not with a traceback."""
+    """Print an error that the user can fix as one line instead of a traceback."""
     from django.db import Error as DatabaseFault
 
     try:

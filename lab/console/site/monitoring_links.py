@@ -1,4 +1,4 @@
-"""Links to Prometheus and Grafana, for as long as they answer."""
+"""Links to Prometheus and Grafana, which pages show while these programs answer."""
 
 import threading
 import time
@@ -31,7 +31,7 @@ def watchers_of(lab: Settings) -> tuple[Watcher, ...]:
 
 
 class Watchers:
-    """The watchers that answered the last request; none at first."""
+    """The watchers that answered the last request; empty at first."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Watchers:
         self._lock = threading.Lock()
 
     def there(self) -> tuple[Watcher, ...]:
-        """Return the watchers that answered last time; if this is old, ask them again in the
-        background."""
+        """Return the watchers that answered last time. If their answers are old, send new requests
+        in the background."""
         with self._lock:
             if self._clock() >= self._due_s:
                 self._due_s = self._clock() + LOOK_EVERY_S
@@ -73,11 +73,12 @@ class Watchers:
 
 
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
-    """Return (address, title) of each link for a browser that calls the console by `own_host`,
-    which has no port.
+    """Return the address and the title of each link, for a browser that reaches the console at
+    `own_host`, (a host name without a port).
 
     Unless the inner host is another machine, the watchers listen only on this machine's loopback.
-    So the pages show no links to browsers on other machines, where the links would not work.
+    Pages therefore show the links only to browsers on this machine; the links would not work
+    elsewhere.
     """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):

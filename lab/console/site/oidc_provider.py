@@ -1,4 +1,4 @@
-"""The OpenID Connect provider that the settings of this lab name."""
+"""The OpenID Connect provider that this lab's settings specify."""
 
 import hashlib
 import re
@@ -22,7 +22,7 @@ _NEEDED = {
 }
 _PACKAGES = ("allauth", "jwt", "oauthlib", "requests")
 _PATIENCE_S = 5
-"""The longest wait for the provider's answer, in real seconds."""
+"""The maximum time to wait for the provider's answer, in real seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ MIDDLEWARE = "allauth.account.middleware.AccountMiddleware"
 
 
 def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None:
-    """Return the provider that the variables name; None if no variable is set.
+    """Return the provider that the variables specify; None if no variable is set.
 
-    Raises SettingsError, a line for each fault.
+    Raises SettingsError with a line for each fault.
     """
     given = {name: variables.get(name, "").strip() for name in (*_NEEDED, NAME, TEACHERS)}
     if not any(given.values()):

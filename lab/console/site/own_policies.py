@@ -1,4 +1,4 @@
-"""The policies that forms offer: registered policies, and the files in the folder of students'
+"""The policies that forms offer: the registered policies, and the files in the folder of students'
 policies. A form accepts no other files, so a browser cannot send a path.
 """
 
@@ -13,7 +13,8 @@ FOLDER = Path(files.FOLDER)
 
 
 def choices() -> list[tuple[str, str]]:
-    """Return (name or path, title) of every policy; each form calls this function again."""
+    """Return the name (or path) and the title of every policy. Each form calls this function, so it
+    offers new files."""
     known = [(name, title_of(name)) for name in POLICIES]
     return known + [(path, f"{stem(path)} (own)") for path in own()]
 

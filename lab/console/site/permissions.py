@@ -26,8 +26,8 @@ from lab.console.site.settings import LAB
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
-"""A function that returns why a student is not allowed to call a view with these arguments; empty
-if allowed."""
+"""A function that returns why a student is not allowed to call a view with these arguments; it
+returns an empty text if the call is allowed."""
 
 
 def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -54,7 +54,7 @@ def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A decorator for views that defines what a student is allowed to read and send.
+    """A decorator for views, which defines what a student is allowed to read and send.
 
     A teacher is allowed to do everything.
     """
@@ -80,23 +80,23 @@ class Permission:
 
 
 everybody = Permission(needs_login=False)
-"""The permission for all people, even without a login."""
+"""The permission for all people to read and to send, even without a login."""
 students = Permission()
 """The permission for students and teachers to read and to send."""
 readers = Permission(sends=_for_teachers)
 """The permission for students and teachers to read, and for teachers to send."""
 teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers)
-"""The permission for teachers to read and to send: the pages of accounts."""
+"""The permission for teachers to read and to send; the pages about accounts have it."""
 answers = Permission(reads=_answers_for_teachers)
-"""The permission for teachers to read: the pages with answers to lab sheets."""
+"""The permission for teachers to read; the pages with answers to lab sheets have it."""
 launch_owners = Permission(sends=_for_who_launched)
-"""The permission for students and teachers to read, and for teachers and the person who launched it
-to send."""
+"""The permission for a launch: students and teachers can read, and teachers and the person who
+launched it can send."""
 
 
 class AccountsMiddleware(MiddlewareMixin):
-    """The middleware that checks each request against the permission of its view if the console has
-    accounts."""
+    """The middleware that, in a console with accounts, checks each request against the permission
+    of its view."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]
@@ -157,7 +157,8 @@ async def is_logged_in(request: HttpRequest) -> bool:
 
 
 async def allowance_of_session(key: str | None) -> Allowance | None:
-    """Return the allowance of the person of this session; None without an enabled account."""
+    """Return the allowance of the person who owns this session; None if the session has no enabled
+    account."""
     request = HttpRequest()
     request.session = SessionStore(key)
     request.user = await aget_user(request)
@@ -170,7 +171,8 @@ def key_of(request: HttpRequest) -> str:
 
 
 def refusal(request: HttpRequest, launch: Launch) -> str:
-    """Return why this person is not allowed to start this launch now; empty if allowed."""
+    """Return why this person is not allowed to start this launch now; empty if the launch is
+    allowed."""
     if is_teacher(request):
         return ""
     if LAB.lab_classroom and launch.is_live:

@@ -1,4 +1,4 @@
-"""Limits on the number of actions of a person or an address, and on simultaneous actions.
+"""Limits on how often a person or an address can do something, and on simultaneous actions.
 
 The counts are in memory: the console is one process, and a restart forgets them.
 """
@@ -26,10 +26,10 @@ class Limit:
         self._lock = threading.Lock()
 
     def reserve(self, key: str) -> int:
-        """Count one more use and return 0, or return the whole seconds until the next use is
-        possible.
+        """Count one more use and return 0; if the limit is reached, return the whole seconds until
+        the next use is possible.
 
-        Threads that call at the same moment get at most `most` places together.
+        Threads that call this method at the same moment get at most `most` places together.
         """
         with self._lock:
             times = self._recent(key)
@@ -41,7 +41,7 @@ class Limit:
             return 0
 
     def count(self, key: str) -> int:
-        """Return the number of uses counted for this key within the time."""
+        """Return the number of uses that count for this key now."""
         with self._lock:
             return len(self._recent(key))
 
@@ -60,12 +60,12 @@ class Limit:
 
 
 class BusyError(Exception):
-    """The error that no turn is free."""
+    """The error raised if no turn is free."""
 
     def __init__(self, *, is_own: bool) -> None:
         super().__init__()
         self.is_own = is_own
-        """Whether the same key already has a turn; if False, other keys have all turns."""
+        """Whether the same key already has a turn; False if other keys have all turns."""
 
 
 class Turns:
@@ -101,7 +101,8 @@ class Turns:
 
 
 class TooOftenError(AllowanceError):
-    """The error that a person has reached a rate limit; it ends after `wait_s` whole seconds."""
+    """The error raised if a person has reached a rate limit; the limit ends after `wait_s` whole
+    seconds."""
 
     def __init__(self, message: str, wait_s: int) -> None:
         super().__init__(message)

@@ -18,7 +18,8 @@ from django.utils.decorators import async_only_middleware
 def SendingMiddleware(  # noqa: N802 - named as every middleware
     get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
-    """Send files in pieces; as the first middleware it handles the static files, too."""
+    """Send files in pieces; because this middleware is the first, it also handles the static
+    files."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)
@@ -32,7 +33,8 @@ def SendingMiddleware(  # noqa: N802 - named as every middleware
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same pieces, each read in a thread; an empty piece marks the end, as in a file."""
+    """Yield the pieces after reading each of them in a thread; an empty piece marks the end, as in
+    a file."""
     take = sync_to_async(partial(next, pieces, b""))
     while piece := await take():
         yield piece

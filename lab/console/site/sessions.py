@@ -22,7 +22,7 @@ def digest_of(key: str) -> str:
 
 
 class SessionStore(db.SessionStore):
-    """Django's sessions in the database, found by the digest of their key."""
+    """Django's sessions in the database, stored under the digests of their keys."""
 
     def _get_session_from_db(self) -> Any:
         return self._known(self._rows().first())
@@ -68,7 +68,7 @@ def _under_digest(row: Any) -> Any:
 
 
 class MessageStorage(CookieStorage):
-    """The storage of messages in a cookie; the name of the cookie begins like those of the
-    console's other cookies."""
+    """The storage of messages in a cookie, whose name begins like the names of the console's other
+    cookies."""
 
     cookie_name = f"{settings.COOKIES_BEGIN}messages"

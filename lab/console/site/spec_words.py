@@ -8,12 +8,12 @@ from lab.spec.experiment import Spec, read_spec
 from lab.titles import title_of
 
 _MOST_NAMED = 4
-"""The highest number of policies that the text names; it gives only the number of the others."""
+"""The maximum number of policies that the text names; it only counts further policies."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecWords:
-    """The parts of a spec by which people distinguish launches."""
+    """The parts of a spec by which a reader distinguishes launches."""
 
     policies: str
     """`SQ, 8Q-AF and 17 more`."""
@@ -21,7 +21,7 @@ class SpecWords:
     loads: str
     """`1.4, 2`; a dash for a closed loop."""
     customers: str
-    """The number of sessions in each run, or the time in which sessions arrive."""
+    """The number of sessions in each run, or the period in which sessions arrive."""
     repetitions: int
 
 

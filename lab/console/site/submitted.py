@@ -8,7 +8,7 @@ COMMAND: Final = ["policy", "score", "--with-known"]
 
 
 def of_person(person: str) -> list[Launch]:
-    """Return this person's submissions, the newest first."""
+    """Return this person's submissions, from the newest to the oldest."""
     found = Launch.objects.filter(by=person, arguments__0=COMMAND[0], arguments__1=COMMAND[1])
     return list(found.order_by("-asked_at"))
 

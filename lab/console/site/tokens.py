@@ -22,18 +22,18 @@ from lab.console.site.sessions import digest_of
 from lab.console.site.settings import LAB
 
 MOST_TOKENS: Final = 20
-"""The highest number of tokens of one person."""
+"""The maximum number of tokens that one person can have."""
 _BEGIN: Final = "doorbuster_"
-"""The first characters of a token, by which a person or a scanner recognises it."""
+"""The first characters of each token, by which a person or a scanner recognises a token."""
 _NOTED_EVERY: Final = timedelta(minutes=1)
 _INVALID: Final = (
-    "The token is invalid: it was revoked, or its account is disabled. Make a new token on the "
-    "console's page /tokens/."
+    "The token is invalid: it may have been revoked, or its account may be disabled. Make a new "
+    "token on the console's page /tokens/."
 )
 
 
 class TokenError(ValueError):
-    """The error, in one line, that a token cannot be created."""
+    """The error raised if a token cannot be created; its text is one line."""
 
 
 def make(account: User, name: str) -> str:
@@ -58,7 +58,7 @@ def make(account: User, name: str) -> str:
 
 
 def account_of(authorization: str) -> User | None:
-    """Return the account of the token in this field `Authorization`, and record the use of the
+    """Return the account of the token in this header `Authorization`, and record the use of the
     token."""
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() != "bearer":
@@ -83,15 +83,15 @@ async def allowance_of(authorization: str) -> Allowance | None:
 
 
 class TokenMiddleware(MiddlewareMixin):
-    """The middleware that identifies the person of a call by the call's token.
+    """The middleware that finds out who makes a call, by the call's token.
 
     A call with a token needs no protection against forged requests: a browser adds no token by
-    itself. A call without a token is checked like a form, except for a program's call to a console
+    itself. A call without a token is checked like a form, unless a program sends it to a console
     without accounts.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Return None to continue, or the answer that refuses an invalid token."""
+        """Return None if the request can continue, or an answer that refuses an invalid token."""
         if not is_call(request.path):
             return None
         authorization = request.headers.get("Authorization")

@@ -20,11 +20,12 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IMPORT_PATHS = ("/results/import", "/api/results")
 FORM_BYTES = 1024 * 1024
-"""The bytes that a form can have in addition to its file."""
+"""The size, in bytes, that a form can have in addition to its file."""
 
 
 def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[int]]) -> Application:
-    """Return the application with a limit on bodies: it stops reading after `most_bytes(scope)`."""
+    """Return the application with a limit on the size of bodies: it stops reading after
+    `most_bytes(scope)`."""
 
     async def within(scope: Scope, receive: Receive, send: Send) -> None:
         most = await most_bytes(scope)

@@ -1,4 +1,4 @@
-"""The code flow with the provider: the redirects, and the check of the provider's answer.
+"""The code flow with the provider: the redirects, and the checks of the provider's answer.
 
 allauth handles `state` and PKCE. This module checks the nonce, the signature, the issuer and the
 audience of the ID token.
@@ -31,17 +31,17 @@ assert OIDC is not None
 PROVIDER = OIDC
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
 LEEWAY_S = 60
-"""The largest accepted difference from the provider's clock, in real seconds."""
+"""The maximum accepted difference from the provider's clock, in real seconds."""
 KNOWN_FOR_S = 600.0
 """The time for which the provider's configuration is cached, in real seconds."""
 BEGINNINGS = Limit(4 * allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
-"""The limit on new sign-ins for each address."""
+"""The limit on how often sign-ins can begin from one address."""
 _CHANGED = (AttributeError, KeyError, TypeError, ValueError, RequestException, jwt.PyJWTError)
-"""Exceptions for an answer that violates OpenID Connect, and for a missing answer."""
+"""The exceptions raised if the provider's answer violates OpenID Connect or is missing."""
 
 
 class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has no types
-    """allauth's provider, extended by the check of the ID token."""
+    """allauth's provider, with an additional check of the ID token."""
 
     nonce: str | None = None
     _known: ClassVar[tuple[float, dict[str, Any]]] = (-KNOWN_FOR_S, {})
@@ -120,8 +120,8 @@ class _Callback(OAuth2CallbackView):  # type: ignore[misc]  # allauth has no typ
 def begin(request: HttpRequest) -> HttpResponse:
     """Redirect to the provider.
 
-    The answer is a page that goes on to the provider by itself, because the console's
-    Content-Security-Policy forbids forms that go to another site.
+    The answer is a page that opens the provider's address by itself, because the console's
+    Content-Security-Policy forbids forms that lead to another site.
     """
     wait_s = BEGINNINGS.reserve(address_of(request))
     if wait_s:
@@ -176,7 +176,7 @@ def _json(address: str) -> dict[str, Any]:
 
 
 def _next(request: HttpRequest) -> str | None:
-    """Return the person's destination; None for an address outside the console."""
+    """Return the address to which the person wanted to go; None if it is outside the console."""
     wanted = request.POST.get("next", "")
     own = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -36,7 +36,8 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         return True
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse a disabled account; make a person a teacher if the setting names the person."""
+        """Refuse the sign-in to a disabled account; make the person a teacher if the setting names
+        the person."""
         if not sociallogin.is_existing:
             return
         if not sociallogin.user.is_active:
@@ -48,8 +49,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
             logger.info("%s is a teacher by DOORBUSTER_LAB_OIDC_TEACHERS", sociallogin.user)
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
-        """Create an account at a person's first sign-in: a student's account with a name that is
-        free."""
+        """Create a student's account at a person's first sign-in, with a name that is free."""
         user: User = sociallogin.user
         user.set_unusable_password()
         user.is_staff = _is_teacher(sociallogin)
@@ -71,7 +71,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None,
         extra_context: Any = None,
     ) -> None:  # fmt: skip
-        """Answer with the console's page, and write the cause to the log."""
+        """Return the console's page for a failed sign-in, and write the cause to the log."""
         logger.warning("a sign-in failed: %s %.200r", error, exception)
         raise ImmediateHttpResponse(
             refused(request, "The sign-in was not completed, or it took too long.")
@@ -85,7 +85,8 @@ def _is_teacher(sociallogin: SocialLogin) -> bool:
 
 
 def _free(wanted: str) -> str:
-    """Return the wanted name, changed if it is like the name of an existing account."""
+    """Return the wanted name, or a changed name if an existing account has a name that is like
+    it."""
     stem = re.sub(r"[^\w.@+-]+", "-", names.normal(wanted)).strip("-")[:140] or "person"
     name, number = stem, 1
     while accounts.alike(name) is not None:

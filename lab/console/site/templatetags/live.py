@@ -9,12 +9,12 @@ register = template.Library()
 
 @register.inclusion_tag("console/glance.html")
 def glance() -> dict[str, object]:
-    """Show a small picture of the live run while one is in progress."""
+    """Show a small picture of the live run if a live run is in progress."""
     return {"pages": list(PAGES)}
 
 
 @register.simple_tag
 def page_names() -> dict[str, str]:
-    """Return (page type, name) for all page types, as choices of a form; the name of "Br-1" is
+    """Return (page type, name) for all page types, as choices for a form; the name of "Br-1" is
     "Br-1 home"."""
     return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

@@ -31,13 +31,13 @@ def percent(ratio: float | None) -> str:
 
 @register.filter
 def drawn(table: Table | Mapping[str, Any]) -> Markup:
-    """Return a table, which results store as JSON, as HTML in the style of reports."""
+    """Return the HTML of a table that a result stores as JSON, in the style of reports."""
     return (table if isinstance(table, Table) else Table.of(table)).html()
 
 
 @register.filter
 def policy_title(key: str) -> str:
-    """Return the title of a policy by its key: `8Q-LIFO-Pri`."""
+    """Return the title of the policy with this key, for example `8Q-LIFO-Pri`."""
     return title_of(key)
 
 

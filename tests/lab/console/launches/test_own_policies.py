@@ -108,6 +108,6 @@ def test_the_scoreboard_shows_what_is_kept(console):
         ("1", "good"), ("2", "lost*"),
     ]  # fmt: skip
     assert (
-        "lost by somebody was given up in a run, and FIFO decided from then on: line 7: 1 / 0"
-        in text
+        "lost by somebody stopped working during a run, and FIFO replaced it until the end of the "
+        "run: line 7: 1 / 0" in text
     )

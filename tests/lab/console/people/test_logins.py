@@ -77,7 +77,7 @@ def test_own_password_is_counted_as_a_login(classroom, passwords):
     answers = [one.post("/people/password", wrong) for _ in range(allowances.LOGINS_PER_NAME + 1)]
     assert [answer.status_code for answer in answers] == [200] * allowances.LOGINS_PER_NAME + [429]
     assert int(answers[-1].headers["Retry-After"]) > 0
-    assert "You may try again in" in answers[-1].text
+    assert "You can try again in" in answers[-1].text
 
 
 @pytest.mark.parametrize(

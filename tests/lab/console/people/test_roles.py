@@ -135,7 +135,7 @@ def test_who_guesses_passwords_has_to_wait(classroom, people):
         assert "Wrong name or password" in stranger.post("/people/login", wrong).text
     answer = stranger.post("/people/login", wrong)
     assert answer.status_code == 429
-    assert "You may try again in" in answer.text
+    assert "You can try again in" in answer.text
     assert 0 < int(answer.headers["Retry-After"]) <= 300
     other = {"username": "bert", "password": "wrong"}
     assert stranger.post("/people/login", other).status_code == 200

@@ -49,7 +49,7 @@ def test_the_browser_s_numbers_are_those_of_the_command_line(chromium, console):
             for policy in ("8q-lifo-pri", "door-lifo")
         ]
         assert shown["Purchases (confirms)"] == [str(one["confirms"]) for one in here]
-        assert shown["Bound: the most any policy could sell"] == [
+        assert shown["Bound: the most that any policy could sell"] == [
             f"{one['confirm_bound']:.1f}" for one in here
         ]
         assert shown["Requests completed"] == [

@@ -82,7 +82,7 @@ def test_the_template_is_checked_and_its_run_equals_the_command_line_s(chromium,
         when(page, f"{DONE} && !document.getElementById('ran').hidden")
         shown = dict(cells(page, "metrics"))
         assert shown["Purchases (confirms)"] == str(here.confirms)
-        assert shown["Bound: the most any policy could sell"] == f"{here.confirm_bound:.1f}"
+        assert shown["Bound: the most that any policy could sell"] == f"{here.confirm_bound:.1f}"
         assert shown["Requests completed"] == f"{100 * here.completed_ratio:.1f} %"
         assert shown["Completed requests per second"] == f"{here.throughput_rps:.2f}"
         assert shown["Customers"] == f"{here.sessions:,}"
@@ -145,10 +145,10 @@ def test_an_endless_loop_is_ended_and_the_editor_goes_on(chromium, console):
         page = opened(visit, loop)
         press(page, "#run")
         page.locator("#search").fill("Cancel")
-        assert "entries have these words" in page.locator("#found").inner_text()
+        assert "entries contain these words" in page.locator("#found").inner_text()
         when(page, FAILED)
         assert "did not respond for 30 s" in page.locator("#fault").inner_text()
-        assert "Is there a loop" in page.locator("#fault").inner_text()
+        assert "endless loop" in page.locator("#fault").inner_text()
         when(page, "!document.getElementById('check').disabled")
 
 

@@ -85,7 +85,7 @@ def test_a_text_that_is_no_policy_is_refused_with_its_line(people, text, says):
     answer = people["bert"].submit(text)
     assert answer.status_code == 400, answer.text
     assert says in answer.json()["error"]
-    assert "You have submitted no policy yet" in people["bert"].submissions()
+    assert "You have not submitted a policy yet" in people["bert"].submissions()
 
 
 @pytest.mark.parametrize("name", ["Quiet", "../quiet", "", "a" * 41, "sq"])
@@ -157,7 +157,7 @@ def test_a_student_sees_and_replaces_only_own_submissions(submitted, people):
     """A file with another student's name and author makes another row, and stays unread."""
     carla, bert, anna = people["carla"], people["bert"], people["anna"]
     (result,) = re.findall(r'href="/results/([^/"]+)/">result', submitted)
-    assert "You have submitted no policy yet" in carla.submissions()
+    assert "You have not submitted a policy yet" in carla.submissions()
     bundle = f"/results/{result}/bundle.zip"
     copy = f"/results/{result}/files/policies/quiet_door.py"
     for path in (bundle, f"/api{bundle}", copy):

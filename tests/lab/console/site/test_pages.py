@@ -39,7 +39,7 @@ def test_a_page_is_whole_and_loads_nothing_from_outside(console, path):
 def test_what_is_not_there_says_so(console, path):
     answer = console.get(path)
     assert answer.status_code == 404
-    assert "no such page" in answer.text
+    assert "This page does not exist" in answer.text
 
 
 def test_the_libraries_that_come_along_are_the_published_ones():

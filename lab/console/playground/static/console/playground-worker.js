@@ -5,7 +5,7 @@ let program;
 async function load({ pyodide, modules, module = "lab.playground.experiment" }) {
   const { loadPyodide } = await import(`${pyodide}pyodide.mjs`);
   const [runtime, archive] = await Promise.all([
-    // The seed is that of the server's processes for students' policies.
+    // The server's processes for students' policies use the same seed.
     loadPyodide({ indexURL: pyodide, env: { HOME: "/home/pyodide", PYTHONHASHSEED: "0" } }),
     fetch(modules).then((answer) => {
       if (!answer.ok) throw new Error(`${modules}: ${answer.status}`);
@@ -23,7 +23,7 @@ function run(choice) {
   return JSON.parse(answer);
 }
 
-// A function that sends its answer in parts, as JSON.
+// Define a function that sends its answer in parts, as JSON.
 function call(id, { name, texts }) {
   program[name](...texts, (part) => self.postMessage({ id, part: JSON.parse(part) }));
 }

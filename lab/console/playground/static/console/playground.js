@@ -3,7 +3,7 @@
 addEventListener("DOMContentLoaded", () => {
   const SIDES = ["a", "b"];
   const FIRST = { "policy-a": "sq", "policy-b": "door-lifo" };
-  const WAIT_MS = 250; // a slider moves in many steps: the last one counts
+  const WAIT_MS = 250; // a slider moves in many steps, and only the last step counts
   const PLAYED_IN_S = 20;
   const byId = (id) => document.getElementById(id);
   const form = byId("choices");
@@ -35,7 +35,7 @@ addEventListener("DOMContentLoaded", () => {
       for (const place of [form.querySelector(`[data-side="${side}"]`), byId(`shop-${side}`).parentElement]) place.style.setProperty("--rival", option.dataset.colour);
       set(byId(`shop-${side}`), titleOf(side));
     }
-    byId("sessions").disabled = byId("shape").value === "rush"; // there the time ends the arrivals
+    byId("sessions").disabled = byId("shape").value === "rush"; // a rush ends at a time, not after a number of sessions
   }
   function titleOf(side) {
     const admission = byId(`admission-${side}`);
@@ -124,9 +124,9 @@ addEventListener("DOMContentLoaded", () => {
     const most = Math.max(a.confirm_bound, b.confirm_bound);
     const best = Math.max(a.confirms, b.confirms);
     const limit = most < 0.5 ? "" : best >= most ? ` That is about all that was possible (${format(most)}).` : ` At most ${format(most)} were possible.`;
-    if (a.confirms === b.confirms) return `${a.title} and ${b.title} both sold ${format(a.confirms)}.${limit} Try another seed: one run is one day of chance.`;
+    if (a.confirms === b.confirms) return `${a.title} and ${b.title} both sold ${format(a.confirms)}.${limit} Try another seed: a single run depends much on chance.`;
     const [more, less] = a.confirms > b.confirms ? [a, b] : [b, a];
-    const chance = more.confirms - less.confirms < 2 * Math.sqrt(more.confirms + less.confirms) ? " The difference is small: try other seeds before you believe it." : "";
+    const chance = more.confirms - less.confirms < 2 * Math.sqrt(more.confirms + less.confirms) ? " The difference is small, so try other seeds before you rely on it." : "";
     return `${more.title} sold ${format(more.confirms)}, ${less.title} ${format(less.confirms)}.${limit}${chance}`;
   }
 
@@ -134,7 +134,7 @@ addEventListener("DOMContentLoaded", () => {
     const percent = (ratio) => `${format(100 * ratio, 1)} %`;
     const rows = [
       ["Purchases (confirms)", ({ confirms }) => format(confirms)],
-      ["Bound: the most any policy could sell", ({ confirm_bound }) => format(confirm_bound, 1)],
+      ["Bound: the most that any policy could sell", ({ confirm_bound }) => format(confirm_bound, 1)],
       ["Efficiency: purchases / bound", ({ revenue_efficiency_ratio }) => (revenue_efficiency_ratio === null ? "–" : format(revenue_efficiency_ratio, 2))],
       ["Requests completed", ({ completed_ratio }) => percent(completed_ratio)],
       ["Completed requests per second", ({ throughput_rps }) => format(throughput_rps, 2)],
@@ -184,10 +184,10 @@ addEventListener("DOMContentLoaded", () => {
     const policies = [...new Set(SIDES.map((side) => value(`policy-${side}`)))].join(",");
     const admissions = [...new Set(SIDES.map((side) => value(`admission-${side}`)))].join(",");
     const text = `make simulate ARGS="--policies ${policies} --admission ${admissions} --rho ${value("rho")} --sessions ${value("sessions")} --repetitions 1 --seed ${value("seed")}"`;
-    return own ? `${text}, with [customers] of a spec as set above` : text;
+    return own ? `${text}, with the settings above in [customers] of a spec` : text;
   }
 
-  // ---- playing --------------------------------------------------------------------------------
+  // ---- playback --------------------------------------------------------------------------------
   function index(times, at) {
     let low = 0;
     let high = times.length - 1;

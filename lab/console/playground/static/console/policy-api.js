@@ -13,6 +13,6 @@ addEventListener("DOMContentLoaded", () => {
     });
     for (const kind of document.querySelectorAll("#entries [data-kind]")) kind.hidden = !kind.querySelector("details:not([hidden])");
     for (const entry of entries) entry.open = words.length > 0 && hits.length <= 2 && hits.includes(entry);
-    found.textContent = words.length ? `${hits.length} of ${entries.length} entries have these words.` : "";
+    found.textContent = words.length ? `${hits.length} of ${entries.length} entries contain these words.` : "";
   });
 });

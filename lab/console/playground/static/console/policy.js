@@ -20,7 +20,7 @@ addEventListener("DOMContentLoaded", () => {
     try {
       return JSON.parse(localStorage.getItem(key)) ?? otherwise;
     } catch {
-      return otherwise; // no storage, or not ours
+      return otherwise; // the storage is missing, or has other content
     }
   }
   function keep(key, value) {
@@ -91,7 +91,7 @@ addEventListener("DOMContentLoaded", () => {
         EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source of the policy", "aria-describedby": "name-help", spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
-          isWriting = update.view.hasFocus; // not while a button puts another file here
+          isWriting = update.view.hasFocus; // not while a button replaces the file
           clearTimeout(saving);
           saving = setTimeout(save, 300);
         }),
@@ -102,7 +102,7 @@ addEventListener("DOMContentLoaded", () => {
   const path = () => `own/${name.value}.py`;
   function save() {
     clearTimeout(saving);
-    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser does not store the text: save the file before you leave the page. While you write, Tab indents; press Escape, then Tab, to leave the editor.");
+    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser does not store the text: save the file before you leave the page. The Tab key indents the text; to leave the editor, press Escape, then Tab.");
   }
   function replaceText(newText) {
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: newText }, selection: { anchor: 0 }, scrollIntoView: true });
@@ -140,7 +140,7 @@ addEventListener("DOMContentLoaded", () => {
   let isReady = false;
   function hush() {
     clearTimeout(silence);
-    if (work) silence = setTimeout(() => end(`The policy did not respond for ${mostSilenceS} s, so the browser ended it${work.last ? ` after the line “${work.last}” of the check` : ""}. Is there a loop that does not end?`), 1000 * mostSilenceS);
+    if (work) silence = setTimeout(() => end(`The policy did not respond for ${mostSilenceS} s, so the browser ended it${work.last ? ` after the line “${work.last}” of the check` : ""}. Does the policy have an endless loop?`), 1000 * mostSilenceS);
   }
   function start() {
     isReady = false;
@@ -186,7 +186,7 @@ addEventListener("DOMContentLoaded", () => {
     for (const id of ACTIONS) byId(id).disabled = !isReady || work !== null;
     byId("stop").hidden = work === null;
   }
-  // Stores the text and shows which task begins; returns false if the file name is invalid.
+  // Store the text and show which task begins; return false if the file name is invalid.
   function began(words) {
     if (!name.checkValidity() || !name.value) {
       fail("File: allowed are 1 to 40 small letters, digits and _, beginning with a letter, for example quiet_door.");
@@ -237,7 +237,7 @@ addEventListener("DOMContentLoaded", () => {
   // ---- run --------------------------------------------------------------------------------------
   let charts = [];
   function fallBack(found) {
-    if (found) fail(`The policy was given up at ${format(found.at_s, 1)} s. FIFO decided from then on: ${found.says}`, found.marks);
+    if (found) fail(`The policy stopped working at ${format(found.at_s, 1)} s, and FIFO replaced it until the end of the run: ${found.says}`, found.marks);
   }
   byId("run").addEventListener("click", () => {
     const chosen = day();
@@ -252,7 +252,7 @@ addEventListener("DOMContentLoaded", () => {
       const percent = (ratio) => `${format(100 * ratio, 1)} %`;
       const rows = [
         ["Purchases (confirms)", format(metrics.confirms)],
-        ["Bound: the most any policy could sell", format(metrics.confirm_bound, 1)],
+        ["Bound: the most that any policy could sell", format(metrics.confirm_bound, 1)],
         ["Efficiency: purchases / bound", metrics.revenue_efficiency_ratio === null ? "–" : format(metrics.revenue_efficiency_ratio, 2)],
         ["Requests completed", percent(metrics.completed_ratio)],
         ["Completed requests per second", format(metrics.throughput_rps, 2)],
@@ -376,9 +376,9 @@ addEventListener("DOMContentLoaded", () => {
   });
 
   // ---- actions of the visitor ----------------------------------------------------------------------
-  byId("stop").addEventListener("click", () => end("You stopped it."));
+  byId("stop").addEventListener("click", () => end("You stopped the task."));
   byId("template").addEventListener("click", () => {
-    if (confirm("Replace the text by the template? You lose a text that is neither saved nor on your private scoreboard.")) {
+    if (confirm("Replace the text with the template? You will lose the text unless you have saved it or it is on your private scoreboard.")) {
       name.value = "my_policy";
       replaceText(template);
     }

@@ -124,7 +124,7 @@ addEventListener("DOMContentLoaded", async () => {
   let saidAt = -Infinity;
   let saidEnd = false;
   function say(scores) {
-    // The text for screen readers changes seldom, and at the end.
+    // The text for screen readers changes only from time to time, and at the end.
     const isEnd = time >= end;
     if (!isEnd) saidEnd = false;
     if (saidEnd || (!isEnd && performance.now() - saidAt < SAY_EVERY_MS)) return;

@@ -46,7 +46,7 @@ addEventListener("DOMContentLoaded", () => {
     const curves = [...new Set(Object.values(panel.lines).map((line) => line.curve))];
     const named = Object.keys(panel.x_names).length > 0;
     const all = Object.values(panel.lines);
-    const beside = (place) => (named ? ((place + 0.5) / all.length - 0.5) * 0.6 : 0); // if x is a name, the points are side by side
+    const beside = (place) => (named ? ((place + 0.5) / all.length - 0.5) * 0.6 : 0); // if the x values are names, the points are side by side
     const lines = all.map((line, place) => ({ ...line, x: line.x.map((x) => x + beside(place)) }));
     const colours = new Map(lines.map((line) => [line.curve, line.colour]));
     const published = Object.values(panel.published).map(([curve, x, y]) => [curve, x + beside(all.findIndex((line) => line.curve === curve)), y]);

@@ -111,7 +111,7 @@
     if (event.key !== "Tab") return;
     const from = shown;
     if (event.shiftKey) event.preventDefault();
-    from.focus(); // from here the Tab key continues to the next element
+    from.focus(); // the Tab key then continues to the next element
     if (!event.shiftKey) hide();
   });
   link.addEventListener("blur", (event) => event.relatedTarget === shown || hide());

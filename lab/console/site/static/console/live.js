@@ -53,11 +53,11 @@ const live = (() => {
     return spent > 0.5 ? Math.max(0, (since("wasted_cpu_s") + since("unanswered_cpu_s")) / spent) : null;
   }
 
-  const ABANDONMENT = { ignore: "orphans are served in full", "drop-queued": "who leaves is taken out of the queue", cancel: "who leaves stops the work" };
+  const ABANDONMENT = { ignore: "orphan requests are served in full", "drop-queued": "orphan requests are removed from the queue", cancel: "orphan requests are stopped" };
 
   // The run in progress, the changes during it, and the run whose purchases the tiles show afterwards.
   function runWords({ run, sold, title }) {
-    const ended = sold?.ended_at ? `confirms and revenue are those of ${sold.words}, which ended at ${time.format(sold.ended_at * 1000)} UTC` : "";
+    const ended = sold?.ended_at ? `confirms and revenue are from ${sold.words}, which ended at ${time.format(sold.ended_at * 1000)} UTC` : "";
     if (!run) return ["No run is in progress", ended].filter(Boolean).join("; ");
     const begun = start();
     const switched = run.run && begun && state.marks.some((mark) => mark.kind === "policy" && mark.at >= begun.at);
@@ -83,7 +83,7 @@ const live = (() => {
       cpu: percent(frame.cpu_utilisation_ratio),
       dropped: digits(rate(at, "dropped", "rejected")),
       wasted: percent(wasted(frame)),
-      beyond: frame.strip && frame.waiting > frame.strip.length ? `and ${frame.waiting - frame.strip.length} newer ones` : "",
+      beyond: frame.strip && frame.waiting > frame.strip.length ? `and ${frame.waiting - frame.strip.length} newer requests` : "",
     };
     for (const fate of ["arrived", "answered", "abandoned_waiting"]) found[fate] = digits(rate(at, fate));
     if (frame.sessions) found.sessions = `${frame.sessions.admitted} / ${frame.sessions.rejected}`;
@@ -106,7 +106,7 @@ const live = (() => {
     for (const part of document.querySelectorAll("[data-only]")) part.hidden = !frame[part.dataset.only];
   }
 
-  // Screen readers get a sentence now and then instead of every changed number.
+  // Screen readers get a sentence from time to time instead of every changed number.
   const SAY_EVERY_MS = 10000;
   let saidAt = -Infinity;
   function say() {

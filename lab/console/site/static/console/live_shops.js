@@ -44,7 +44,7 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  // If the page is about a race, only the shops of this race; the machine can be running another race.
+  // A page about a race shows only the shops of this race; the machine may be running another race.
   function wanted() {
     const { live_shops: shops } = live.state.newest;
     const race = document.querySelector("[data-race]")?.dataset.race;
@@ -87,7 +87,7 @@ addEventListener("DOMContentLoaded", () => {
       show("orphaned", shop.counts.orphaned);
       show("cpu", shop.cpu_utilisation_ratio === null ? "–" : `${Math.round(100 * shop.cpu_utilisation_ratio)} %`);
     });
-    // Samples of this race only, because the clock begins again with every race.
+    // Use only samples of this race, because the clock begins again with every race.
     let from = live.state.frames.length - 1;
     while (from > 0 && live.state.frames[from - 1].live_shop_totals?.length === shops.length && live.state.frames[from - 1].live_shops_time_s <= live.state.frames[from].live_shops_time_s) from -= 1;
     const frames = live.state.frames.slice(from);
@@ -99,7 +99,7 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   function say(shops, scores, measure) {
-    // The text for screen readers changes seldom.
+    // The text for screen readers changes only from time to time.
     if (performance.now() - saidAt < SAY_EVERY_MS) return;
     saidAt = performance.now();
     const told = shops.map((shop, number) => `${shop.title} ${scores[number]}`).join(", ");

@@ -23,7 +23,7 @@ addEventListener("DOMContentLoaded", () => {
     return [percent(agrees), ...shifts].filter(Boolean).join(", ");
   }
 
-  // The rows stay while the shadows stay the same, so that a button does not change under the user's finger.
+  // The rows are replaced only if the shadows change, so that a button does not move under the user's finger.
   function fit(body, many, make) {
     while (body.children.length > many) body.lastElementChild.remove();
     while (body.children.length < many) body.append(make());
@@ -89,7 +89,7 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   function say(shadows) {
-    // The text for screen readers changes seldom.
+    // The text for screen readers changes only from time to time.
     if (!shadows.length || performance.now() - saidAt < SAY_EVERY_MS) return;
     saidAt = performance.now();
     set(find("[data-say]"), shadows.map((one) => (one.fault ? `${one.title} was removed` : `${one.title} agrees in ${percent(one.agrees_ratio)} of ${one.asked}`)).join("; "));

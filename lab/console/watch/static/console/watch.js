@@ -6,7 +6,7 @@ addEventListener("DOMContentLoaded", () => {
   const pages = JSON.parse(byId("pages").textContent);
   const queues = document.querySelector(".queues");
   const drawStrip = strip(document.querySelector(".strip"));
-  const drawn = []; // marks as the charts take them
+  const drawn = []; // the marks in the form that the charts need
   let most = 20;
 
   // On a screen of 768 pixels, two rows of charts fit below the content above them.
@@ -15,7 +15,7 @@ addEventListener("DOMContentLoaded", () => {
   const saved = () => {
     const said = document.querySelector('[data-show="run"]').textContent.trim();
     const now = new Date().toISOString().slice(0, 16);
-    return { note: [said, `${now.replace("T", " ")} UTC`, "paper seconds since the begin of the run"].filter(Boolean).join(" · "), file: ["watch", now.replace(":", "")] };
+    return { note: [said, `${now.replace("T", " ")} UTC`, "paper seconds since the beginning of the run"].filter(Boolean).join(" · "), file: ["watch", now.replace(":", "")] };
   };
   const one = (id, series, range = roomy) => chart(byId(id), series, drawn, range, { sync: "watch", rem, xLabel: "", saved });
   const waiting = one("chart-waiting", [{ label: "waiting", colour: "--bad" }, { label: "in service", colour: "--good", dash: [8, 4] }]);
@@ -49,7 +49,7 @@ addEventListener("DOMContentLoaded", () => {
     list();
   }
 
-  // The marks as text, the newest first, for readers who cannot point at a line.
+  // The marks as text, with the newest first, for readers who cannot point at a line.
   function list() {
     const place = byId("changes");
     const wanted = drawn.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).toReversed();
@@ -66,16 +66,16 @@ addEventListener("DOMContentLoaded", () => {
 
   let describedAt = -Infinity;
   function describe() {
-    // The content of the pictures as text for readers who cannot see them; it changes seldom, so that there is time to read it.
+    // The content of the pictures as text for readers who cannot see them; it changes only from time to time, so that a reader can finish it.
     if (performance.now() - describedAt < 10000) return;
     describedAt = performance.now();
     const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
     queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
     const gone = (state.newest.strip ?? []).filter(([, , left]) => left).length;
-    document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first; the customers of ${gone} have gone`);
+    document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first; the customers of ${gone} of them have gone`);
   }
 
-  // A new run has its own policy, which the control bar then shows, unless the keyboard focus is in the bar.
+  // A new run can have another policy. The control bar then shows it, unless the keyboard focus is in the bar.
   let begun = null;
   function renew() {
     const at = live.start()?.at ?? 0;
