@@ -145,8 +145,8 @@ def optimum(
 
 
 def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimum:
-    """Return a mixture of two corners: a share `share` of the upper corner, and the rest of the
-    lower corner."""
+    """Return a mixture of two corners: a share `share` of the upper corner, and the remaining share
+    of the lower corner."""
 
     def mix(low: float, high: float) -> float:
         return low + share * (high - low)

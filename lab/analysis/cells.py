@@ -32,7 +32,7 @@ from lab.titles import title_of
 from loadgen.workload.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
-"""The response time of Br-1, in paper seconds, that LIFO-Pri's text about Fig. 7 mentions."""
+"""The response time limit for Br-1, in paper seconds, that LIFO-Pri's text about Fig. 7 uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Cell:
 
 
 class _Repetition(NamedTuple):
-    """The data that a cell keeps of one run."""
+    """The data about one run that a cell keeps."""
 
     outcomes: Outcomes
     summary: RunSummary
@@ -171,7 +171,7 @@ def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
     """Return the bound of the runs of `spec`.
 
-    For live pages of profile `real`, the costs are those of LIFO-Pri's Table 2.
+    For live pages of profile `real`, it uses the costs in LIFO-Pri's Table 2.
     """
     return CapacityBound(
         spec.customers.as_model(),
@@ -182,7 +182,8 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
-    """Return the attempts that a run's metrics count: all attempts except those in the warm-up.
+    """Return the attempts that a run's metrics count: all attempts except the attempts in the
+    warm-up.
 
     Raises ExperimentError if no attempts remain.
     """

@@ -20,7 +20,7 @@ TIMES_S = np.arange(0.0, 40.25, 0.25)
 """The times t, in paper seconds, at which the distributions of response times are compared; the
 axes of LIFO-Pri's Figs. 4 to 7 end earlier."""
 BIN_S = 1.0
-"""The width of a bar of the histogram, paper seconds."""
+"""The width of a bar of the histogram, in paper seconds."""
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]
@@ -29,8 +29,8 @@ repetitions."""
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
-    """Return a mapping with `times_s`, `lines` (one per policy and ρ) and `against_rho`, ready for
-    JSON.
+    """Return a mapping with `times_s`, `lines` (one per policy and ρ) and `against_rho`, which can
+    be written as JSON.
 
     A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
 

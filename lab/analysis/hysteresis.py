@@ -32,10 +32,9 @@ RUSH_RHO = 3.0
 RUSH_S = 60.0
 WARM_UP_S = 60.0
 BEFORE_S = 360.0
-"""The duration of the calm before the rush, including the warm-up, paper seconds."""
+"""The duration of the calm before the rush, including the warm-up, in paper seconds."""
 AFTER_S = 900.0
-"""The time after the rush for which a run is observed, paper seconds; a later recovery does not
-count."""
+"""The paper seconds for which a run is observed after the rush; a later recovery does not count."""
 QUICK_AFTER_S = 300.0
 
 WINDOW_S = 10.0

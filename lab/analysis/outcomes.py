@@ -95,9 +95,9 @@ class Outcomes:
     fates: SessionFates
     confirms: int
     duration_s: float
-    """The time from the first arrival to the end of the last session, paper seconds."""
+    """The time from the first arrival to the end of the last session, in paper seconds."""
     arrivals_s: float = 0.0
-    """The time from the first arrival to the last arrival, paper seconds."""
+    """The time from the first arrival to the last arrival, in paper seconds."""
     useful_in_arrivals: int = 0
     """The number of requests of completed sessions that were answered before the last arrival."""
     expected_confirm_ratio: float | None = None
@@ -350,7 +350,7 @@ def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
 
 
 def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
-    """Return the planned arrival time of each session, paper seconds."""
+    """Return the planned arrival time of each session, in paper seconds."""
     first = _first_attempts(attempts)
     arrived = first.filter(pc.equal(first.column("step"), 0)).column("intended_s")
     times_s: npt.NDArray[np.float64] = arrived.drop_null().to_numpy()

@@ -196,8 +196,8 @@ def is_unsure(sentences: Iterable[str]) -> bool:
 
 
 def _short(sentence: str) -> tuple[str, str]:
-    """Return the load and the winner of one sentence; the winner is empty if the sentence does not
-    name one."""
+    """Return the load and the winner of one sentence; the winner is an empty text if the sentence
+    does not name a winner."""
     parts = _LOAD.match(sentence[:_MOST_READ])
     if parts is None:
         return "", ""

@@ -24,7 +24,7 @@ STEPS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The gain of one rule: the estimated efficiency with the rule minus the efficiency without
+    """The gain of a rule: the estimated efficiency with the rule minus the efficiency without
     it."""
 
     words: str

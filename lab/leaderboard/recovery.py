@@ -151,8 +151,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
     """Return the recovery of each policy, as measured on this machine or as kept in the board's
     folder.
 
-    Measured recoveries are stored in the folder, so that a later report on another machine also has
-    them.
+    Measured recoveries are stored in the folder, so that a later report on another machine can show
+    them, too.
     """
     spec = folder.spec()
     try:

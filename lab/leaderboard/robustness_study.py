@@ -43,8 +43,8 @@ class _Grid:
         return results.estimate(self.cases[policy][scenario], value)
 
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
-        """Return, by seed, by how much one policy's estimated efficiency exceeds that of another
-        policy."""
+        """Return for each seed by how much one policy's estimated efficiency exceeds another
+        policy's."""
         return differences(
             *(
                 {

@@ -24,7 +24,7 @@ class Scenario:
     what: str
     """A sentence that describes the changed condition."""
     changes: Mapping[str, Any]
-    """The change in the form of `lab.spec.experiment.changed`."""
+    """The changes to the spec, in the form that `lab.spec.experiment.changed` accepts."""
 
     def spec(self, base: Spec) -> Spec:
         """Return the board's spec in this scenario, at one load."""
@@ -43,9 +43,8 @@ _FLASH = ((120.0, 0.9), (30.0, 4.5), (150.0, 0.9))
 
 
 def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
-    """Return all scenarios, beginning with the usual scenario; `quick` shortens those with a
-    changing load.
-    """
+    """Return all scenarios, beginning with the usual scenario; `quick` shortens the scenarios with
+    a changing load."""
     return (
         Scenario("usual", "usual", f"The customers are the board's, at ρ = {RHO:g}.", {}),
         Scenario(

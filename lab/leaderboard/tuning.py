@@ -37,8 +37,8 @@ SESSIONS: Final = 1000
 SEED: Final = 101
 """The seed of the first repetition.
 
-No leaderboard uses this seed, so the customers of the search differ from those of the board that
-shows its result.
+No leaderboard uses this seed, so the customers of the search differ from the customers of the board
+that shows its result.
 """
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1

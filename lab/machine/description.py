@@ -1,6 +1,6 @@
 """The description of the machine and the versions in every result, and the lock for live runs.
 
-Every live run takes the machine's lock, so only one runs at a time.
+Every live run takes the machine's lock, so only one live run is in progress at a time.
 """
 
 import contextlib

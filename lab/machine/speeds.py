@@ -36,8 +36,7 @@ It keeps a wrong measurement from making a launch look far cheaper than it is; t
 students' limits depend on these costs (`lab.console.site.allowances`).
 """
 FURTHEST_FACTOR = 10.0
-"""The largest allowed factor between the speed of this machine and that of the reference machine.
-"""
+"""The largest allowed factor between the speeds of this machine and the reference machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One term with its synonyms, its explanation, and its formula, if any."""
+    """A term with its synonyms, its explanation, and its formula, if any."""
 
     title: str
     names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The report of a reproduction: one self-contained HTML file, and its figures and data."""
+"""The report of a reproduction: a self-contained HTML file, and its figures and data."""
 
 import base64
 import shlex

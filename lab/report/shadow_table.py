@@ -20,9 +20,8 @@ _VERDICTS = (
 
 
 def table(cells: Sequence[Cell]) -> Table | None:
-    """Return a shadow's decisions as shares of the requests that it decided, by acting policy; None
-    if it decided no requests.
-    """
+    """Return, for each acting policy, a shadow's decisions as shares of the requests that it
+    decided; None if it decided no requests."""
     names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
     if not names:
         return None

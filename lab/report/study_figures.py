@@ -93,7 +93,7 @@ class FormulaCurve:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The content of one set of axes.
+    """The content of a set of axes.
 
     `lines` are curves with a marker and an interval at each x. `plain` are curves with many points.
     `steps` are constant between the values of x. `bars` are groups of bars with `x_names` under
@@ -246,7 +246,7 @@ class Figure:
     panels: Sequence[Panel] = ()
     tables: Sequence[EntryTable | BuiltTable] = ()
     stacked: bool = False
-    """Whether panels are one above the other with a common x axis instead of side by side."""
+    """Whether the panels are stacked, with a common x axis, instead of side by side."""
     drawing: Drawing | None = None
     """A drawing instead of panels."""
 

@@ -50,7 +50,7 @@ def show(table: Table) -> None:
 
 
 def verdict(summary: RunSummary) -> str:
-    """Return a line about one run."""
+    """Return a line about a run."""
     reconciles = "" if summary.reconciles else "; COUNTS DO NOT RECONCILE"
     if summary.sessions is None:  # clients in a closed loop
         return f"{100 * summary.completed_ratio:.1f} % of requests served{reconciles}"

@@ -1,4 +1,4 @@
-"""Tables and metrics as tidy CSV: one number in each row, with its interval and its unit.
+"""Tables and metrics as tidy CSV: each row has a number, its interval and its unit.
 
 The columns have the names that `lab.analysis.metrics` has, and a ratio of 1 means 100 %. A table of
 a result has only the digits and units that are printed; `summary` and `runs` have all digits.
@@ -91,7 +91,8 @@ def summary(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def by_run(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return every metric of every run: one row for each run, one column for each metric."""
+    """Return a table of all metrics and runs, with a row for each run and a column for each
+    metric."""
     names = [metric.name for metric in METRICS]
     rows = [
         (run["rho"], title_of(run["policy"]), run["seed"], *(run[name] for name in names))

@@ -24,7 +24,7 @@ from lab.students.validator import Finding, Place, check_file
 
 RIVALS: Final = ("8q-lifo-pri", "door-lifo")
 SEEDS: Final = (1, 2, 3, 4, 5)
-"""The seeds of a comparison, which are those of the class's scoreboard."""
+"""The seeds of a comparison, which are the seeds of the class's scoreboard."""
 _SLOWER: Final = 4.0
 """The approximate factor by which Python is slower in a browser than in a process."""
 T = TypeVar("T")

@@ -47,9 +47,8 @@ _OF_BOARD: Final = (
 )
 """The fields that rows of this board share with rows of the leaderboard."""
 _FAR: Final = 4.0
-"""The number of standard deviations (√ of the expected count) by which chance can make the confirms
-fall below the expected count.
-"""
+"""The largest difference below the expected count of confirms that is attributed to chance, in
+standard deviations (√ of the expected count)."""
 
 
 def play(

@@ -26,7 +26,7 @@ class About:
     picture: str
     """A picture of a published result: a static file of the gallery."""
     engine: Engine = "simulated"
-    """The engine that `doorbuster reproduce` uses unless the user chooses another one."""
+    """The engine that `doorbuster reproduce` uses unless the user chooses another engine."""
     reference_engine: Engine = "simulated"
     """The engine with which the reference result was made."""
     reference_text: str = ""

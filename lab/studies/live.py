@@ -99,7 +99,7 @@ class LiveStudy(StudyRun, Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class LivePart:
-    """One comparison on the appliance, and the cases of its runs."""
+    """A comparison on the appliance, and the cases of its runs."""
 
     spec: Spec
     case_of: Callable[[PlannedRun], AnyCase]

@@ -33,7 +33,7 @@ If a log is given, the function writes every attempt to it.
 RESPONSE_STEP_S = 0.5
 RESPONSE_UNTIL_S = 60.0
 RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_STEP_S)
-"""The bounds of the histogram's bins of response times, paper seconds."""
+"""The bounds of the bins of response times in the histogram, in paper seconds."""
 
 
 def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def measure_of(name: str) -> Measure:
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
     """Return the number of sessions by outcome and length, and the server's time by use.
 
-    `unfinished` is the number of sessions in progress when the run was cut. The bins are those of
-    SBAC, section 6: up to the mean length, up to twice the mean length, and longer.
+    `unfinished` is the number of sessions in progress when the run was cut. The bins are the same
+    as in SBAC, section 6: up to the mean length, up to twice the mean length, and longer.
     """
     sessions = simulated.sessions
     fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))

@@ -50,7 +50,7 @@ class ReportTextError(ValueError):
 
 @dataclass(slots=True)
 class FigureText:
-    """The prose of one figure or table."""
+    """The prose of a figure or table."""
 
     heading: str
     what: str = ""
@@ -60,7 +60,7 @@ class FigureText:
 
 @dataclass(frozen=True, slots=True)
 class ReportText:
-    """The prose of one report."""
+    """The prose of a report."""
 
     title: str
     summary: Sequence[str]

@@ -55,7 +55,7 @@ class PaperFigures(Generic[CasesT_co]):
 
 @dataclass(frozen=True, slots=True)
 class PaperStudy(Generic[C]):
-    """One paper: its runs at each scale, its figures and its claims."""
+    """A paper: its runs at each scale, its figures and its claims."""
 
     name: str
     """The paper's name in commands and result folders."""

@@ -105,7 +105,7 @@ def finish(axes: Axes) -> None:
 
 
 def place_legends(figure: Figure) -> None:
-    """Put the legends next to the axes; panels with the same lines share one legend."""
+    """Put the legends next to the axes; panels with the same lines share a legend."""
     drawn = {
         axes: dict(zip(labels, handles, strict=True))
         for axes in figure.axes

@@ -37,9 +37,8 @@ def _placed(found: re.Match[str]) -> str:
 
 
 def _shortened(value: float) -> str:
-    """Round a number to hundredths; a number below 1 is a scale factor for letters and keeps five
-    digits.
-    """
+    """Round a number to two decimals; a number below 1, which is a scale factor for letters, is
+    rounded to five significant digits."""
     return f"{value:.5g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 

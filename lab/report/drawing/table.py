@@ -1,4 +1,4 @@
-"""A table as text, and its forms in a terminal, on a page, in Markdown and in CSV."""
+"""Tables of text, and their output in a terminal, on a page, in Markdown and in CSV."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ class Table:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> "Table":
-        """Return a table that a result keeps as JSON."""
+        """Return the table that a result has stored as JSON."""
         rows = [tuple(row) for row in plain["rows"]]
         return cls(plain.get("title", ""), tuple(plain["header"]), rows, plain.get("note", ""))
 

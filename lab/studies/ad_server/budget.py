@@ -93,8 +93,8 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """Return the maximum number of requests per client: the paper's number, or for a single client,
-    which the paper does not have, LEAST_A_RUN."""
+    """Return the maximum number of requests per client. This is the paper's number; for a single
+    client, a case that the paper does not have, it is LEAST_A_RUN."""
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 

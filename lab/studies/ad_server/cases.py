@@ -33,14 +33,14 @@ FEW, MANY = 10, 100
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of settings of the experiment."""
+    """A combination of the experiment's settings."""
 
     clients: int
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The number of threads that search for a high-priority request; a low-priority request has
-    one."""
+    """The number of threads that search for a high-priority request; one thread searches for a
+    low-priority request."""
 
     @property
     def title(self) -> str:

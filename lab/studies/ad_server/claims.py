@@ -48,7 +48,7 @@ def claims(cases: Cases) -> list[Claim]:
     found += [
         _above(
             f"{FEW} clients, {widest} threads: the gain is larger with {most} concepts than with "
-            f"{fewest}, which bound it (Fig. 6)",
+            f"{fewest}, because the number of concepts limits the gain (Fig. 6)",
             f"{most} concepts above {fewest}",
             [(run(FEW, most, widest), measures.gain_percent)],
             [(run(FEW, fewest, widest), measures.gain_percent)],
@@ -60,7 +60,7 @@ def claims(cases: Cases) -> list[Claim]:
             [(run(FEW, three, at_limit), measures.gain_percent)],
         ),
         _above(
-            f"{FEW} clients, 2 threads, {most} concepts: a gain, where the paper saw none "
+            f"{FEW} clients, 2 threads, {most} concepts: a gain, although the paper saw none "
             f"({_WHY_TWO})",
             "above 0 %",
             [(run(FEW, most, 2), measures.gain_percent)],
@@ -73,8 +73,8 @@ def claims(cases: Cases) -> list[Claim]:
         ),
         _largest(cases),
         _above(
-            f"{FEW} clients: response times of high priority vary less than those of low priority "
-            "(Table III), mean of all cells, percent points",
+            f"{FEW} clients: response times vary less with high than with low priority "
+            "(Table III), mean of all cells, percentage points",
             "low above high",
             [(cases.run(cell), measures.rsd_drop_points) for cell in cases.of_clients(FEW)],
         ),
@@ -132,7 +132,7 @@ def _no_more(text: str, one: Sequence[Figure], other: Sequence[Figure]) -> Claim
         words, difference = found
         return words, is_above_zero(difference) is not True
 
-    return Claim(text, "no more, beyond the interval", _cases_of(one, other), check)
+    return Claim(text, "not larger by more than the interval", _cases_of(one, other), check)
 
 
 def _difference(
@@ -180,7 +180,7 @@ def _never_slower(cases: Cases, clients: int) -> Claim:
     return Claim(
         f"{clients_words(clients)}: high priority is not slower than low priority, mean of all "
         "cells",
-        "gain not below 0 % beyond the interval",
+        "gain not below 0 % by more than the interval",
         [case for case, _ in figures],
         check,
     )
@@ -206,7 +206,7 @@ def _largest(cases: Cases) -> Claim:
 
     return Claim(
         f"The largest gain of all cells; published up to {100 * _CLAIMS['max_gain']:.0f} %",
-        f"{LARGEST_GAIN_PERCENT:.0f} % at least, half of it",
+        f"{LARGEST_GAIN_PERCENT:.0f} % at least, half of the published gain",
         [cases.run(cell) for cell in cells],
         check,
     )

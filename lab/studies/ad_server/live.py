@@ -213,8 +213,8 @@ def _order(
 def _measured_plan(
     clients: AdClients, server: AdServer, scale: Scale, runs: list[PlannedRun]
 ) -> Plan:
-    """Measure the cost of a request with one client and with ten, and divide the intended time
-    between the runs."""
+    """Measure the cost of a request with one client and with ten clients, and divide the intended
+    time between the runs."""
     ends = (min(scale.concepts), max(scale.concepts))
     threads = max(scale.threads)
     costs = {}
@@ -234,8 +234,7 @@ def _measured_plan(
 
 
 class Shares(NamedTuple):
-    """The shares of the CPUs that the clients and other processes used, 0 to 1, one number per
-    run."""
+    """The share of the CPUs, 0 to 1, that the clients and other processes used in each run."""
 
     cpus: int
     clients: list[float]

@@ -94,7 +94,7 @@ def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
     """Return the ideal gain, 0 to 1, of a request that consists only of a search and is alone on
     the machine.
 
-    A thread searches one whole concept at a time, so the search has rounds. If there are more
+    A thread searches one whole concept at a time, so a search consists of rounds. If there are more
     threads than CPUs, the threads share the CPUs equally.
     """
     at_a_time = min(threads, concepts)

@@ -38,7 +38,7 @@ CLASSES = ("home", "browse", "search", "file", "select")
 
 RUN_S: float = 60.0 * published()["connection_sentry"]["run_minutes"]
 THINK_TIME_MEAN_S = 3.5
-"""The mean think time, paper seconds; it follows from Tables 1 and 2 (see
+"""The mean think time, in paper seconds, calculated from Tables 1 and 2 (see
 docs/reproductions.md)."""
 
 CATALOGUE_BOOKS = 300_000
@@ -61,7 +61,7 @@ _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of settings, which is run with and without the sentry."""
+    """A combination of settings, which is run with and without the sentry."""
 
     per_set: int
     patience_max_s: float

@@ -81,7 +81,7 @@ def page_levels(
     """Return the mean number of waiting pages, the mean number of pages in service, and the mean
     wait of a page.
 
-    The wait follows from Little's law: it is the mean number of waiting pages divided by the
+    The wait is calculated with Little's law: it is the mean number of waiting pages divided by the
     arrivals per second. Time is counted from the first sample with new arrivals, because the
     samples of a live run begin before its clients start. All values are None if the measured time
     has fewer than two samples.
@@ -159,8 +159,8 @@ FILE = "file"
 
 
 def latency_s(kind: str) -> Value:
-    """Return the mean response time of the control set's requests of a class, or None if it has no
-    such requests."""
+    """Return the mean response time of the control set's requests of a class, or None if the set
+    made no request of this class."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["classes"][kind]["latency_s"]

@@ -73,7 +73,7 @@ SCHEDULE = (
 
 The paper prints the loads of zones B and D. We chose the other loads within the limits that the
 paper's text gives. In zones A and C, both applications together get at most 3 new sessions/s. "The
-rest of the time" they get more, and from 8 new sessions/s on they are "completely overloaded".
+rest of the time" they get more; with 8 new sessions/s or more, they are "completely overloaded".
 """
 
 PRINTED_LOADS = ("B", "D")
@@ -212,8 +212,8 @@ SERVERS: dict[str, tuple[Provisioning, Admission]] = {
     ORIGINAL: ("static", "none"),
     SELF_MANAGED: ("ecm", "eac"),
 }
-"""The two servers of section 5.1: the original one has all processors and never refuses a
-connection; the self-managed one has ELM, EAC and ECM."""
+"""The two servers of section 5.1: the original server has all processors and never refuses a
+connection; the self-managed server has ELM, EAC and ECM."""
 
 
 @dataclass(frozen=True, slots=True)

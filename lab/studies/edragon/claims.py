@@ -148,8 +148,7 @@ def _alike(cases: Cases, load: float) -> Claim:
 def _less(
     text: str, required: str, case: Case[PlatformRun], smaller: Value, larger: Value
 ) -> Claim:
-    """Return the claim that one metric of a case is smaller than another metric, compared run by
-    run."""
+    """Return the claim that a metric of a case is smaller than another metric in the same runs."""
 
     def difference(metrics: Metrics) -> float | None:
         low, high = smaller(metrics), larger(metrics)

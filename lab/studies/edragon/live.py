@@ -164,8 +164,8 @@ class PlatformStudy(LiveStudy[Cases]):
 
 
 def check_costs(costs: ConnectionCosts) -> None:
-    """Raise ExperimentError unless the costs were measured with sessions as long as those of these
-    runs."""
+    """Raise ExperimentError unless the costs were measured with sessions as long as the sessions of
+    these runs."""
     if costs.interactions_mean != LIVE.interactions_mean:
         raise ExperimentError(
             f"The costs of connections were measured with sessions of {costs.interactions_mean:g} "
@@ -215,8 +215,8 @@ def measure_beside(
 
 
 def beside_ratio(found: Mapping[str, float | None]) -> float:
-    """Return the processors that the load generator and the database used, divided by those that
-    the application used."""
+    """Return the number of processors that the load generator and the database used, divided by the
+    number that the application used."""
     applications = found["applications"] or 0.0
     if applications <= 0:
         raise ExperimentError(

@@ -25,7 +25,7 @@ from simulator.hosting_result import AppResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 BIN_S = 30.0
-"""The width of a bin in paper seconds. The zones begin and end at multiples of it, and the
+"""The width of a bin in paper seconds. The zones begin and end at multiples of this width. The
 assignment of processors changes every 2 s."""
 
 
@@ -137,8 +137,8 @@ def unattended(metrics: Metrics) -> float:
 
 
 def response_p95_s(metrics: Metrics) -> float | None:
-    """Return the 95th percentile of the first application's response times, or None if it has no
-    response times."""
+    """Return the 95th percentile of the first application's response times, or None if the
+    application has none."""
     found: float | None = _application(metrics, 0)["response_p95_s"]
     return found
 

@@ -21,7 +21,7 @@ SINGLE_QUEUE = ("always-fifo", "always-lifo", "lifo-at-overload")
 SCHEMES = ("sq", "8q-af", "8q-lifo-pri")
 
 PAGE_CPU_S = 0.30
-"""The CPU seconds of the CPU-intensive page; they follow from Table 1 at a timeout of 20 s (see
+"""The CPU seconds of the CPU-intensive page, calculated from Table 1 at a timeout of 20 s (see
 `page_readings`)."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
 """The settings of the CPU-intensive page that a table compares: its CPU seconds and their relative
@@ -29,7 +29,7 @@ spread."""
 NOMINAL_RHO = 1.47
 """The load that Table 1 prints."""
 EFFECTIVE_RHO = 1.15
-"""The load that follows from the published 13.3 % of dropped requests.
+"""The load calculated from the published 13.3 % of dropped requests.
 
 At a load ρ, a share 1 − 1/ρ of the requests cannot be served under any discipline.
 """

@@ -138,8 +138,8 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def page_readings(self) -> Figure:
-        """Return the table that compares values of the page's CPU seconds by the metrics that
-        depend on them."""
+        """Return the table that shows, for several CPU times of the page, the metrics that depend
+        on this time."""
         paper = published()["lifo_pri"]
         table_1 = paper["table1"]["timeout_20s"]["completed"]
         modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][

@@ -64,8 +64,8 @@ def bin_percent(which: str, position: int) -> Value:
 
 
 def kind_completed_percent(kind: int) -> Value:
-    """Return a metric: the completed sessions of one class of the mixture, as a percentage of its
-    sessions that arrived."""
+    """Return a metric: the completed sessions of one class of the mixture, as a percentage of the
+    class's sessions that arrived."""
 
     def value(metrics: Metrics) -> float | None:
         counts = metrics["kinds"][kind]
