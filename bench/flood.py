@@ -61,7 +61,7 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "nginx, default": ("nginx", {}),
     "nginx, tuned": ("nginx", {"rate_ratio": 1.35, "burst": 76, "connections": 21}),
 }
-"""The program of each row and its parameters; the tuned parameters are those of the live
+"""The program of each row and its parameters; the tuned parameters are the same as on the live
 leaderboard.
 """
 

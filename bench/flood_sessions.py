@@ -29,7 +29,7 @@ PAUSE_S = (3.5, 10.5)
 
 @dataclass
 class Session:
-    """One customer's walk; its times are those of the clock `time.monotonic`."""
+    """One customer's walk; its times are readings of the clock `time.monotonic`."""
 
     began_s: float
     ended_s: float = 0.0

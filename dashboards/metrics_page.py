@@ -59,8 +59,8 @@ _TITLES: Final = {
 
 _NOTES: Final = {
     "gateway": """`page` is Br-1 … Tr-4, `ads` for requests to the ad server, or `other` for all
-other requests. `outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn, so
-that the count of response times by `outcome` covers all requests. For response times and
+other requests. `outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn,
+so that the count of response times by `outcome` covers all requests. For response times and
 `admission_…`, `policy` names the queueing policy and the admission policy together
 (`sq+sbac-stable`).""",
     "ads": "The values are sums over all its processes, regardless of which process answers.",
@@ -69,8 +69,8 @@ started; they start again with each run. `experiment` is the name of a result fo
 `run` the name of a folder in it; only the newest five experiments are read.""",
     "cpu-manager": "A hosting platform has these metrics while it runs.",
     LIBRARY: """Shop, console and CPU manager have these metrics from Prometheus' client library.
-The gateway has only those for CPU, resident memory and start, because counting thousands of open
-files would delay its loop.""",
+The gateway has only the metrics for CPU, resident memory and start, because counting thousands of
+open files would delay its loop.""",
 }
 
 

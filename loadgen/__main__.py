@@ -29,8 +29,8 @@ def main() -> None:
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def run(options: tuple[str, ...]) -> None:
-    """Run customers without a web UI; OPTIONS are Locust's and those of docs/loadgen.md (try
-    --help).
+    """Run customers without a web UI; OPTIONS are Locust's options and the options in
+    docs/loadgen.md (try --help).
 
     --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input. Only
     the progress lines (--progress json) go to standard output; all other output goes to standard

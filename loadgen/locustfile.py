@@ -211,9 +211,9 @@ def _quitting(environment: Environment, **_: object) -> None:
 def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
     """Make Ctrl-C end the run in the greenlet where Locust expects it.
 
-    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer. In
-    a headless run with a shape, Locust handles SIGTERM only after the run, so SIGTERM gets the same
-    handler.
+    Python raises KeyboardInterrupt in the greenlet that happens to run, which may be a customer's.
+    In a headless run with a shape, Locust handles SIGTERM only after the run, so SIGTERM gets the
+    same handler.
     """
     hub = gevent.get_hub()
     options, runner = _options(environment), _runner(environment)

@@ -1,4 +1,4 @@
-"""The accounts of this machine: the account that runs PostgreSQL, and those of other people.
+"""The accounts of this machine: the account that runs PostgreSQL, and other people's accounts.
 
 PostgreSQL refuses to run as root.
 """

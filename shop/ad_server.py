@@ -82,7 +82,7 @@ class _Whereabouts:
 
 
 class AdServer:
-    """A client of one ad server; its deadlines are in real seconds, whatever the time scale is."""
+    """A client of one ad server; its deadlines are in real seconds at any time scale."""
 
     def __init__(self, port: int, deadline_s: float = DEADLINE_S, host: str = "127.0.0.1") -> None:
         self.port = port

@@ -1,6 +1,7 @@
 """The banner of a page: the request to the ad server, and the pauses after failures.
 
-A banner delays a page by at most the deadline (`ad_server`). After a fault, the slot stays empty.
+A banner delays a page by at most the deadline (`ad_server`). After a fault, the page's slot remains
+empty.
 """
 
 import json
@@ -70,7 +71,7 @@ def read(body: bytes) -> Banner | None:
     if not (_IMAGE.fullmatch(banner.image) and _CLICK.fullmatch(banner.click)):
         raise Failed("image and click must be the ad server's")
     if f"{banner.width}x{banner.height}" not in SIZES.values():
-        raise Failed("width and height must be those of a slot")
+        raise Failed("width and height must be the size of a slot")
     return banner
 
 
@@ -119,8 +120,8 @@ class Patience:
 
 
 class Banners:
-    """The banners of this shop. They are off without an ad server, or if the controller switches
-    them off.
+    """The banners of this shop's pages. They are off without an ad server, or if the controller
+    switches them off.
     """
 
     def __init__(self, server: AdServer | None, patience: Patience) -> None:

@@ -38,4 +38,4 @@ class Memory:
 
 
 memory = Memory()
-"""The record of how many times the shop's Redis has lost its data."""
+"""The counter of the times that the shop's Redis has lost its data."""

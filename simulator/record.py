@@ -190,8 +190,8 @@ class Record:
         self._rows.append(row)
 
     def _waiting(self) -> list[int]:
-        """Return, for each of the eight pages, the number of requests that wait: those without a
-        fate.
+        """Return the number of waiting requests for each of the eight pages: the requests that have
+        no fate yet.
         """
         arrived, dispatched, dropped = self.arrived, self.dispatched, self.dropped
         rejected, withdrawn = self.rejected, self.withdrawn

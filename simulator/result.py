@@ -98,6 +98,6 @@ class Simulated:
     """
     samples: Mapping[str, list[Any]]
     """The samples by column, with one value per utilisation interval; the last interval ends at
-    `end_s`. The columns are those of samples.parquet, and `admission` (the admission policy's
+    `end_s`. The columns are the same as in samples.parquet, and `admission` (the admission policy's
     snapshot) if the policy has an admission.
     """

@@ -13,7 +13,7 @@ from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, Customers, Sessio
 
 FILE = KIND_PAGE["file"]
 SERVED_PAGES = (*PAGES, FILE)
-"""The kinds of pages that a server serves: those of PAGES in the same order, then files."""
+"""The kinds of pages that a server serves: the entries of PAGES in the same order, then files."""
 
 FILE_PLACE = len(PAGES)
 

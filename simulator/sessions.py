@@ -1,4 +1,4 @@
-"""The sessions of a simulation: those under way, and those still to come."""
+"""The sessions of a simulation: sessions under way and sessions still to come."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

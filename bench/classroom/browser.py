@@ -20,7 +20,7 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer of the console, or the lack of one."""
+    """One answer of the console, or the record that no answer came."""
 
     page: str
     seconds: float

@@ -96,7 +96,7 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
     """Return every page of the console by name.
 
-    The pages about results are those of the newest complete result.
+    The pages about results show the newest complete result.
     """
     found = {
         "gallery": "/",

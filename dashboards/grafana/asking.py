@@ -73,7 +73,8 @@ def empty(
 ) -> tuple[list[Asked], int]:
     """Return the queries without data in that time, and the number of queries sent.
 
-    Without `names`, the queries are those of all dashboards. Raises the same errors as `series_of`.
+    Without `names`, the function sends the queries of all dashboards. Raises the same errors as
+    `series_of`.
     """
     queries = [
         asked

@@ -66,7 +66,7 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables that this dashboard has instead of those for application and run.
+    """The variables that this dashboard has instead of the variables for application and run.
 
     The variable for the console is always present.
     """

@@ -34,9 +34,7 @@ class OpenedConnection(NamedTuple):
 
 
 class ConnectionLog(RowLog):
-    """The log of a run's connections; those of a session are in the order in which they were
-    opened.
-    """
+    """The log of a run's connections; a session's connections are in the order of their opening."""
 
     schema = pa.schema(
         [

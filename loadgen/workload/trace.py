@@ -22,7 +22,7 @@ _COLUMNS = ("time_s", "page", "session")
 
 
 class TraceError(ValueError):
-    """The error for a file that is not a trace; the message names the file, line, column and
+    """The error for a file that is not a valid trace; its message names the file, line, column and
     allowed values.
     """
 

@@ -106,8 +106,8 @@ class Project:
 
     @property
     def image(self) -> str:
-        """The name of the project's image, which differs for each clone, because clones differ in
-        their code.
+        """The name of the project's image, which is different for each clone, because its code
+        is.
         """
         return f"{self.name}:local"
 
@@ -183,8 +183,8 @@ class Project:
     def write(self, profiles: Iterable[str], images: Mapping[str, str] | None = None) -> None:
         """Write both files, and create the folders that containers share with this machine.
 
-        The names in `images` replace those of docker/images.env. Raises SettingsError for values
-        that containers cannot use.
+        The names in `images` replace the names in docker/images.env. Raises SettingsError for
+        values that containers cannot use.
         """
         self._make_folders()
         private_file.write(self.containers_env, _lines(self.inside()))

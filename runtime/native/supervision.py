@@ -294,8 +294,9 @@ def left_over(state: State) -> list[psutil.Process]:
 
 
 def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
-    """End these processes: SIGINT to PostgreSQL, SIGTERM to the others, then SIGKILL to
-    the rest."""
+    """End these processes: send SIGINT to PostgreSQL and SIGTERM to all others, then SIGKILL to any
+    that remain.
+    """
     # Not `common.processes`: these are not children of this process, which cannot reap them.
     for process in processes:
         with contextlib.suppress(psutil.Error):

@@ -40,9 +40,7 @@ class Contract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The impressions that a contract wants, the forecast ones, and those that other contracts
-    hold.
-    """
+    """Three numbers of impressions: wanted by a contract, forecast, and held by other contracts."""
 
     wanted: int
     forecast: int

@@ -43,7 +43,7 @@ class WantedCatalogue(Body):
     """The number of books that the catalogue is to have."""
 
     books: Books = Field(
-        description="number of books, counted from the first book of the "
+        description="number of books; the shop then has the first books of the "
         "[catalogue](shop.md#the-catalogue)"
     )
 

@@ -9,8 +9,8 @@ from shop.control import calls
 PAGE: Final = Path(__file__).parents[2] / "docs" / "controller-api.md"
 _ABOVE: Final = """# The shop's controller
 
-`python -m shop.control.reference` writes this page from the forms by which the controller checks
-calls. `/openapi.json` has the same description for programs, in
+`python -m shop.control.reference` writes this page from the schemas with which the controller
+checks calls. `/openapi.json` has the same description for programs, in
 [OpenAPI](https://spec.openapis.org/oas/v3.1.0) form. [Settings](settings.md#addresses) explains
 which hosts may call; [metrics](metrics.md) lists the metrics that `/metrics` returns.
 

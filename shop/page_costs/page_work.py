@@ -192,7 +192,7 @@ class PageWork:
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:
-        """Learn again how long a page waits in an idle shop, because pages are now made in another
+        """Learn the waits of pages in an idle shop again, because pages are now made in another
         way.
         """
         self.idle_waits = IdleWaits()

@@ -64,7 +64,7 @@ class SocketWatcher:
         self.watched: dict[int, Watched] = {}
         """The requests in progress, by their descriptors."""
         self.epoll: Any = None
-        """The epoll object; None before the first request."""
+        """The epoll object, or None before the first request."""
         self._said = False
         self._starting = threading.Lock()
 

@@ -102,7 +102,7 @@ class Watch:
     # -- the client
 
     def client_left(self) -> Cancel | None:
-        """Record, under `lock`, that the client has left; return the query to cancel."""
+        """Record that the client has left, and return the query to cancel. Holds `lock`."""
         if self.gone or self.finished:
             return None
         self.gone = True

@@ -7,17 +7,17 @@ the same address with `?then=show` added. The answer then redirects to that page
 answer is the page itself.
 
 Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
-customer who got the page, and the address. The key stays the same from *Buy* to Tr-4. A form orders
-the books of its page, regardless of what the customer did in other browser tabs. The form of every
-step may therefore be sent again.
+customer who got the page, and the address. The key does not change from *Buy* to Tr-4. A form
+orders the books of its page, regardless of what the customer did in other browser tabs. The form of
+every step may therefore be sent again.
 
 A customer whose session is lost signs in and continues with the same purchase. If the customer did
 not see the confirmation of an order, the order is found by its key and not placed again. If stock,
 prices or books have changed in the meantime, a page explains the change and the next step.
 
 For the same reason, every step may be cancelled when its customer leaves, but Tr-4 only until its
-order is committed (`place_order`). Sessions stay complete, because middleware or `login` writes
-each session in one piece.
+order is committed (`place_order`). No session is left incomplete, because middleware or `login`
+writes each session in one piece.
 """
 
 import re

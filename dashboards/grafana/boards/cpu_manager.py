@@ -31,7 +31,7 @@ def _processors() -> list[object]:
         lines(
             "Requested (R)",
             "Processors that each application requests. In a rush, an application requests all "
-            "processors; the other application's request stays small.",
+            "processors; the request of the other application remains small.",
             "none",
             Ask(f"{ECM}_requested_processors", "{{application}}", 2),
             steps=True,

@@ -199,8 +199,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Customers who leave",
-            "Customers who left while they waited, and while they were served. Under FIFO, nearly "
-            "as many customers leave in a rush as arrive.",
+            "Numbers of customers who left while they waited, and while they were served. Under "
+            "FIFO, nearly as many customers leave in a rush as arrive.",
             "cps",
             Ask(rate(f"{left}_waiting_total", OF), "waiting"),
             Ask(rate(f"{left}_in_service_total", OF), "in service"),

@@ -93,8 +93,8 @@ def _sessions() -> list[object]:
     return [
         lines(
             "New sessions, let in and turned away",
-            "In a rush, the sum is all sessions that arrive, and the green part is those that the "
-            "shop can finish.",
+            "In a rush, the sum is the number of sessions that arrive, and the green part is the "
+            "number that the shop can finish.",
             "cps",
             Ask(ADMITTED, "let in"),
             Ask(REJECTED, "turned away"),

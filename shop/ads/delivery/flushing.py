@@ -1,4 +1,5 @@
-"""The writer thread: it reports deliveries to the database, and reads those of other processes.
+"""The writer thread, which reports deliveries to the database and reads other processes'
+deliveries.
 
 The thread reports once per flush interval, in one transaction. The thread also renews contracts
 from time to time.

@@ -102,7 +102,9 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """Return the report to send, or None; it stays the same until it is acknowledged."""
+        """Return the report to send, or None; the report does not change until it is
+        acknowledged.
+        """
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):

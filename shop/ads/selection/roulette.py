@@ -24,6 +24,6 @@ def position(wheel: Weights, number: int) -> int:
 
 
 def draw(wheel: Weights, rng: random.Random) -> int | None:
-    """Return a random position, drawn by weight; None if all weights are 0."""
+    """Return a random position, drawn by weight, or None if all weights are 0."""
     total = int(wheel[-1]) if len(wheel) else 0
     return position(wheel, rng.randrange(total)) if total > 0 else None
