@@ -1,4 +1,4 @@
-"""The check whether a server answers by HTTP, or by TLS with the expected certificate.
+"""The check whether a server answers over HTTP, or over TLS with the expected certificate.
 
 If the server does not, `python -m common.answering HOST PORT PATH [CERTIFICATE]` prints the reason
 and ends with status 1.
@@ -15,10 +15,11 @@ PAGE_TIMEOUT_S = 10.0
 
 
 def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
-    """Return the reason why `GET path` does not get status 200; None if it does. No proxy is used.
+    """Return the reason why `GET path` does not get status 200; None if it does. The call does not
+    use a proxy.
 
     With `trust`, a PEM file, the call uses TLS, and the server must present the first certificate
-    of that file. The server's name is not checked.
+    in this file. The call does not check the server's name.
     """
     scheme = "http" if trust is None else "https"
     url = f"{scheme}://{hosts.authority(host, port)}{path}"

@@ -1,9 +1,9 @@
 """Calls of functions that read a student's input, each in a child process with limits.
 
 Parsers may need far more memory and time than the size of their input suggests. So `call` runs the
-parser in a child process, which ends when it reaches a limit, and the calling process receives only
-a short answer. The child runs the project's own code and may open files, for example to unpack an
-archive. Students' code runs in `gateway.students` instead, where it must not open any file.
+parser in a child process, which ends when it reaches a limit, and the caller receives only a short
+answer. The child runs the project's own code and may open files, for example to unpack an archive.
+Students' code runs in `gateway.students` instead, where it must not open any file.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from common import processes
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _PR_SET_NO_NEW_PRIVS: Final = 38  # prctl(2)
 _OUT_OF_MEMORY: Final = 77
-"""The exit status of a child that lacks the memory to report an error."""
+"""The exit status of a child that has too little memory to report an error."""
 _MOST_WORDS: Final = 1000
 _OF_ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",
@@ -37,8 +37,8 @@ _OF_ONE_THREAD: Final = {
     "ARROW_IO_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
-"""Environment variables that limit the threads of libraries, because RLIMIT_AS counts each thread's
-address space.
+"""The environment variables that limit the number of threads in libraries, because RLIMIT_AS counts
+the address space of every thread.
 """
 
 
@@ -47,29 +47,29 @@ class Bounds:
     """The limits of one call."""
 
     memory_bytes: int
-    """Bytes of address space, in addition to the space that importing the function's module
-    takes.
+    """The maximum address space in bytes, in addition to the space that importing the function's
+    module takes.
     """
     cpu_s: int
-    """CPU seconds, including the start of the interpreter."""
+    """The maximum CPU time in seconds, including the start of the interpreter."""
     wall_s: float
-    """Real seconds until the answer must be complete."""
+    """The time, in real seconds, within which the answer must be complete."""
     answer_bytes: int = 1024 * 1024
     """The maximum length of the answer as JSON, in bytes."""
     file_bytes: int = 0
     """The maximum size of a file that the function may write, in bytes."""
     is_idle: bool = False
-    """Whether the child gets only CPU time that no other process needs."""
+    """Whether the child may use only CPU time that no other process needs."""
 
 
 class BoundedError(Exception):
-    """The error raised when the function refuses its argument; the text is one line for the
+    """The error raised when the function refuses its argument; its message is one line for the
     user.
     """
 
 
 class BoundsExceededError(BoundedError):
-    """The error raised when a call reaches a limit; the text is one line that names the limit."""
+    """The error raised when a call reaches a limit; its message names the limit in one line."""
 
 
 def call(
@@ -80,8 +80,8 @@ def call(
 
     The child's environment contains only `environment` and a few variables for its libraries.
     Raises BoundsExceededError when the call reaches a limit, and BoundedError when the function
-    raises an exception. The BoundedError repeats the exception's text, preceded by the exception's
-    class unless the function's package defines that class.
+    raises an exception. The message of the BoundedError is the exception's text. The name of the
+    exception's class comes before it, unless the function's package defines this class.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:

@@ -1,6 +1,6 @@
 """The division of the machine's CPUs between the shop and everything else.
 
-The shop has separate CPUs, so that "server CPU" means the same as in the papers.
+No other process uses the shop's CPUs, so that "server CPU" has the same meaning as in the papers.
 """
 
 import os
@@ -10,8 +10,8 @@ import sys
 def usable() -> frozenset[int]:
     """Return the CPUs that a process of this machine may use.
 
-    The caller may already be limited to some CPUs (a load generator is), so the CPUs that the
-    machine's first process may use are included.
+    The caller itself may be limited to some CPUs, as a load generator is. So the result includes
+    the CPUs that the machine's first process may use.
     """
     if sys.platform == "linux":
         return here() | os.sched_getaffinity(1)
@@ -19,7 +19,7 @@ def usable() -> frozenset[int]:
 
 
 def here() -> frozenset[int]:
-    """Return the CPUs that this process may use; all CPUs if the system does not report them."""
+    """Return the CPUs that this process may use, or all CPUs if the system does not report this."""
     if sys.platform == "linux":
         return frozenset(os.sched_getaffinity(0))
     return frozenset(range(os.cpu_count() or 1))
@@ -31,7 +31,7 @@ def for_shop() -> tuple[int, ...]:
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the default CPUs of everything else: all except the shop's, or the only CPU."""
+    """Return the default CPUs of other processes: all CPUs except the shop's, or the only CPU."""
     left = here() - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus
 
@@ -39,7 +39,7 @@ def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
 def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
     """Read a CPU list such as `1`, `2-3` or `0,2-3`.
 
-    Raises `ValueError`, whose text shows the allowed form or names the CPUs that cannot be used.
+    Raises `ValueError`, whose message shows the allowed form or names the CPUs that cannot be used.
     """
     chosen: set[int] = set()
     for part in text.split(","):

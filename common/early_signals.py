@@ -17,8 +17,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """End this process with a one-line message on either signal; restore the handlers after the
-    block.
+    """Within the block, end this process with a message of one line on either signal; restore the
+    handlers afterwards.
     """
     before = [(each, signal.signal(each, _end)) for each in _SIGNALS]
     try:

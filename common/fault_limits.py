@@ -1,4 +1,4 @@
-"""How long a fault that a user causes on purpose may last, in paper seconds."""
+"""The limits, in paper seconds, on how long a fault may last that a user causes on purpose."""
 
 from typing import Final
 

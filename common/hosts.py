@@ -1,12 +1,12 @@
-"""Hosts in settings: the allowed forms, and the addresses that follow from a host."""
+"""Hosts in settings: their allowed forms, and functions that convert a host to an address."""
 
 import ipaddress
 import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""The addresses that make a server listen on every address of the machine, each with the address at
-which the same machine reaches that server.
+"""The addresses with which a server listens on all addresses of the machine. The value is the
+address at which the same machine reaches this server.
 """
 
 LOOPBACK = "127.0.0.1"
@@ -18,8 +18,8 @@ _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 
 
 def listening(text: str) -> str:
-    """Return the host in this text if a server can listen on it. Raises ValueError with the allowed
-    form.
+    """Return the host if a server can listen on it; otherwise raise ValueError, which gives the
+    allowed form.
     """
     host = text.removeprefix("[").removesuffix("]").lower()
     if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
@@ -28,12 +28,12 @@ def listening(text: str) -> str:
 
 
 def reached(text: str) -> str:
-    """Return the host in this text if other machines or processes can call it. Raises ValueError,
-    also for an address such as 0.0.0.0.
+    """Return the host if other machines or processes can call it; otherwise raise ValueError. It is
+    raised for an address such as 0.0.0.0, too.
     """
     host = listening(text)
     if host in EVERYWHERE:
-        raise ValueError(f"an address for all interfaces cannot be called; allowed is {_FORM}")
+        raise ValueError(f"the address for all interfaces cannot be called; allowed is {_FORM}")
     return host
 
 
@@ -43,7 +43,7 @@ def from_here(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the host, judged by its text, can be reached only from this machine."""
+    """Return whether the text of the host shows that it can be reached only from this machine."""
     if host == "localhost":
         return True
     # A name may lead anywhere.
@@ -56,7 +56,7 @@ def authority(host: str, port: int) -> str:
 
 
 def host_of(authority: str) -> str:
-    """Return the host in `host:port` or `host`, the form of a request's Host header, in lower
+    """Return the host in `host:port` or `host`, the form of a Host field in a request, in lower
     case.
     """
     host = authority if authority.endswith("]") else authority.rsplit(":", 1)[0]
@@ -73,8 +73,8 @@ def unknown(host: str) -> str | None:
 
 
 def address(host: str) -> str:
-    """Return an address of `host`, IPv4 if possible, for programs that do not accept names. Raises
-    OSError or UnicodeError when this machine cannot resolve the name.
+    """Return an address of `host` for programs that do not accept names; an IPv4 address if there
+    is one. Raises OSError or UnicodeError when this machine cannot resolve the name.
     """
     if _is_address(host):
         return host

@@ -1,4 +1,4 @@
-"""HTTP calls described by pydantic models, with their checks, OpenAPI document and tables."""
+"""HTTP calls that pydantic models describe: their checks, OpenAPI document and tables."""
 
 import json
 import re
@@ -16,19 +16,21 @@ Schema = dict[str, Any]
 
 _REFERENCE: Final = "#/components/schemas/"
 _MOST_CHARACTERS: Final = 800
-"""The maximum number of characters in each text of a refusal."""
+"""The maximum length, in characters, of each text in a refusal."""
 _NULL: Final = "null"
 
 
 def _without_null(schema: Schema) -> None:
-    """Remove the default of optional fields, because a caller must not send null."""
+    """Remove the default null of optional fields from the schema, because a caller must not send
+    null.
+    """
     for given in schema.get("properties", {}).values():
         if given.get("default", 0) is None:
             del given["default"]
 
 
 class Body(BaseModel):
-    """The JSON object that a call takes, without unknown fields, converted types or null."""
+    """The JSON object in the body of a call; unknown fields, wrong types and null are refused."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null
@@ -49,7 +51,7 @@ class Query(BaseModel):
 
 
 class Reply(BaseModel):
-    """The JSON object with which a call answers; every field is described."""
+    """The JSON object in the answer to a call; every field has a description."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,21 +65,23 @@ class Refusal(Reply):
 
 
 class ParameterFaults(Protocol):
-    """The faults in a parameter of a call, as Django Ninja reports them."""
+    """The faults in a call's parameters, in the form in which Django Ninja reports them."""
 
     @property
     def model(self) -> type[BaseModel]:
-        """The model whose only field has the parameter's form as its type."""
+        """The model whose only field has the form of the parameter as its type."""
         ...
 
     @property
     def pydantic_validation_error(self) -> ValidationError:
-        """The faults that pydantic found."""
+        """The faults that pydantic has found."""
         ...
 
 
 class CallError(ValueError):
-    """The error for a call that is refused: one line, the field it is about, the allowed values."""
+    """The error for a refused call: a message of one line, the field that it is about, and the
+    allowed values.
+    """
 
     def __init__(self, message: str, field: str, allowed: str, status: int = 400) -> None:
         self.field, self.allowed = one_line(field), one_line(allowed)
@@ -91,7 +95,7 @@ class CallError(ValueError):
 
 
 def one_line(text: str) -> str:
-    """Return the text, which may quote a caller, as a line of printable characters."""
+    """Return the text, which may quote the caller, as one line of printable characters."""
     line = "".join(c if c.isprintable() else " " for c in text[:_MOST_CHARACTERS])
     return line + "…" if len(text) > _MOST_CHARACTERS else line
 
@@ -102,7 +106,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def checked(model: type[_Model], value: object) -> _Model:
-    """Return the value as an instance of that model; raises CallError about the first fault."""
+    """Return the value as an instance of the model; raise CallError for the first fault."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -110,7 +114,7 @@ def checked(model: type[_Model], value: object) -> _Model:
 
 
 def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
-    """Return an error about the first fault in the only form that the call takes."""
+    """Return the error for the first fault in the only form that the call accepts."""
     first = faults[0]
     (form,) = (field.annotation for field in first.model.model_fields.values())
     assert isinstance(form, type)
@@ -121,7 +125,7 @@ def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
     """Return the error for a value that does not fit the model; it names the first fault.
 
-    The first `above` steps of a fault's path lead to the value and are left out.
+    The first `above` steps of a fault's path lead to the value, and are omitted.
     """
     fault = error.errors(include_url=False)[0]
     steps = fault["loc"][above:]
@@ -160,7 +164,9 @@ def _schema(model: type[BaseModel]) -> Schema:
 
 
 def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
-    """Return the schema of a field, or of an entry that has fields; None for anything else."""
+    """Return the schema of a field, or of the objects in a list or a mapping; None for any other
+    schema.
+    """
     if isinstance(step, str):
         found = schema.get("properties", {}).get(step)
         return _followed(root, found) if found is not None else None
@@ -218,11 +224,11 @@ def _number(bound: float | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One call: its input and its answers."""
+    """A call of an API, with its input and its answers."""
 
     method: Literal["GET", "PUT", "POST", "DELETE"]
     path: str
-    """The path, with a parameter in braces, as `/shadows/{name}`."""
+    """The path, in which a parameter is in braces, as in `/shadows/{name}`."""
     summary: str
     answers: type[BaseModel] | str
     """The model of a JSON answer, or the media type of another answer; empty if there is no
@@ -231,22 +237,22 @@ class Call:
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
-    """The reason for each refusing status, in addition to the refusals that all calls of the API
-    share.
+    """The reason for each status of a refusal, in addition to the refusals that all calls of the
+    API share.
     """
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     status: int = 200
     parameter: str = ""
-    """The meaning of the parameter in the path, which is text, or a number if it is called `id`."""
+    """The meaning of the parameter in the path; the parameter is text, or a number if its name is
+    `id`.
+    """
     is_open: bool = False
-    """True if the call needs no token."""
+    """Whether the call needs no token."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """The properties that all calls of an API share; the refusals give the reason for each
-    status.
-    """
+    """The properties that all calls of an API share; `refusals` has the reason for each status."""
 
     title: str
     description: str

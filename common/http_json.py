@@ -14,14 +14,14 @@ _Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
-    """The error raised when no answer came, or the answer is not JSON. The text is the reason;
-    `__cause__` is the underlying exception.
+    """The error raised when there was no answer, or the answer is not JSON. Its message is the
+    reason; `__cause__` is the underlying exception.
     """
 
 
 class RefusedError(Exception):
-    """The error raised when the server answers with a status other than 2xx; the text is the reason
-    it gave.
+    """The error raised when the server answers with a status other than 2xx; its message is the
+    reason that the server gave.
     """
 
     def __init__(self, status: int, reason: str, answer: Any) -> None:
@@ -47,7 +47,7 @@ class JsonClient:
     ) -> Self:
         """Return a client of `http://host:port` or `https://host:port`.
 
-        `authority` is a PEM file of certificates to trust instead of the system's; raises OSError
+        `authority` is a PEM file with certificates to trust instead of the system's. Raises OSError
         if the file cannot be read.
         """
         parts = urlsplit(url)
@@ -86,7 +86,9 @@ class JsonClient:
         return self._answer("POST", path, file, {**self._headers, **headers})
 
     def download(self, path: str, to: IO[bytes]) -> None:
-        """Write the body of an answer to a file, piece by piece; raises as `call` does."""
+        """Write the body of an answer to a file, piece by piece; raises the same errors as `call`
+        does.
+        """
         try:
             response = self._response("GET", path, None, self._headers)
             if response.status == 200:

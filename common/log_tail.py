@@ -26,7 +26,7 @@ def of(log: Path, most: int = MOST_LINES) -> str:
 
 
 def shown(printed: str, most: int = MOST_LINES) -> str:
-    """Return the last lines of the log, indented, or a line that reports an empty log."""
+    """Return the last lines of the log, indented, or a line that reports that the log is empty."""
     lines = printed.splitlines()[-most:]
     return "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
 

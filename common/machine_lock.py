@@ -27,8 +27,8 @@ if sys.platform != "win32":
 _PREFIX: Final = "doorbuster/"
 _DAY_S: Final = 86_400
 _MOST_LOOK_UPS: Final = 128
-"""The maximum number of look-ups of the same holder; after that, only the holder's user is
-named.
+"""The maximum number of attempts to find out the holder's process; after that, the lock names only
+the holder's user.
 """
 
 # sock_diag(7): sockets of the family AF_UNIX with name and user. Python has no names for these.
@@ -48,14 +48,14 @@ _ATTRIBUTE: Final = struct.Struct("=HH")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The process that holds a lock, as the kernel reports it."""
+    """The process that holds a lock, as reported by the kernel."""
 
     inode: int
-    """The socket's inode."""
+    """The inode number of the lock's socket."""
     user: int | None
-    """User id; None if this kernel does not report it."""
+    """The holder's user id; None if this kernel does not report it."""
     process: int | None
-    """Process id; None if another user runs the process and the kernel hides it."""
+    """The holder's process id; None if another user runs the process and the kernel hides it."""
 
     @property
     def is_ours(self) -> bool:
@@ -72,7 +72,7 @@ class Holder:
 
     @property
     def user_name(self) -> str:
-        """The login name, or the number of a user without one."""
+        """The user's login name, or the user id if there is no name."""
         if self.user is None:
             return "unknown"
         try:
@@ -95,8 +95,8 @@ class Holder:
 
     def interrupt(self) -> bool:
         """Send SIGINT to the holder if it is a process of this user and still holds the lock. A
-        descriptor pins the process before it is examined, so that the signal cannot reach a later
-        process with the same id.
+        descriptor of the process is opened before the process is examined, so that the signal
+        cannot reach a later process with the same id.
         """
         if not self.is_ours or self.process is None or self.process <= 1:
             return False
@@ -116,17 +116,18 @@ class Holder:
 
 
 class HeldError(Exception):
-    """The error raised when another process holds the lock. The holder is None if it has just ended
-    or the kernel hides it.
+    """The error raised when another process holds the lock. `holder` is None if the process has
+    just ended or the kernel hides it.
     """
 
     def __init__(self, holder: Holder | None) -> None:
-        super().__init__(str(holder) if holder else "a process that cannot be seen from here")
+        super().__init__(str(holder) if holder else "a process that is not visible from here")
         self.holder = holder
 
 
 def take(name: str, known: Holder | None = None) -> socket.socket:
-    """Take the lock `name`; it is held until the socket is closed or this process ends.
+    """Take the lock `name`, and return its socket. The lock is held until the socket is closed or
+    this process ends.
 
     Raises HeldError with the holder. `known` is the holder that the last attempt found; if it is
     still the holder, it is not looked up again.
@@ -220,7 +221,7 @@ def _message(data: bytes) -> tuple[int, int, dict[int, bytes]]:
 
 
 def _listener(name: str) -> int | None:
-    """Return the process that listens on the socket, as the kernel reports it."""
+    """Return the process that listens on the socket, as reported by the kernel."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:

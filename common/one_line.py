@@ -1,5 +1,5 @@
-"""Commands that answer invalid arguments with a one-line error, which names the allowed values, and
-exit status 2.
+"""Commands that answer invalid arguments with an error of one line, which names the allowed values,
+and with exit status 2.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 class OneLineCommand(click.Command):
-    """A command that prints errors without click's lines about usage."""
+    """A command that prints only the error, without click's lines about usage."""
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with _in_one_line():

@@ -1,4 +1,4 @@
-"""The eight page types of the shop, the paper's chain of page types, and its Table 2.
+"""The shop's eight page types, with the chain and Table 2 of the LIFO-Pri paper.
 
 Other modules either derive their values from this module or are checked against it by a test
 (`tests/test_page_types.py`). The module imports only the standard library.
@@ -11,14 +11,16 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageType:
-    """A page type. The session ends with the probability that `leads_to` lacks to 1."""
+    """A page type of the shop. The session ends with the probability by which the sum of `leads_to`
+    falls short of 1.
+    """
 
     name: str
     word: str
     path: str
-    """The address in the shop; words in braces are variables."""
+    """The page's path in the shop; words in braces are variables."""
     mean_execution_s: float
-    """Service time of Table 2 in paper seconds, waits included."""
+    """The service time in Table 2, in paper seconds, including waits."""
     leads_to: Mapping[str, float] = field(default_factory=dict)
     """The next page types and their probabilities (Fig. 1)."""
 

@@ -2,8 +2,8 @@
 [options] CPUS -- COMMAND`.
 
 The module sets the process's CPUs and scheduling, raises the limit on open files, and gives up root
-if an option names a user. It can also let the kernel end the program when its parent dies. Then it
-*becomes* the program: the process id does not change, so signals reach the program.
+if an option names a user. It can also ask the kernel to end the program when its parent dies. Then
+it *becomes* the program: the process id does not change, so signals reach the program.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def command(
 ) -> list[str]:
     """Return the command line that runs `program` on the CPUs `on` through this module.
 
-    An `idle` program gets only CPU time that other programs do not need. `data_bytes` limits the
+    An `idle` program may use only CPU time that other programs do not need. `data_bytes` limits the
     private memory of each of its processes. When the machine runs out of memory, the kernel ends an
     `expendable` program first.
 
@@ -59,7 +59,7 @@ def command(
 
 
 def become(arguments: Sequence[str]) -> None:
-    """Carry out the command line; the function never returns, except by an exception."""
+    """Carry out the command line; the function can only end with an exception."""
     parser = argparse.ArgumentParser(prog="python -m common.pinned")
     parser.add_argument("--user", help="give up root for this user")
     parser.add_argument(
@@ -76,14 +76,16 @@ def become(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--plain-environment", action="store_true", help="remove locale variables and secrets"
     )
-    parser.add_argument("--idle", action="store_true", help="use only spare CPU time")
+    parser.add_argument(
+        "--idle", action="store_true", help="use only CPU time that no other program needs"
+    )
     parser.add_argument(
         "--data-bytes", type=int, help="maximum private memory of each process, in bytes"
     )
     parser.add_argument(
         "--expendable",
         action="store_true",
-        help="let the kernel end the program first if memory runs out",
+        help="let the kernel end this program before others if memory runs out",
     )
     parser.add_argument("cpus", type=cpus.parse)
     parser.add_argument("program", nargs="+")

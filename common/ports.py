@@ -21,8 +21,8 @@ class AddressError(ValueError):
 
 
 def holder(port: int, host: str = "127.0.0.1") -> str | None:
-    """Return None if a server can listen on `port`, otherwise a text that names the process using
-    it, if visible.
+    """Return None if a server can listen on `port`, otherwise a description of the process that
+    uses it, if it is visible.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -45,7 +45,7 @@ def holder(port: int, host: str = "127.0.0.1") -> str | None:
 
 
 def accepts(port: int, host: str = "127.0.0.1") -> bool:
-    """Return whether a process accepts connections on that port."""
+    """Return whether a process accepts connections on this port."""
     try:
         socket.create_connection((host, port), timeout=_CONNECT_S).close()
     except OSError:
@@ -64,9 +64,9 @@ def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> i
 
 
 def free(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Return `count` free ports of `host`; the function never returns the same port twice in a
-    process. The kernel gives higher ports to outgoing connections and to programs that accept any
-    port, so a port from this function stays free until it is used minutes later.
+    """Return `count` free ports of `host`; within a process, the function never returns the same
+    port twice. The ports are below those that the kernel gives to outgoing connections and to
+    programs that accept any port. So a port stays free even if it is used only minutes later.
     """
     found: list[int] = []
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""Files and sockets that only their owner may use, even in folders that others may enter."""
+"""Files and sockets that only their owner can use, even in folders that other users may enter."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ _SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a new file and rename it, so that the file at `path` is always complete and its
+    """Write a new file and rename it to `path`, so that the file there is always complete and its
     permissions never exceed `mode`.
     """
     aside = path.with_name(path.name + ".new")
@@ -34,8 +34,8 @@ def put(aside: Path, path: Path) -> None:
     """Rename `aside`, a file or folder on the same file system, to `path`, and write the change to
     the disk.
 
-    The content reaches the disk before the name does. After a power failure, the name leads to the
-    old or the new content, never to an empty file.
+    The content is on the disk before the new name is. So after a power failure, `path` has the old
+    or the new content, and is never an empty file.
     """
     _flush(aside)
     aside.replace(path)
@@ -60,7 +60,7 @@ def make_socket_path(wanted: Path) -> Path:
     """Return the path at which to create the socket `wanted`.
 
     If its path is too long for a socket, `wanted` becomes a link into a new private folder. The
-    name of that folder is random: another user can neither know nor take it in advance. Raises
+    name of that folder is random: another user can neither know it nor take it in advance. Raises
     OSError.
     """
     there = socket_path(wanted)

@@ -1,7 +1,7 @@
-"""Processes: how to end a child, how to end with the parent, and how to note a process.
+"""Functions that end a child, let a process end with its parent, and record a process's identity.
 
-A note contains the id and the start time of a process, so that another program can later find out
-whether that process still runs.
+The record, called a note, contains the id and the start time of a process. With it, another program
+can later find out whether this process still runs.
 """
 
 import contextlib
@@ -32,8 +32,9 @@ def end(
 ) -> None:
     """Send `sign` to a process, and kill it if it has not ended after `patience_s`.
 
-    The process must be a child of this one. With `with_group` it must lead a process group, and the
-    whole group receives the signals. The function does nothing if the process has already ended.
+    The process must be a child of this process. With `with_group` it must lead a process group, and
+    the whole group receives the signals. The function does nothing if the process has already
+    ended.
     """
     if process.returncode is None:
         _send(process, sign, with_group)
@@ -58,18 +59,18 @@ def becomes_ready(process: AnyProcess, ready: Callable[[], bool], within_s: floa
 
 
 def end_with_parent(sign: signal.Signals) -> None:
-    """Let the kernel send `sign` to this process when the thread that started it ends."""
+    """Ask the kernel to send `sign` to this process when the thread that started it ends."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(sign))
 
 
 def become_expendable() -> None:
-    """Let the kernel end this process before all others if the machine runs out of memory."""
+    """Ask the kernel to end this process before all others if the machine runs out of memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def note_of(process: int | None = None) -> str:
-    """Return the note of a process, which `is_alive` reads; the default is this process."""
+    """Return the note about a process, which `is_alive` reads; the default is this process."""
     pid = os.getpid() if process is None else process
     return f"{pid} {psutil.Process(pid).create_time()}"
 

@@ -1,4 +1,5 @@
-"""Settings from environment variables: how each part declares its settings, and how all are read.
+"""Settings from environment variables: the declarations of each part, and the function that reads
+them.
 
 A part declares its settings as the fields of a `SettingsModel`, each with a type, bounds, a default
 and a meaning. The tables of docs/settings.md, `.env.example` and the options of commands are
@@ -20,21 +21,23 @@ M = TypeVar("M", bound="SettingsModel")
 
 
 class SettingsError(ValueError):
-    """The error for invalid settings; for each of them, a line names the variable, the value and
-    the allowed values.
+    """The error for invalid settings. For each of them, a line of the message names the variable,
+    the value and the allowed values.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A description of the form that a text must have; every type that checks text has one."""
+    """A description of the form that a text must have; every type that checks text has such a
+    description.
+    """
 
     words: str
 
 
 class SettingsModel(BaseModel):
-    """The settings of one part; durations are in real seconds unless the field's name or meaning
-    mentions paper time.
+    """The settings of one part; a duration is in real seconds unless the name or the meaning of its
+    field mentions paper time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -111,9 +114,9 @@ def read_leniently(
     options: Mapping[str, object] | None = None,
     context: Mapping[str, object] | None = None,
 ) -> tuple[M, list[str]]:
-    """Read as `read` does, but use defaults for invalid settings, and also return a line for each
-    fault. `defaults` override the defaults in the declarations. Raises SettingsError for settings
-    that contradict each other.
+    """Read settings as `read` does, but use the default for an invalid setting. Return the settings
+    and a line for each fault. `defaults` override the defaults in the declarations. Raises
+    SettingsError if settings contradict each other.
     """
     values = dict(defaults or {})
     origins: dict[str, str] = {}
@@ -201,7 +204,7 @@ def is_secret(info: FieldInfo) -> bool:
 
 
 def _kind(info: FieldInfo) -> Any:
-    """Return the type of a setting, without None and without its bounds."""
+    """Return the type of a setting without None and without bounds."""
     kind: Any = info.annotation
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(each for each in get_args(kind) if each is not type(None))

@@ -17,15 +17,15 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # ---- types ---------------------------------------------------------------------------------------
 
 LEAST_SECRET_CHARACTERS = 16
-"""The minimum length of a secret that a person chooses, because some parts can answer thousands of
-guesses a second.
+"""The minimum length, in characters, of a secret that a person chooses. It is large, because some
+parts can answer thousands of guesses per second.
 """
 LEAST_KEY_CHARACTERS = 32
-"""The minimum length of the key that signs the gateway's cookies."""
+"""The minimum length, in characters, of the key that signs the gateway's cookies."""
 BOOKS, LEAST_BOOKS, MOST_BOOKS = 4309, 1_000, 500_000
-"""The number of books: the default is the catalogue of the Connection Sentry paper (section 4).
-With fewer than LEAST_BOOKS, some customers' searches find no book. With more than MOST_BOOKS,
-seeding takes minutes.
+"""The number of books; its default is from the Connection Sentry paper (section 4). With fewer than
+LEAST_BOOKS, some customers' searches find no book. With more than MOST_BOOKS, seeding takes
+minutes.
 """
 LEAST_BANNERS, MOST_BANNERS = 0, 2_000_000
 
@@ -60,7 +60,7 @@ def _cpus(text: object, info: ValidationInfo) -> object:
 
 
 def strong(least: int, text: str) -> str:
-    """Return the secret if it is long enough; raises ValueError otherwise."""
+    """Return the secret if it is long enough; otherwise raise ValueError."""
     if text and (len(text) < least or not text.isascii() or not text.isprintable()):
         raise ValueError(
             f"too weak; it must have at least {least} printable ASCII characters; fix: remove "
@@ -84,13 +84,15 @@ _COLLECTOR = "an address without a path, e.g. http://127.0.0.1:4318"
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FreePort = Annotated[int, Field(ge=0, le=65535)]
-"""A port of a single process; 0 means any free port."""
+"""The type of a port of a single process; 0 means any free port."""
 Listening = Annotated[str, AfterValidator(hosts.listening), Form("a name or an address")]
-"""A host on which a server listens; `0.0.0.0` and `::` mean every address of the machine."""
+"""The type of a host on which a server listens; `0.0.0.0` and `::` mean every address of the
+machine.
+"""
 Reached = Annotated[str, AfterValidator(hosts.reached), Form("a name or an address")]
-"""A host that other machines or processes can call."""
+"""The type of a host that other machines or processes can call."""
 Names = Annotated[
-    tuple[str, ...], BeforeValidator(_names), Form("names and addresses, with commas between")
+    tuple[str, ...], BeforeValidator(_names), Form("names and addresses, separated by commas")
 ]
 Folder = Annotated[Path, BeforeValidator(_path), Form("a path")]
 Switch = Annotated[bool, BeforeValidator(_switch), Form("1 or 0")]
@@ -117,8 +119,8 @@ StateDir = Annotated[
     setting(
         "STATE_DIR",
         REPOSITORY / "state",
-        "folder for the database, logs, pid files and secrets; it must contain nothing else, "
-        "because `make reset` empties it",
+        "folder for the database, logs, pid files and secrets; do not put any other files into "
+        "it, because `make reset` empties it",
         shown="`state/` in the repository; as root `/var/lib/doorbuster/<hash of its path>`",
         example="state",
         page="settings.md#who-reads-the-state-folder",
@@ -127,7 +129,7 @@ StateDir = Annotated[
 
 # ---- where parts listen and are reached ----------------------------------------------------------
 
-_GENERATED = "generated at first start into the state folder"
+_GENERATED = "generated in the state folder at the first start"
 _ADDRESSES = "settings.md#addresses"
 
 PublicHost = Annotated[
@@ -135,8 +137,8 @@ PublicHost = Annotated[
     setting(
         "HOST",
         hosts.LOOPBACK,
-        "address on which the gateway's public ports listen, and the console if people have "
-        "accounts",
+        "address on which the gateway's public ports listen; the console does, too, if people "
+        "have accounts",
         page=_ADDRESSES,
     ),
 ]
@@ -145,8 +147,8 @@ InnerHost = Annotated[
     setting(
         "INNER_HOST",
         hosts.LOOPBACK,
-        "address on which everything else listens: the shop and its controller, the ad server, the "
-        "gateway's admin API, exporters, the console without accounts",
+        "address on which all other servers listen: the shop and its controller, the ad "
+        "server, the gateway's admin API, exporters, and a console without accounts",
         page=_ADDRESSES,
     ),
 ]
@@ -155,8 +157,8 @@ GatewayHost = Annotated[
     setting(
         "GATEWAY_HOST",
         None,
-        "host at which the lab, its customers and other machines reach the gateway: pages, TLS, "
-        "admin API",
+        "host at which the lab, its customers and other machines reach the gateway (pages, TLS "
+        "and admin API)",
         shown="where it listens",
         example=hosts.LOOPBACK,
     ),
@@ -169,7 +171,8 @@ GatewayTlsCertificate = Annotated[
         "GATEWAY_TLS_CERTIFICATE",
         None,
         "PEM file with the certificate of the TLS port, and the certificates that vouch for it",
-        shown="`certificates/server.pem` in the state folder, made at first start (`make certs`)",
+        shown="`certificates/server.pem` in the state folder, made at the first start (`make "
+        "certs`)",
         example="state/certificates/server.pem",
     ),
 ]
@@ -179,7 +182,7 @@ GatewayTlsKey = Annotated[
         "GATEWAY_TLS_KEY",
         None,
         "PEM file with the unencrypted private key of the TLS port's certificate",
-        shown="`certificates/server-key.pem` in the state folder, made at first start",
+        shown="`certificates/server-key.pem` in the state folder, made at the first start",
         example="state/certificates/server-key.pem",
     ),
 ]
@@ -217,7 +220,7 @@ RedisPassword = Annotated[
     setting(
         "REDIS_PASSWORD",
         "",
-        "password of both Redis servers, which receive only its digest",
+        "password of both Redis servers; they receive only its digest",
         shown=_GENERATED,
         secret=True,
     ),
@@ -248,8 +251,8 @@ AdsBanners = Annotated[
     setting(
         "ADS_BANNERS",
         6000,
-        "number of banners under contract that come with the ad server; another number creates a "
-        "new inventory next to people's own contracts",
+        "number of banners under contract that the ad server begins with; after a change, it "
+        "gets a new inventory, and people's own contracts stay",
     ),
 ]
 CatalogueBooks = Annotated[
@@ -262,7 +265,7 @@ ShopWorkers = Annotated[
     setting(
         "SHOP_WORKERS",
         30,
-        "number of the shop's threads, and of the gateway's upstream connections",
+        "number of threads in the shop, and of the gateway's connections to it",
     ),
 ]
 ShopCpus = Annotated[
@@ -270,7 +273,7 @@ ShopCpus = Annotated[
     setting(
         "SHOP_CPUS",
         cpus.for_shop(),
-        "CPUs that only the shop uses",
+        "CPUs that only the shop may use",
         shown="the last CPU",
         example="1",
     ),
@@ -287,8 +290,8 @@ TelemetryEndpoint = Annotated[
     setting(
         "TELEMETRY_ENDPOINT",
         "",
-        "OpenTelemetry collector (OTLP by HTTP) that gets the traces of sampled requests; empty: "
-        "there are no traces",
+        "OpenTelemetry collector (OTLP over HTTP) that receives the traces of sampled "
+        "requests; empty: no traces",
         example="http://127.0.0.1:4318",
         page=_TELEMETRY,
     ),
@@ -311,8 +314,8 @@ CookieKey = Annotated[
     setting(
         "GATEWAY_COOKIE_KEY",
         "",
-        "secret that signs the gateway's session cookies; a gateway without it generates a "
-        "secret at each start and so forgets all sessions at a restart",
+        "secret that signs the gateway's session cookies; without it, the gateway generates a "
+        "secret at each start, so that a restart ends all sessions",
         shown=_GENERATED,
         secret=True,
     ),

@@ -3,8 +3,9 @@
 An exception that the checking function raises ends the wait, so a caller can stop waiting early.
 
 A check may be expensive: for example, it may ask a server for a page. The pauses between checks
-therefore grow from `every_s` to a twentieth of the time already waited, up to 0.1 s. A long wait
-then leaves the processor to the process that it waits for, and ends at most a twentieth later.
+therefore grow from `every_s` to a twentieth of the time already waited, up to 0.1 s. So a long wait
+leaves the processor to the process that it waits for, and ends at most a twentieth later than
+necessary.
 """
 
 import time

@@ -135,7 +135,7 @@ class Settings(SettingsModel):
         None,
         "PEM file with the certificate of the console with accounts; needs "
         "`DOORBUSTER_LAB_TLS_KEY`",
-        shown="`certificates/server.pem` in the state folder, made at first start",
+        shown="`certificates/server.pem` in the state folder, made at the first start",
         example="/etc/ssl/lab.pem",
         page="console.md#tls",
     )
@@ -143,7 +143,7 @@ class Settings(SettingsModel):
         "LAB_TLS_KEY",
         None,
         "PEM file with the private key of that certificate",
-        shown="`certificates/server-key.pem` in the state folder, made at first start",
+        shown="`certificates/server-key.pem` in the state folder, made at the first start",
         example="/etc/ssl/lab-key.pem",
     )
     lab_names: Names = setting(

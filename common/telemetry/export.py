@@ -1,4 +1,4 @@
-"""The export of spans to an OpenTelemetry collector (OTLP by HTTP), in a background thread."""
+"""The export of spans to an OpenTelemetry collector (OTLP over HTTP), in a background thread."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from common.telemetry.trace_context import TraceContext
 log = logging.getLogger("telemetry")
 
 _BATCH_S: Final = 3.0
-"""Real seconds after which a batch that the collector does not take is lost."""
+"""The time, in real seconds, after which a batch is lost that the collector does not accept."""
 _KINDS: Final = {
     "server": SpanKind.SERVER,
     "client": SpanKind.CLIENT,
@@ -26,10 +26,10 @@ _KINDS: Final = {
 
 
 class SpanExport:
-    """The spans of one service on their way to a collector.
+    """The export of one service's spans to a collector.
 
     `add` returns at once. A span is lost if the queue of the background thread is full, or if the
-    collector does not take it.
+    collector does not accept it.
     """
 
     def __init__(self, endpoint: str, service: str) -> None:
@@ -70,13 +70,13 @@ class SpanExport:
         )
 
     def close(self) -> None:
-        """Send what is queued, for a few seconds at most if the collector takes nothing."""
+        """Send the queued spans; stop after a few seconds if the collector does not accept them."""
         self._batches.is_closing = True
         self._queue.shutdown()  # type: ignore[no-untyped-call]
 
 
 class _Batches(SpanExporter):
-    """A sender of batches that logs when batches begin to be lost, and when they arrive again."""
+    """A sender of batches, which logs when batches begin to get lost and when they arrive again."""
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
@@ -90,9 +90,9 @@ class _Batches(SpanExporter):
         result = self._sender.export(spans)
         loses = result is not SpanExportResult.SUCCESS
         if loses and not self._loses:
-            log.warning("the collector at %s takes no traces; they are lost", self._endpoint)
+            log.warning("the collector at %s does not accept traces; they are lost", self._endpoint)
         elif self._loses and not loses:
-            log.warning("the collector at %s takes traces again", self._endpoint)
+            log.warning("the collector at %s accepts traces again", self._endpoint)
         self._loses = loses
         return result
 

@@ -2,7 +2,7 @@
 Context, 3.2).
 
 A trace's id follows from the request's id, so every part can calculate which trace belongs to a
-request, and whether the trace was exported.
+request, and whether this trace is exported.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _SAMPLED: Final = 0x01
 
 
 class TraceContext(NamedTuple):
-    """One span of a trace, as the parts of the appliance name it to each other."""
+    """A span of a trace, as the parts of the appliance refer to it."""
 
     trace_id: int
     span_id: int
@@ -27,7 +27,9 @@ class TraceContext(NamedTuple):
 
     @classmethod
     def parse(cls, traceparent: str) -> Self | None:
-        """Return the span that a field names; None unless it is valid and its trace is sampled."""
+        """Return the span that the header field names; None if it is invalid or its trace is not
+        sampled.
+        """
         found = _TRACEPARENT.fullmatch(traceparent)
         if found is None or not int(found[3], 16) & _SAMPLED:
             return None
@@ -39,17 +41,17 @@ class TraceContext(NamedTuple):
         return self._replace(span_id=_new_span_id())
 
     def traceparent(self) -> str:
-        """Return the value of the header field that names this span, of a sampled trace."""
+        """Return the value of the header field that names this span as part of a sampled trace."""
         return f"00-{self.trace_id:032x}-{self.span_id:016x}-{_SAMPLED:02x}"
 
 
 def trace_id_of(request_id: bytes) -> int:
-    """Return the id of the trace of the request with this id."""
+    """Return the trace id of the request with this id."""
     return int.from_bytes(hashlib.blake2b(request_id, digest_size=16).digest()) or 1
 
 
 def is_sampled(trace_id: int, ratio: float) -> bool:
-    """Return whether the trace is exported if this share of all traces is."""
+    """Return whether this trace is exported if the given share of all traces is exported."""
     return trace_id & (2**64 - 1) < ratio * 2**64
 
 

@@ -32,7 +32,7 @@ def test_anything_else_is_refused_with_the_form(text: str) -> None:
 @pytest.mark.parametrize("text", ["0.0.0.0", "::", "[::]"])
 def test_nobody_is_reached_at_every_address(text: str) -> None:
     assert hosts.from_here(hosts.listening(text)) in ("127.0.0.1", "::1")
-    with pytest.raises(ValueError, match="an address for all interfaces cannot be called"):
+    with pytest.raises(ValueError, match="the address for all interfaces cannot be called"):
         hosts.reached(text)
 
 

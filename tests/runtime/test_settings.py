@@ -73,7 +73,7 @@ def test_children_get_every_setting_spelt_out(repository: Path) -> None:
         ("DOORBUSTER_GATEWAY_HOST", "gateway:8081", "a name or an address without port"),
         ("DOORBUSTER_POSTGRES_HOST", "10.0.0.256", "a name or an address without port"),
         ("DOORBUSTER_INNER_HOST", "two words", "a name or an address without port"),
-        ("DOORBUSTER_REDIS_HOST", "0.0.0.0", "an address for all interfaces cannot be called"),
+        ("DOORBUSTER_REDIS_HOST", "0.0.0.0", "the address for all interfaces cannot be called"),
         ("DOORBUSTER_SHOP_CPUS", "one", "forms such as 1 or 2-3"),
         ("DOORBUSTER_SHOP_CPUS", "0-99999999999", "forms such as 1 or 2-3"),
         ("DOORBUSTER_SHOP_CPUS", "3-2", "forms such as 1 or 2-3"),
