@@ -58,7 +58,8 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
 
 
 def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
-    """Count, by page, the attempts that ended so soon that the gateway may not have read them."""
+    """Count, by page, the attempts that ended so soon that the gateway possibly did not read
+    them."""
     hasty = attempts.filter(
         pc.and_(
             pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),
@@ -80,10 +81,10 @@ def reconcile(
     A customer can leave at the moment when an answer is sent. Then the client counts a timeout, and
     the gateway counts an answer, a drop or a rejection. Therefore every check against the client's
     counts has a tolerance: the number of timed-out attempts. `hasty` counts by page the attempts
-    that ended so soon that they may not have reached the gateway.
+    that ended so soon that they possibly did not reach the gateway.
 
     The shop does not count the requests that the gateway stopped as served. An `overdue` request is
-    an exception: the gateway gave up waiting for the shop, so the shop may have served it. Requests
+    an exception: the gateway gave up waiting for the shop, so the shop possibly served it. Requests
     that the shop answered with an error are not served either (`lost_to`), for instance while its
     database is away.
     """

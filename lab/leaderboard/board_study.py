@@ -47,7 +47,7 @@ class Board:
     recoveries: Mapping[str, Recovery] = field(default_factory=dict)
 
     def tables(self) -> list[Table]:
-        """Return the board's tables, beginning with the most important."""
+        """Return the board's tables, beginning with the most important table."""
         found = [
             board.efficiency_table(self.rows, self.recoveries),
             board.confirms_table(self.rows),

@@ -18,7 +18,8 @@ def mark(runs: Iterable[Metrics]) -> str:
 
 
 def words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
-    """Return the text below a table of (policy, scenario, simulations).
+    """Return the text below a table, which is given as (policy, scenario, simulations) for each
+    cell.
 
     The text is empty if FIFO did not replace a policy. If FIFO replaced a policy in several
     simulations, the text describes the first of them.

@@ -60,7 +60,7 @@ def study(base: Spec, *, quick: bool) -> Study:
         [
             (
                 "Normal",
-                "Response times are normal when their 95th percentile over the last "
+                "Response times are normal if their 95th percentile over the last "
                 f"{hysteresis.WINDOW_S:g} s is at most {hysteresis.NORMAL_FACTOR:g} times the "
                 "percentile of the calm before the rush, which is the median of the same "
                 f"policy's repetitions without the first {hysteresis.WARM_UP_S:g} s. All attempts "

@@ -38,7 +38,8 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
 
 
 def _disturbance(cells: Sequence[Cell]) -> str:
-    """Return what a user did during a run that no board may contain; empty if nothing."""
+    """Return a text that describes a user's action during a run because of which no board can
+    contain the run; empty if there was no such action."""
     summaries = [summary for cell in cells for summary in cell.summaries]
     if any(summary.faults for summary in summaries):
         return "a user caused a fault"

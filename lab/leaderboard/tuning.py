@@ -71,7 +71,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One policy, combination or proxy whose settings are searched."""
+    """A policy, combination or proxy for which the search tries settings."""
 
     key: str
     name: str

@@ -16,7 +16,7 @@ _VERDICTS = (
     ("would have served later, %", "later"),
     ("customer would have left, %", "would_lose"),
 )
-"""The columns' titles, each with the verdict that the gateway counts for it."""
+"""The titles of a shadow's rows, each with the key under which the gateway counts it."""
 
 
 def table(cells: Sequence[Cell]) -> Table | None:

@@ -134,7 +134,7 @@ class Drive:
     def finish(self) -> None:
         """Continue until no request is in service and no timer is pending for waiting requests.
 
-        The driver waits for at most MOST_TIMERS timers, because a policy may set timers without
+        The driver waits for at most MOST_TIMERS timers, because a policy can set timers without
         end.
         """
         timers = 0

@@ -1,7 +1,7 @@
 """The ad server's runs: the number of clients, concepts per request, and threads.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, UFMG, 2000.
-Section, figure and table numbers in this package are that paper's.
+Section, figure and table numbers in this package refer to that paper.
 """
 
 import os

@@ -157,7 +157,7 @@ def _cases_of(*figures: Iterable[Figure]) -> list[Case[AdServerRun]]:
 def _never_slower(cases: Cases, clients: int) -> Claim:
     """Return the claim that more threads never make a request slower by more than chance explains.
 
-    The claim is about all cells together, because a single cell may be slower by chance.
+    The claim is about all cells together, because a single cell can be slower by chance.
     """
     figures = _gains(cases, clients)
     cells = cases.of_clients(clients)
@@ -180,7 +180,7 @@ def _never_slower(cases: Cases, clients: int) -> Claim:
     return Claim(
         f"{clients_words(clients)}: high priority is not slower than low priority, mean of all "
         "cells",
-        "gain not below 0 % by more than the interval",
+        "no loss that is larger than its interval",
         [case for case, _ in figures],
         check,
     )

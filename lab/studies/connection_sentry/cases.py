@@ -1,7 +1,7 @@
 """Connection Sentry's runs: the clients, and the shop with and without the sentry.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
-e-Commerce Services*, 2000. Section and table numbers in this package are that paper's.
+e-Commerce Services*, 2000. Section and table numbers in this package refer to that paper.
 """
 
 from dataclasses import dataclass

@@ -3,8 +3,7 @@
 The first part of the module describes the 90-minute run with both applications: its schedule, its
 zones and the published numbers. The second part defines the cases of the figures.
 
-Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
-package are that paper's.
+Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this package refer to that paper.
 """
 
 from collections.abc import Sequence
@@ -93,7 +92,7 @@ class Range(NamedTuple):
 
 
 PRIORITY_ARRANGEMENTS = ("equal_priority", "priority_2_to_1", "priority_no_share")
-"""The arrangements of Figs. 9, 10 and 11: their names in published.toml."""
+"""The names of the arrangements of Figs. 9, 10 and 11 in published.toml."""
 
 
 def published_processors(arrangement: str, zone: str, application: int) -> Range | None:

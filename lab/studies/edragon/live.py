@@ -41,8 +41,8 @@ _TRIAL_LOAD_RATIO = 0.3
 """The load of the trial run, as a share of the capacity that the applications would have if no
 other process ran."""
 _OTHERS_AT_MOST_RATIO = 0.1
-"""The largest share of the processors that other processes (among them the CPU manager, Redis and
-the system) may use without a warning."""
+"""The largest share of the processors that other processes (such as the CPU manager, Redis and the
+system) can use without a warning."""
 
 
 def live_study(given: Mapping[str, Any]) -> "PlatformStudy":

@@ -1,7 +1,7 @@
 """LIFO-Pri's runs: the single queue of section 3.1 (simulated or live) and the shop of section 3.2.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
-E-commerce Web Servers*. Section numbers in this package are that paper's.
+E-commerce Web Servers*. Section numbers in this package refer to that paper.
 """
 
 from collections.abc import Sequence

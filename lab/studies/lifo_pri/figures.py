@@ -52,7 +52,7 @@ class Figures(PaperFigures[Cases]):
     """
 
     def all(self) -> list[Figure]:
-        """Return the figures and tables in the order of the paper."""
+        """Return the figures and tables in the paper's order."""
         if self.cases.engine == "live":
             return self.single_queue()
         return [

@@ -2,7 +2,7 @@
 live runs.
 
 Source: Cherkasova, Phaal, *Session-Based Admission Control*, IEEE Transactions on Computers 51(6),
-2002. Section numbers in this package are that paper's.
+2002. Section numbers in this package refer to that paper.
 """
 
 from collections.abc import Sequence
@@ -82,7 +82,8 @@ class Scale:
     """For each class of files, its share, smallest size and largest size (in bytes); None means the
     published sizes of SPECweb96."""
     long_day_means: tuple[int, ...]
-    """The mean session lengths with which the days are simulated with the longer intervals, too."""
+    """The mean session lengths for which the days are simulated with both durations of the
+    intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ class Cases(PaperCases[Scale]):
     def day(
         self, pattern: str, admission: str, mean: float, segment_s: float, **parameters: float
     ) -> Case[ShopRun]:
-        """Return the case of a usual or a busy day (section 13)."""
+        """Return the case that simulates a usual or a busy day (section 13)."""
         return self.admitted(admission, mean, 1.0, **parameters).with_(
             schedule=Schedule(tuple(Segment(segment_s, load) for load in DAYS[pattern])),
             duration_s=None,

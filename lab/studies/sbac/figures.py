@@ -410,8 +410,8 @@ class Figures(PaperFigures[Cases]):
         value: Callable[[float], Value],
         from_load: float = 0.0,
     ) -> CaseCurve:
-        """Return a curve over the loads; `value` may depend on the load, and `always` ignores the
-        load."""
+        """Return a curve over the loads; `value` can depend on the load, and `always` is a `value`
+        that ignores it."""
         loads = [load for load in self.cases.scale.loads if load >= from_load]
         return CaseCurve(label, [(percent(load), case(load), value(load)) for load in loads])
 
