@@ -3,7 +3,8 @@
 The first part of the module describes the 90-minute run with both applications: its schedule, its
 zones and the published numbers. The second part defines the cases of the figures.
 
-Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this package refer to that paper.
+Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
+package refer to that paper.
 """
 
 from collections.abc import Sequence
