@@ -1,3 +1,1 @@
-"""The hosting platform: processors, applications, and the manager that assigns processors to
-applications.
-"""
+"""The hosting platform: applications, and the CPU manager that assigns processors to them."""

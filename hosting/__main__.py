@@ -1,12 +1,12 @@
-"""`python -m hosting`: the entry point of its commands; Ctrl-C works even while they are
-imported.
+"""`python -m hosting`: the entry point of its commands, in which Ctrl-C works even while the
+commands are imported.
 """
 
 from common import early_signals
 
 
 def main() -> None:
-    """Import the commands and carry out the requested one."""
+    """Import the commands and carry out the requested command."""
     with early_signals.ending_at_once():
         from hosting.commands import main as commands
     commands(prog_name="python -m hosting")

@@ -1,7 +1,7 @@
 """The CPUs on which the threads of a process tree may run.
 
-Threads and processes can start and end while a tree is read, so the tree is read again until no
-thread needs other CPUs.
+Threads and processes can start and end while a tree is read. So the tree is read again until every
+thread runs on the right CPUs.
 
 Source: edragon.txt, section 3.1.2 (sched_setaffinity).
 """
@@ -18,19 +18,19 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The maximum number of passes over a tree per interval, because a tree may start threads faster
-than they can be bound.
+"""The maximum number of passes over a tree per interval. There is a limit, because a tree may start
+threads faster than they can be bound.
 """
 
 
 class AffinityError(RuntimeError):
-    """The error raised when this machine does not let the process set CPU affinity; the message
+    """The error raised when this machine does not let the process set CPU affinity; its message
     names what is missing.
     """
 
 
 def check(cpus: Sequence[int]) -> None:
-    """Test with this process whether processes can be bound to each of `cpus`.
+    """Test, with this process, whether a process can be bound to each of `cpus`.
 
     Raises AffinityError, whose message names what is missing or the CPUs that this process may not
     use.
@@ -70,8 +70,8 @@ def _may_use(cpu: int) -> bool:
 class ProcessTree:
     """A process, all its descendants, and their threads.
 
-    A process that was seen in the tree once stays in it, even when its parent ends. A process whose
-    parent ended before the first reading is not found and keeps its original CPUs.
+    Once a process has been found in the tree, it stays in it, even if its parent ends. A process
+    whose parent ended before the tree was first read is not found, and keeps its original CPUs.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class ProcessTree:
     ) -> None:
         """Read the tree of `root`; raises OSError if the root process has ended or cannot be read.
 
-        If an earlier manager has set the root's present CPUs, `found` contains the CPUs to restore
-        at the end.
+        If an earlier manager set the root's present CPUs, `found` contains the CPUs to restore at
+        the end.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -99,7 +99,7 @@ class ProcessTree:
 
     @property
     def is_alive(self) -> bool:
-        """Whether at least one process of the tree still runs."""
+        """Whether any process of the tree still runs."""
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
@@ -126,10 +126,9 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Bind threads until none needs other CPUs; return the number of changes.
-
-        A new thread inherits its CPUs from the thread that started it, perhaps before that thread
-        is bound.
+        """Bind threads until every thread runs on the right CPUs, and return the number of changes.
+        A new thread inherits the CPUs of the thread that started it, which may not have been bound
+        yet.
         """
         changed = 0
         for _ in range(MOST_PASSES):

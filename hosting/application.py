@@ -1,7 +1,7 @@
-"""One application: a small parent process, with the gateway front and the shop processes below it.
+"""An application: a small parent process, whose children are the gateway and the shop processes.
 
-It ends with a reason in three cases: a child ends, a signal comes, or the parent of this process
-dies. Its children always end with it.
+The application ends, with a reason, in three cases: a child ends, a signal arrives, or the parent
+of this process dies. Its children always end with it.
 """
 
 import signal
@@ -14,8 +14,8 @@ from common import cpus, log_tail, processes
 from hosting import starting
 
 END_PATIENCE_S = 30.0
-"""Real seconds that the gateway has to drain and the shops have to finish requests before they are
-killed.
+"""The time, in real seconds, in which the gateway must drain and the shops must finish their
+requests before they are killed.
 """
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
@@ -24,7 +24,8 @@ _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 
 def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
-    """Run until a signal (None) or until a child has ended; return the reason.
+    """Run until a signal arrives or a child ends. Return None after a signal, and the reason after
+    the end of a child.
 
     `shops` contains a pair for each shop process: its port and its controller's port. All other
     settings are in `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.
@@ -62,7 +63,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
 
 
 def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End the gateway first, because it needs its shops while it drains."""
+    """End the gateway before the shops, because it needs them while it drains."""
     deadline_s = time.monotonic() + END_PATIENCE_S
     processes.end_all(children[-1:], deadline_s - time.monotonic())
     processes.end_all(children[:-1], deadline_s - time.monotonic())

@@ -31,11 +31,12 @@ def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...
     multiple=True,
     required=True,
     callback=_shop,
-    help="Port and controller's port of a shop process, as 8082:8083; once for each.",
+    help="Port of a shop process and of its controller, such as 8082:8083; repeat the option for "
+    "each process.",
 )
-@click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder of the logs.")
+@click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder for the logs.")
 def application(shops: list[tuple[int, int]], logs: Path) -> None:
-    """Run one application, a gateway front and shop processes, until one of them ends.
+    """Run an application, which is a gateway and shop processes, until one of these processes ends.
 
     All other settings come from the environment that hosting/template.py prepares.
     """

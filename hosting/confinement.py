@@ -1,6 +1,6 @@
-"""The CPUs of the appliance's other processes while a platform borrows some CPUs.
+"""The CPUs on which the appliance's other processes run while a platform uses some of their CPUs.
 
-A program that starts on named CPUs during this time stays on them.
+A program that is started on particular CPUs during this time stays on them.
 """
 
 import os
@@ -29,9 +29,9 @@ def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
 
 
 def bind(lab: Settings, to: tuple[int, ...]) -> None:
-    """Move threads from the appliance's other CPUs to the CPUs `to`.
+    """Move the threads that run on the appliance's other CPUs to the CPUs `to`.
 
-    Skip threads that may not be moved.
+    Skip threads that this process must not move.
     """
     if lab.shop_cpus == lab.other_cpus:
         return  # a machine with one CPU: nothing separates the two

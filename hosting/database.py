@@ -1,4 +1,4 @@
-"""The number of connections that the appliance's PostgreSQL has free.
+"""The number of threads for which the appliance's PostgreSQL has free connections.
 
 Each thread of a shop keeps a connection (docs/decisions/0005-shop-database-connections.md).
 """
@@ -12,12 +12,12 @@ from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""Connections that a shop process needs in addition to one for each thread: one for its controller,
-one to cancel queries.
+"""The number of connections that a shop process needs in addition to one per thread: one for its
+controller, and one to cancel queries.
 """
 FOR_OTHERS = 30
-"""Connections left free for the ad server, the console, seeding and people who query
-the database.
+"""The number of connections that must stay free for the ad server, the console, seeding and people
+who query the database.
 """
 LEAST_THREADS = 2
 
@@ -26,9 +26,9 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
     """Return the number of threads for each shop process of a platform that runs next to the
     appliance's shop.
 
-    The number is `wanted`. Without `wanted`, it is the number for which PostgreSQL has connections,
-    up to MOST_THREADS. Raises HostingError if PostgreSQL has too few connections or does not
-    answer.
+    The number is `wanted`. Without `wanted`, it is the largest number for which PostgreSQL has
+    connections, at most MOST_THREADS. Raises HostingError if PostgreSQL has too few connections or
+    does not answer.
     """
     room = _connections(lab) - lab.shop_workers - FOR_OTHERS
     fitting = room // shop_processes - BESIDE_THREADS
@@ -44,7 +44,7 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
 
 
 def check_redis(lab: Settings) -> None:
-    """Raise HostingError when Redis does not answer."""
+    """Raise HostingError if Redis does not answer."""
     if (why := redis_server.refusal(lab.redis_port, lab.redis_host)) is not None:
         raise _not_up("Redis", hosts.authority(lab.redis_host, lab.redis_port), why)
 

@@ -2,4 +2,4 @@
 
 
 class HostingError(RuntimeError):
-    """The error raised when a platform cannot start or has ended; the message is the reason."""
+    """The error raised when a platform cannot start or has ended; its message is the reason."""

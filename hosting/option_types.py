@@ -1,4 +1,4 @@
-"""Types of command-line options that click does not provide."""
+"""The types of command-line options that click does not provide."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from common import cpus
 
 
 class Finite(click.FloatRange):
-    """The type of a number in a range; unlike click's range type, it rejects `nan`."""
+    """The type of a number in a range. Unlike click's type, it rejects `nan`."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -1,4 +1,4 @@
-"""The options of a hosting platform: applications, processors, provisioning."""
+"""The options of a hosting platform: applications, processors and provisioning."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ Admission = Literal["eac", "none"]
 Profile = Literal["paper", "cpu", "real"]
 
 K_ECM_S = K_APL_S = 2.0
-"""Paper seconds between two decisions, both of the CPU manager and of the admission (section
-3.2).
+"""The time, in paper seconds, between two decisions of the CPU manager, and between two decisions
+of an admission policy (section 3.2).
 """
 PERSISTENCE_S = 10.0
-"""Paper seconds after which a connection without a request is closed (section 4)."""
+"""The time, in paper seconds, after which a connection without a request is closed (section 4)."""
 MOST_THREADS = 30
 """The maximum number of threads in a shop process, if PostgreSQL has enough connections."""
 KEY = "rsa-7680"
@@ -61,7 +61,9 @@ class PlatformOptions:
     port: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the options; raises HostingError naming the option and the allowed values."""
+        """Check the options; raise HostingError, which names the option and the allowed values, if
+        one is invalid.
+        """
         if not 1 <= self.applications <= MOST_APPLICATIONS:
             raise HostingError(
                 f"applications: {self.applications}; allowed are 1 to {MOST_APPLICATIONS}"
@@ -97,8 +99,8 @@ class PlatformOptions:
                 cost_s = getattr(self, field)
                 if cost_s is None or not 0 < cost_s < float("inf"):
                     raise HostingError(
-                        f"{field}: admission eac needs what a connection costs, above 0 paper "
-                        "seconds of CPU; `doorbuster profile-connections` measures it"
+                        f"{field}: admission eac needs the CPU time of a connection, above 0 "
+                        "paper seconds; `doorbuster profile-connections` measures it"
                     )
         if self.shop_threads is not None and not 1 <= self.shop_threads <= 100:
             raise HostingError(f"shop_threads: {self.shop_threads}; allowed are 1 to 100")
@@ -109,7 +111,7 @@ class PlatformOptions:
             self._check_room()
 
     def _check_room(self) -> None:
-        """Check that every application can have at least half a processor."""
+        """Raise HostingError if an application cannot have at least half a processor."""
         is_static = self.provisioning == "static"
         needed = self.applications - most_halves(
             self.priorities, "both" if is_static else self.sharing
@@ -145,9 +147,8 @@ def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
 def even_shares(
     applications: int, processors: tuple[int, ...]
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (processors, their CPUs) for each application, in whole halves.
-
-    A remainder stays unused.
+    """Return (number of processors, CPUs) for each application; the number is a multiple of 0.5. A
+    remainder stays unused.
     """
     halves = 2 * len(processors) // applications
     shares = []

@@ -34,7 +34,7 @@ _PAUSE_S = 0.1
 def settings_of(
     lab: Settings, shop_cpus: tuple[int, ...], other_cpus: tuple[int, ...], books: int
 ) -> Settings:
-    """Return the settings of an additional shop, on free ports of this machine's loopback
+    """Return the settings of an additional shop, which uses free ports of this machine's loopback
     address.
     """
     port, admin_port, shop_port, controller_port = ports.free(4)
@@ -81,7 +81,7 @@ class _Part:
 
 
 class PlainShops(Started):
-    """Prepare the context manager, which raises HostingError when a part cannot be started. The
+    """Create the context manager. Entering it raises HostingError if a part cannot be started. The
     names of the shops begin with `name`: `race-1`, `race-2`, … `say` receives the progress
     messages.
     """
@@ -179,7 +179,7 @@ class PlainShops(Started):
     # ---- the end -------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """End the gateways first: while they drain they need their shops."""
+        """End the gateways before the shops, because they need the shops while they drain."""
         deadline_s = time.monotonic() + END_PATIENCE_S
         for program in ("gateway", "shop"):
             ended = [part.process for part in self._parts if part.name.endswith(program)]

@@ -1,4 +1,4 @@
-"""The hosting platform: processors, the applications that run on them, and the CPU manager.
+"""The hosting platform, which starts and ends the applications and the CPU manager.
 
     with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
         platform.applications[0].https_url
@@ -33,8 +33,8 @@ _PAUSE_S = 0.1
 
 
 class Platform(Started):
-    """Prepare the context manager, which raises HostingError when a part cannot be started. `say`
-    receives the progress messages. `applications` exist once the context has been entered.
+    """Create the context manager. Entering it raises HostingError if a part cannot be started.
+    `say` receives the progress messages. `applications` exist once the context has been entered.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Platform(Started):
         self._running.enter_context(monitoring.also_scraped(self.lab, "platform", self._targets()))
 
     def _targets(self) -> list[monitoring.Group]:
-        """Return the targets that Prometheus scrapes."""
+        """Return the addresses that Prometheus scrapes."""
         found = [
             one
             for plan in (application.plan for application in self.applications)
@@ -125,7 +125,9 @@ class Platform(Started):
         return found
 
     def _certificates(self) -> CertificateFiles:
-        """Return the certificates, which later platforms reuse: a large key takes half a minute."""
+        """Return the applications' certificates. Later platforms use them again, because it takes
+        half a minute to create a large key.
+        """
         key = self.options.key
         try:
             return certificates.keep(self.lab.state_dir / "certificates" / key, key)[0]

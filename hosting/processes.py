@@ -1,7 +1,7 @@
-"""The processes that /proc shows at one moment: their parents, start times, used CPU and threads.
+"""The processes that /proc shows at one moment: their parents, start times, CPU time and threads.
 
-One read of a process gives its parent, its identity and its CPU time, so that process trees and
-accounts agree.
+A single read gives the parent, the identity and the CPU time of a process, so that process trees
+and accounts agree.
 """
 
 import os
@@ -18,12 +18,13 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process. `started_ticks` distinguishes it from a later process with the same `pid`.
+    """The state of a process. `started_ticks` distinguishes it from a later process with the same
+    `pid`.
 
     `own_ticks` is the CPU time of its threads. `ended_children_ticks` is the CPU time of the
-    children it has waited for, and of their children. Both include user and system time since the
-    start of the process. A process for which `has_ended` is true is a zombie: its parent has not
-    waited for it yet.
+    children for which it has waited, and of their children. Both include user and system time since
+    the start of the process. A process for which `has_ended` is true is a zombie: its parent has
+    not waited for it yet.
     """
 
     pid: int
@@ -96,7 +97,7 @@ def tree_cpu_s(pid: int) -> float | None:
 
 
 class Listing(Mapping[int, Process]):
-    """All processes of the machine, by pid."""
+    """A record of all processes of the machine, by process id."""
 
     def __init__(self, processes: Mapping[int, Process]) -> None:
         self._processes = processes
@@ -106,8 +107,8 @@ class Listing(Mapping[int, Process]):
 
     @classmethod
     def now(cls) -> Self:
-        """Return the processes that run now. A process that starts or ends during the call may be
-        missing.
+        """Return the processes that run at this moment. A process that starts or ends during the
+        call may be missing.
         """
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         return cls({pid: process for pid in pids if (process := read(pid)) is not None})

@@ -1,4 +1,4 @@
-"""A running application: its addresses, health, metrics and settings."""
+"""A running application, with its addresses, health, metrics and settings."""
 
 import http.client
 import ssl
@@ -17,7 +17,9 @@ from hosting.processes import tree_cpu_s
 from hosting.template import Application
 
 _CALL_TIMEOUT_S = 60.0
-"""Timeout of a call in real seconds; a shop whose threads are all busy answers late."""
+"""The time limit of a call in real seconds. It is long, because a shop whose threads are all busy
+answers late.
+"""
 
 
 class RunningApplication:
@@ -59,7 +61,9 @@ class RunningApplication:
         return self.plan.controller_ports
 
     def refusal(self) -> str | None:
-        """Return the reason why it does not serve a page over HTTPS yet; None once it does."""
+        """Return the reason why the application does not serve a page over HTTPS yet; None once it
+        does.
+        """
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.plan.tls_port, timeout=PAGE_TIMEOUT_S, context=self._context
         )
@@ -76,7 +80,7 @@ class RunningApplication:
         return None if response.status == 200 else f"it answered {response.status}"
 
     def prepare(self, options: PlatformOptions) -> None:
-        """Reset the shop: seed its stock again, and set the page work of the options."""
+        """Reset the shop: seed its stock again, and set the page work that the options give."""
         self.ask(self.controller_ports[0], "POST", "/reset")
         for number, port in enumerate(self.controller_ports):
             wanted = {
@@ -96,13 +100,13 @@ class RunningApplication:
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
-        """Return the CPU time, in real seconds, that its whole process tree has used since its
-        start.
+        """Return the CPU time, in real seconds, that the application's whole process tree has used
+        since its start.
         """
         return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:
-        """Return the last lines of its parent process's log."""
+        """Return the last lines of the log of the application's parent process."""
         return log_tail.of(self._log)
 
     @cached_property

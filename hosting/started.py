@@ -5,7 +5,7 @@ from typing import Self
 
 
 class Started:
-    """A context manager: `_start` starts all parts and registers in `_running` how to end each
+    """A context manager: `_start` must start all parts and register in `_running` how to end each
     part.
     """
 

@@ -1,6 +1,5 @@
-"""The start of the processes of hosted shops.
-
-When the process that started them ends, the kernel ends them, too.
+"""The start of the processes of hosted shops. The kernel ends them when the process that started
+them ends.
 """
 
 import os
@@ -29,7 +28,7 @@ def start(
     """Start `python -m MODULE …` on these CPUs.
 
     The process runs in a separate session, so Ctrl-C does not reach it. Ctrl-C reaches only the
-    process that started all processes, and that process ends the others in order.
+    process that started them all, which then ends the other processes in order.
     """
     command = pinned.command(
         on,

@@ -1,4 +1,4 @@
-"""The template of an application: names, ports, folders and environment."""
+"""The template of an application: its names, ports, folders and environment."""
 
 import json
 from dataclasses import dataclass
@@ -10,20 +10,24 @@ from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
-"""The shop's smallest catalogue, because handshakes, not searches, are the load in eDragon."""
+"""The size of the shop's catalogue; it is the smallest one, because the load in eDragon is
+handshakes, not searches.
+"""
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""The variables that name hosts; all parts of an application use this machine's loopback address.
+"""The environment variables that name hosts; all parts of an application use this machine's
+loopback address.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One application, with its ports and processors.
+    """An application, with its ports and processors.
 
     `port` is the plain HTTP port of its gateway. The shops' ports and the controllers' ports are in
     the same order. `cpus` are the CPUs on which its processes start. `processors` is the number of
-    processors that its admission assumes; with 0, admission uses the CPU manager's assignment.
+    processors that its admission policy assumes; with 0, the policy uses the CPU manager's
+    assignment.
     """
 
     name: str
@@ -39,8 +43,8 @@ class Application:
 
     @property
     def schema(self) -> str:
-        """The name of its schema in the database; its cache keys and cookies are named after the
-        schema.
+        """The name of the application's schema in the database; its cache keys and cookies have
+        names made from it.
         """
         return self.name.replace("-", "_")
 
@@ -59,7 +63,8 @@ def environment(
     key: Path,
     cpu_manager: Path | None,
 ) -> dict[str, str]:
-    """Return the environment of an application's parent process, which all its processes inherit.
+    """Return the environment of an application's parent process, which all processes of the
+    application inherit.
 
     `hosting.application` adds the ports to each shop process's environment.
     """

@@ -1,1 +1,1 @@
-"""The eDragon CPU manager (ECM): it divides the processors among the applications."""
+"""The eDragon CPU manager (ECM), which divides the processors among the applications."""

@@ -16,18 +16,20 @@ log = logging.getLogger(__name__)
 
 
 class CpuMeter:
-    """A meter of the CPU time that a process tree uses after the meter is created.
+    """A meter of the CPU time that a process tree uses after the meter has been created.
 
     The CPU time of a child that has ended is counted with the parent that waited for it. If a
-    parent ignores the end of its children, or the whole tree ends, the CPU seconds since the latest
-    measurement are lost.
+    parent does not wait for a child that has ended, or if the whole tree ends, the CPU time since
+    the latest measurement is lost.
     """
 
     def __init__(self, members: Mapping[int, Process]) -> None:
         self._before = dict(members)
 
     def used_s(self, members: Mapping[int, Process]) -> float:
-        """Return the CPU seconds that all processes, also ended ones, used since the last call."""
+        """Return the CPU time, in seconds, that all processes have used since the last call,
+        including processes that have ended.
+        """
         before, self._before = self._before, dict(members)
         ended = {
             pid: process for pid, process in before.items() if not process.is_same(members.get(pid))
@@ -53,11 +55,10 @@ class CpuMeter:
 
 
 class AccountFile:
-    """A file of JSON lines, one per interval. Each line is appended in one write.
-
-    Lines already written survive if the writing process dies. A crash of the machine or a full disk
-    may leave an incomplete line. The next write first ends the incomplete line, so that no other
-    line is damaged. `read` skips incomplete lines.
+    """A file of JSON lines, with one line per interval. Each line is appended with a single write.
+    If the writing process dies, the lines that it has written are complete. A crash of the machine
+    or a full disk may leave an incomplete line. The next write first ends such a line, so that no
+    other line is damaged. `read` skips incomplete lines.
     """
 
     def __init__(self, path: Path) -> None:
@@ -71,7 +72,9 @@ class AccountFile:
             self._is_torn = os.pread(self._descriptor, 1, length - 1) != b"\n"
 
     def add(self, entry: Mapping[str, object]) -> None:
-        """Append one line. A write error is logged only once; the next call tries again."""
+        """Append one line. If writing fails, the error is logged only once; the next call tries
+        again.
+        """
         line = json.dumps(entry, allow_nan=False).encode() + b"\n"
         if self._is_torn:
             line = b"\n" + line

@@ -1,4 +1,6 @@
-"""`python -m hosting ecm` and `ecm-status`: the CPU manager as a process, and its state."""
+"""`python -m hosting ecm` and `ecm-status`: the commands that run the CPU manager and show its
+state.
+"""
 
 import logging
 import signal
@@ -52,11 +54,11 @@ socket_option = click.option(
     default="both",
     show_default=True,
     type=click.Choice(get_args(Sharing)),
-    help="which applications may share a processor: any two, only one of lower with one of "
-    "higher priority, or none",
+    help="applications that may share a processor: any two (both), only an application of "
+    "lower priority with one of higher priority (to-high), or no applications (none)",
 )
 @click.option(
-    "--accounts", type=click.Path(path_type=Path), help="file to which accounts are appended"
+    "--accounts", type=click.Path(path_type=Path), help="file to which the accounts are appended"
 )
 @click.option(
     "--metrics-port",
@@ -113,7 +115,7 @@ def ecm(
 
 
 def _serve_metrics(manager: CpuManager, port: int) -> None:
-    """Serve metrics from a separate thread; if the port is in use, only log that."""
+    """Serve metrics from a separate thread; if the port is in use, log this and continue."""
     try:
         start_http_server(port, "127.0.0.1", CpuManagerMetrics(manager.status).registry)
     except OSError as error:

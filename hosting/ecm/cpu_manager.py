@@ -1,4 +1,4 @@
-"""The eDragon CPU manager (ECM): it divides the platform's processors among the applications.
+"""The eDragon CPU manager (ECM), which divides the platform's processors among the applications.
 
 Source: edragon.txt, section 3.1.
 """
@@ -25,7 +25,7 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 
 @dataclass(eq=False, slots=True)
 class Application:
-    """One application, from its registration until the last of its processes has ended.
+    """An application, from its registration until the last of its processes has ended.
 
     `requested` is the number of processors in its latest request. `considered` is the number in the
     request on which `share` is based.
@@ -46,13 +46,13 @@ class Application:
 
 
 class CpuManager:
-    """The ECM of the processors `cpus`; the caller must call `turn` every `interval_s`.
+    """The manager of the processors `cpus`; the caller must call `turn` every `interval_s`.
 
-    An application that has left, or has not requested processors, gets no processor. An application
+    An application that has left or has not requested processors gets no processor. An application
     without a processor is parked on the last CPU of the platform. `is_successor` means that an
-    earlier manager on this platform died. A registration that reports an earlier assignment also
-    shows this. The new manager then changes no assignment until `settle_s` after its start, so that
-    all earlier applications can register first.
+    earlier manager of this platform has died, as does a registration that reports an earlier
+    assignment. In this case, the new manager does not change assignments until `settle_s` after its
+    start, so that all earlier applications can register first.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class CpuManager:
     # --------------------------------------------------------------------
 
     def register(self, message: Register, peer: int) -> Application:
-        """Register a new application for the process `peer`; raises ProtocolError."""
+        """Register an application for the process `peer`; raises ProtocolError."""
         if any(one.name == message.application and not one.has_left for one in self.applications):
             raise ProtocolError(
                 f"{message.application!r} is registered already", "application", "another name"
@@ -118,7 +118,9 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Handle a lost connection. The application has ended or no longer needs processors."""
+        """Handle the loss of an application's connection: it has ended or no longer needs
+        processors.
+        """
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)
@@ -177,7 +179,8 @@ class CpuManager:
         return self._is_successor and self._clock() < self._settled_s
 
     def turn(self) -> bool:
-        """Account for the interval that ends, and apply the decision for the next interval.
+        """Write the accounts of the interval that ends, and carry out the decision for the next
+        interval.
 
         Returns False if there is no decision yet.
         """
@@ -235,12 +238,12 @@ class CpuManager:
             )
 
     def hand_back(self) -> None:
-        """Restore the original CPUs of all trees at the end."""
+        """Restore the original CPUs of all process trees at the end."""
         for one in self.applications:
             one.tree.hand_back()
 
     def status(self) -> dict[str, object]:
-        """Return the whole state, ready for JSON."""
+        """Return the manager's whole state, ready for JSON."""
         return {
             "cpus": list(self.cpus),
             "sharing": self.sharing,

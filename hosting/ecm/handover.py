@@ -14,12 +14,12 @@ def steps(
 ) -> list[tuple[Application, frozenset[int]]]:
     """Return the steps that lead from `before` to `after`, in order.
 
-    Processors are taken first and given later.
+    The first steps take processors away, and later steps give them to other applications.
 
     Each step sets the processors of one application. An application without processors is parked.
 
     Two applications never have a processor in common that they do not share in `before` or `after`.
-    An application may have to give up all its processors before it gets others, and then has no
+    An application may have to give up all its processors before it gets others; it then has no
     processor for a moment. An application that `before` does not name has no processors yet.
     `after` names all applications.
     """

@@ -11,20 +11,24 @@ from prometheus_client.registry import Collector
 _PREFIX: Final = "doorbuster_cpu_manager_"
 
 _OF_APPLICATIONS: Final = (
-    ("requested_processors", "requested", "Processors that the application asks for (R_i)"),
+    ("requested_processors", "requested", "Processors that the application requests (R_i)"),
     ("assigned_processors", "assigned", "Processors that the application has (A_i)"),
     ("priority", "priority", "Weight of the application (P_i)"),
-    ("application_cpu_seconds_total", "total_cpu_s", "CPU time of the application's process tree"),
+    (
+        "application_cpu_seconds_total",
+        "total_cpu_s",
+        "CPU time used by the application's process tree",
+    ),
 )
 """The metrics of each application: (name, field of `CpuManager.status`, meaning)."""
 
 
 _Values = Mapping[tuple[str, ...], float]
-"""The values of a metric; the keys are the values of its labels."""
+"""The values of a metric by the values of its labels."""
 
 
 class CpuManagerMetrics(Collector):
-    """A collector with a separate registry: `registry`."""
+    """A collector of the manager's metrics with a separate registry: `registry`."""
 
     def __init__(self, status: Callable[[], Mapping[str, Any]]) -> None:
         """Keep `status`, the function that returns the state (`CpuManager.status`)."""
@@ -41,16 +45,20 @@ class CpuManagerMetrics(Collector):
         present = [one for one in status["applications"] if not one["has_left"]]
         yield _family(
             "info",
-            "1 for the rule in force about which applications may share a processor",
+            "1 for the rule in force, which defines the applications that may share a processor",
             {(status["sharing"],): 1},
             "sharing",
         )
         for name, meaning, value in (
             ("processors", "Processors of the platform", len(status["cpus"])),
-            ("cpu_seconds_total", "CPU time of the manager itself", time.process_time()),
+            ("cpu_seconds_total", "CPU time used by the manager itself", time.process_time()),
             ("interval_seconds", "Configured time between two decisions", status["interval_s"]),
             ("last_interval_seconds", "Last measured interval", status["last_interval_s"]),
-            ("turns_total", "Decisions since the start, one per interval", status["turns"]),
+            (
+                "turns_total",
+                "Decisions of the manager since its start, one per interval",
+                status["turns"],
+            ),
         ):
             yield _family(name, meaning, {(): value})
         for name, key, meaning in _OF_APPLICATIONS:
@@ -58,8 +66,7 @@ class CpuManagerMetrics(Collector):
             yield _family(name, meaning, values, "application")
         yield _family(
             "processor_info",
-            "1 for each processor that an application has; a shared one counts half for each "
-            "application",
+            "1 for each processor that an application has, 0.5 for a processor that it shares",
             {(one["application"], str(cpu)): 1 for one in present for cpu in one["processors"]},
             "application",
             "processor",

@@ -23,7 +23,7 @@ LEFT_OVER_PATIENCE_S = 10.0  # within this time a killed platform is gone
 class ManagerProcess:
     """The process of a CPU manager.
 
-    Call `begin` first, `check` regularly, and `end` at the end; all raise HostingError.
+    Call `begin` first, `check` regularly, and `end` at the end; each may raise HostingError.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class ManagerProcess:
         accounts: Path,
         say: Callable[[str], None],
     ) -> None:
-        """Prepare the process.
+        """Create the object without starting the process.
 
         `folder` is the folder of its log, and of its socket if the path is short enough. `accounts`
-        is the file for its accounts; each platform needs a new file.
+        is the file for the accounts; each platform needs a new file.
         """
         self._wanted_socket = folder / "ecm.sock"
         self._lab = lab
@@ -50,12 +50,12 @@ class ManagerProcess:
 
     @property
     def socket(self) -> Path:
-        """The path of its socket."""
+        """The path of the manager's socket."""
         return private_file.socket_path(self._wanted_socket)
 
     @property
     def target(self) -> monitoring.Group:
-        """The target that Prometheus scrapes."""
+        """The address at which Prometheus scrapes the manager."""
         return monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port))
 
     def begin(self) -> None:
@@ -65,7 +65,9 @@ class ManagerProcess:
         self._start()
 
     def check(self) -> None:
-        """Start the manager again if it has ended; the new one takes over."""
+        """Start a new manager if the manager has ended; the new manager takes over the
+        applications.
+        """
         if self._process is not None and self._process.poll() is not None:
             self._say(
                 f"the CPU manager has ended; {log_tail.of(self._log)}\n  the platform restarts it"

@@ -33,17 +33,17 @@ log = logging.getLogger(__name__)
 _LONGEST_PATH_BYTES = 107
 _MOST_CONNECTIONS = 1000
 _READ_BYTES = 4096
-"""The maximum number of bytes to read at once from one connection, so that a long message does not
-delay the next assignment.
+"""The maximum number of bytes that are read at once from one connection, so that a long message
+does not delay the next assignment.
 """
 
 
 class SocketError(RuntimeError):
-    """The error raised when the socket cannot be used; the message is the reason."""
+    """The error raised when the socket cannot be used; its message is the reason."""
 
 
 class EcmServer:
-    """A server for one manager on one socket; `serve` runs until `stop` is called."""
+    """A server of one CPU manager on one socket; `serve` runs until `stop` is called."""
 
     def __init__(self, manager: CpuManager, listener: socket.socket) -> None:
         self.manager = manager
@@ -82,7 +82,7 @@ class EcmServer:
         try:
             is_decided = self.manager.turn()
         except Exception:  # after any fault the next interval is a new chance
-            log.exception("this turn failed; all applications keep their processors")
+            log.exception("this decision failed; all applications keep their processors")
             return
         for connection in list(self._connections):
             connection.tell(is_decided)
@@ -101,9 +101,9 @@ class EcmServer:
 
 
 class Connection(asyncio.BufferedProtocol):
-    """The connection of an application, or of a tool that only requests the status. The server
-    neither waits for a client that does not read nor stores messages for it. When the client reads
-    again, it gets only the latest assignment.
+    """A connection from an application, or from a tool that only requests the status. If a client
+    does not read, the server does not wait for it and stores no messages for it. When the client
+    reads again, it gets only the latest assignment.
     """
 
     def __init__(self, server: EcmServer) -> None:
@@ -161,11 +161,13 @@ class Connection(asyncio.BufferedProtocol):
                 return
             case Register():
                 if self._application is not None:
-                    raise ProtocolError("comes once per connection", "register", "a request")
+                    raise ProtocolError(
+                        "is allowed only once per connection", "register", "a request"
+                    )
                 self._application = self._manager.register(message, self._peer)
                 return
         if self._application is None:
-            raise ProtocolError("comes before anything else", "register", "a registration")
+            raise ProtocolError("must be the first message", "register", "a registration")
         match message:
             case CpusRequest(processors):
                 self._manager.request(self._application, processors)
@@ -174,7 +176,7 @@ class Connection(asyncio.BufferedProtocol):
                     self._send(self._assignment())
 
     def tell(self, is_decided: bool) -> None:
-        """Send the result of a turn to the applications."""
+        """Send the result of the manager's decision to the applications."""
         application = self._application
         if application is None:
             return
@@ -247,7 +249,7 @@ class EcmSocket:
             raise SocketError(f"cannot listen on {path}: {error.strerror or error}") from None
 
     def _remove_left_over(self) -> bool:
-        """Remove the socket of a dead manager; return whether there was one."""
+        """Remove the socket of a dead manager, and return whether there was such a socket."""
         try:
             mode = os.lstat(self.path).st_mode
         except FileNotFoundError:
@@ -280,7 +282,7 @@ class EcmSocket:
 
 
 def serve(manager: CpuManager, ecm_socket: EcmSocket, stop_on: Sequence[signal.Signals]) -> None:
-    """Run until one of the signals comes."""
+    """Run until one of the signals arrives."""
 
     async def run() -> None:
         server = EcmServer(manager, ecm_socket.listener)

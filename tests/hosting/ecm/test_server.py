@@ -180,13 +180,16 @@ def test_bad_clients_get_an_answer_and_good_ones_notice_nothing():
 
         assert refused(b"\x00\xff{[\n").field == "message"
         assert refused(b"\n").field == "message"
-        assert refused(CpusRequest(1)).error == "comes before anything else"
+        assert refused(CpusRequest(1)).error == "must be the first message"
         assert refused(CpusAssigned()).field == "register"
         assert refused(Register("good", 1.0, other.pid)).field == "application"
         assert refused(Register("bad", 1.0, one.pid)).field == "process"
         bad.say(Register("bad", 1.0, other.pid))
         assert isinstance(bad.hear(), Assigned)  # after all that
-        assert refused(Register("worse", 1.0, other.pid)).error == "comes once per connection"
+        assert (
+            refused(Register("worse", 1.0, other.pid)).error
+            == "is allowed only once per connection"
+        )
         assert refused(b'{"request": -1}\n').field == "request"
         in_pieces = written(CpusRequest(1))
         for byte in in_pieces:
