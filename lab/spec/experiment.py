@@ -423,7 +423,7 @@ def load_spec(name_or_path: str) -> Spec:
     """Return the spec in the file with this path, or the included spec with this name, after
     checking only its form.
 
-    Raises SpecError if it cannot be read or is invalid.
+    Raises SpecError if the spec cannot be read or is invalid.
     """
     path = _path_of(name_or_path)
     try:
