@@ -87,9 +87,9 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
     """Return the order in which the waiting launches of one engine begin.
 
     Launches that a teacher has moved to the front come first, and launches that give way to all
-    others come last. Each place between them goes to the person who has used the least time. For
-    the places after it, the launch counts as used time of this person. A person's launches keep
-    their order.
+    others come last. Each place between them goes to the person who has used the least time. The
+    expected time of this launch then counts as time that the person has used. A person's launches
+    keep their order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)

@@ -29,7 +29,7 @@ from lab.titles import title_of
 PLACE = FOLDER / "stories"
 MOST_KEPT = 500
 NOT_KNOWN = (
-    "A live run keeps a sample of the gateway once per utilisation interval, not at every "
+    "The log of a live run has one sample of the gateway per utilisation interval, not one per "
     "decision. So this page cannot show which requests waited before this one or were preferred "
     "to it, or "
     "the policy's state at that moment. If you simulate the same spec, the page shows every "

@@ -33,7 +33,8 @@ class UnderWay:
     words: str
     """The text that pages show while no run is in progress."""
     launch: Launch | None = None
-    """The launch of this console that makes the result; None if the run was started at a terminal.
+    """The launch of this console that produces the result; None if the run was started at a
+    terminal.
     """
     runs: RunsUnderWay | None = None
     is_between: bool = False

@@ -143,7 +143,7 @@ def test_of_a_live_run_it_says_what_is_not_known(console, result):
     run = run_of(console, folder.name, "sq")
     _, found = rows(console, folder.name, run=run, kind="slow")
     text = console.get(found[0]).text
-    assert "once per utilisation interval, not at every decision" in text
+    assert "one sample of the gateway per utilisation interval, not one per decision" in text
     assert "Logged samples around it" in text
     times = [float(one) for one in re.findall(r"<tr><td>([\d.-]+)</td><td>FIFO</td>", text)]
     assert len(times) > 3
