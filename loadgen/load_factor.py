@@ -25,7 +25,7 @@ class Change(NamedTuple):
 class Pace:
     """The relation between the run's clock and the schedule's clock. All times are paper seconds.
 
-    The schedule's clock runs `factor` times as fast as the run's. The same customers come; a
+    The schedule's clock runs `factor` times as fast as the run's clock. The same customers come; a
     Poisson process remains one, with `factor` times its rate.
     """
 

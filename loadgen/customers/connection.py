@@ -31,8 +31,8 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""The error numbers that mean that this machine has no more ports, files or memory. They do not
-count as refusals.
+"""The error numbers that mean that this machine has no more ports, files or memory. Errors with
+these numbers do not count as refusals.
 """
 
 
