@@ -45,7 +45,7 @@ class JsonClient:
     def at(
         cls, url: str, *, timeout_s: float, token: str = "", authority: Path | None = None
     ) -> Self:
-        """Return a client of `http://host:port` or `https://host:port`.
+        """Return a client for the server at `http://host:port` or `https://host:port`.
 
         `authority` is a PEM file with certificates to trust instead of the system's. Raises OSError
         if the file cannot be read.

@@ -163,8 +163,12 @@ GatewayHost = Annotated[
         example=hosts.LOOPBACK,
     ),
 ]
-GatewayPort = Annotated[Port, setting("GATEWAY_PORT", 8080, "the shop as customers see it")]
-GatewayTlsPort = Annotated[Port, setting("GATEWAY_TLS_PORT", 8443, "the same by TLS")]
+GatewayPort = Annotated[
+    Port, setting("GATEWAY_PORT", 8080, "port at which customers reach the shop")
+]
+GatewayTlsPort = Annotated[
+    Port, setting("GATEWAY_TLS_PORT", 8443, "port at which customers reach the shop over TLS")
+]
 GatewayTlsCertificate = Annotated[
     Folder,
     setting(
@@ -186,7 +190,9 @@ GatewayTlsKey = Annotated[
         example="state/certificates/server-key.pem",
     ),
 ]
-GatewayAdminPort = Annotated[Port, setting("GATEWAY_ADMIN_PORT", 8081, "the gateway's admin API")]
+GatewayAdminPort = Annotated[
+    Port, setting("GATEWAY_ADMIN_PORT", 8081, "port of the gateway's admin API")
+]
 ShopHost = Annotated[
     Reached,
     setting(
@@ -197,24 +203,28 @@ ShopHost = Annotated[
         page=_ADDRESSES,
     ),
 ]
-ShopPort = Annotated[Port, setting("SHOP_PORT", 8082, "the shop behind the gateway")]
-ShopControllerPort = Annotated[Port, setting("SHOP_CONTROLLER_PORT", 8083, "the shop's controller")]
+ShopPort = Annotated[Port, setting("SHOP_PORT", 8082, "port of the shop behind the gateway")]
+ShopControllerPort = Annotated[
+    Port, setting("SHOP_CONTROLLER_PORT", 8083, "port of the shop's controller")
+]
 PostgresHost = Annotated[
     Reached, setting("POSTGRES_HOST", hosts.LOOPBACK, "host at which other parts reach PostgreSQL")
 ]
-PostgresPort = Annotated[Port, setting("POSTGRES_PORT", 8084, "PostgreSQL")]
-PostgresUser = Annotated[str, setting("POSTGRES_USER", "doorbuster", "PostgreSQL's user")]
+PostgresPort = Annotated[Port, setting("POSTGRES_PORT", 8084, "port of PostgreSQL")]
+PostgresUser = Annotated[str, setting("POSTGRES_USER", "doorbuster", "name of PostgreSQL's user")]
 PostgresPassword = Annotated[
     str,
     setting(
         "POSTGRES_PASSWORD", "", "password of PostgreSQL's user", shown=_GENERATED, secret=True
     ),
 ]
-PostgresDb = Annotated[str, setting("POSTGRES_DB", "doorbuster", "PostgreSQL's database")]
+PostgresDb = Annotated[str, setting("POSTGRES_DB", "doorbuster", "name of PostgreSQL's database")]
 RedisHost = Annotated[
     Reached, setting("REDIS_HOST", hosts.LOOPBACK, "host at which other parts reach Redis")
 ]
-RedisPort = Annotated[Port, setting("REDIS_PORT", 8085, "Redis, which caches the shop's sessions")]
+RedisPort = Annotated[
+    Port, setting("REDIS_PORT", 8085, "port of the Redis that caches the shop's sessions")
+]
 RedisPassword = Annotated[
     Secret,
     setting(
@@ -240,7 +250,8 @@ AdsPort = Annotated[
     setting(
         "ADS_PORT",
         8086,
-        "the ad server, on the inner host; customers reach it through the gateway under `/ads/`",
+        "port of the ad server, on the inner host; customers reach it through the gateway under "
+        "`/ads/`",
     ),
 ]
 

@@ -65,7 +65,7 @@ class PageRules:
 
 
 def load(file: Path = DEFAULT_FILE) -> PageRules:
-    """Return the rules in `file`; raises RulesError."""
+    """Return the rules in `file`; raise RulesError if the file is invalid."""
     try:
         document = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

@@ -237,8 +237,8 @@ SBAC_PREDICTIVE = Sheet(
     "(interval × S_r / L). Quota of an interval = y × ac_interval_s + the correction "
     "(y(measured Load) − y(expected Load)) × ac_interval_s of the previous interval + the "
     "unused quota of the last leftover_s; fractions are carried over. Reject each new session "
-    "beyond the quota with retry_after_s. If capacity_rps is measured: (processed requests + r "
-    "× rejections) / busy time, over the ac-intervals with a utilisation of at least "
+    "beyond the quota with retry_after_s. A measured capacity_rps is (processed requests + r × "
+    "rejections) / busy time, over all ac-intervals with a utilisation of at least "
     "measuring_utilisation. Until capacity and L are known, the policy decides like "
     "sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
@@ -248,7 +248,7 @@ SBAC_PREDICTIVE = Sheet(
         "times. If the customer comes back after all, the session no longer counts as ended. "
         "The plain ratio counts sessions in progress and aborted sessions as if they were "
         "complete. It is too low while there are many such sessions; with this ratio, the "
-        "policy would admit more sessions, the more sessions are aborted. In the long run, "
+        "policy would admit more sessions when more sessions are aborted. In the long run, "
         "both ratios agree. The measured length is used only after 30 sessions have ended; a "
         "given session_length has as much weight as 30 sessions. Load ≤ 1: y = S_r / L, "
         "because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / L, "
@@ -257,8 +257,8 @@ SBAC_PREDICTIVE = Sheet(
         "how long unused quota lasts. Here it lasts for ln 2 × inter-request time × L: an idle "
         "server then fills up fast, but never has more sessions in progress than it can serve. "
         "The paper does not say how quotas begin; here they start as if they had been in force "
-        "since the server was empty. ac-intervals and clients without cookies are handled as in "
-        "sbac."
+        "since the server was empty. ac-intervals and clients without cookies are handled as "
+        "in sbac."
     ),
     parameters=(
         Parameter(

@@ -56,7 +56,7 @@ class Deed:
     request: Request
     decision: Decision | None = None
     started_s: float | None = None
-    """The time at which the real shop received it; the decision `left` may be earlier."""
+    """The time at which the real shop received the request; the decision `left` may be earlier."""
     from_work_s: float = 0.0
     """The value of the real shop's account when the request was dispatched or first seen in
     service.

@@ -44,7 +44,7 @@ class Confined:
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Start and confine the process, which takes a tenth of a second, at most
+        """Start and confine the process. This usually takes a tenth of a second, and at most
         `limits.start_s`.
         """
         self._limits = limits
@@ -165,7 +165,7 @@ class Child(Confined, Calls):
     """A confined process that has loaded one policy."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Start the process and load the file, which takes a tenth of a second, at most
+        """Start the process and load the file. This usually takes a tenth of a second, and at most
         `limits.start_s`.
         """
         super().__init__(limits)
