@@ -1,7 +1,6 @@
 """Locks on files and folders, which the kernel releases when the holding process ends.
 
-For a lock for the whole machine, which no other user can forge or hold in secret, see
-`machine_lock.py`.
+`machine_lock.py` has a lock for the whole machine, which no other user can forge or hold in secret.
 """
 
 import contextlib

@@ -2,9 +2,9 @@
 
 The lock is a Unix socket with an abstract name. The kernel gives such a name to only one process at
 a time, whichever user runs that process, and frees the name when the process ends. The kernel also
-reports the process and its user. The lock needs no file, which another user could write, create
-first or leave behind. Containers have separate sets of names, because a name belongs to a network
-namespace.
+reports which process holds the lock, and the user who runs this process. The lock needs no file,
+which another user could write, create first or leave behind. Containers have separate sets of
+names, because a name belongs to a network namespace.
 """
 
 import errno

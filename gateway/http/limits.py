@@ -9,7 +9,7 @@ MIB = 1024 * KIB
 
 @dataclass(frozen=True, slots=True)
 class HeadLimits:
-    """The limits on the head of a message, which is a request or a response."""
+    """The limits on the head of a request or a response."""
 
     start_line_bytes: int = 8190  # the most that Gunicorn takes
     head_bytes: int = 32 * KIB

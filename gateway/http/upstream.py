@@ -203,7 +203,7 @@ class ShopConnection(asyncio.Protocol):
             self._transport.write_eof()
 
     def stop(self) -> None:
-        """Give the shop `cancel_s` to stop, because the response is no longer wanted."""
+        """Give the shop `cancel_s` to stop its work, because the response is no longer wanted."""
         self.end_requests()
         self.resume_response()
         self._allow_time()

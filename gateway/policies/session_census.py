@@ -76,7 +76,7 @@ class SessionCensus:
     @property
     def inter_request_s(self) -> float | None:
         """The mean time between two requests of a session (response time and think time) in paper
-        seconds; None before the first such time.
+        seconds; None before a session has sent its second request.
         """
         return self._gaps_s / self._gaps if self._gaps else None
 

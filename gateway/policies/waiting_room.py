@@ -14,8 +14,8 @@ _UNBOUNDED = 1 << 62
 
 
 class WaitingRoom(IgnoringPolicy):
-    """A policy that serves the sessions inside, their requests in order of arrival; other sessions
-    wait until there is room.
+    """A policy that serves only the sessions inside the shop, in order of arrival of their
+    requests. Other sessions wait until there is room.
 
     A session counts as gone once it has sent no request for `idle_s` after its last answer; its
     place is then free. A request without a session counts as a separate session that ends with its
@@ -34,7 +34,7 @@ class WaitingRoom(IgnoringPolicy):
 
     @property
     def inside(self) -> int:
-        """The number of sessions inside."""
+        """The number of sessions that are inside the shop."""
         return len(self._silent_since_s) + len(self._asking)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:

@@ -2,7 +2,7 @@
 
 Together, the shadows are the dispatcher's observer: they receive every event after the acting
 policy has handled it. Without shadows the dispatcher has no observer. A shadow that raises an error
-is removed, and the reason is kept. A shadow that never returns stops the gateway, as an acting
+is removed, and the reason is recorded. A shadow that never returns stops the gateway, as an acting
 policy would.
 """
 
