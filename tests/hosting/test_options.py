@@ -22,8 +22,8 @@ COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
         ({"provisioning": "fair"}, "provisioning: 'fair'; allowed are ecm, static, linux"),
         ({"sharing": "all"}, "sharing: 'all'; allowed are both, to-high, none"),
         ({"cpus": (8000,)}, "cpus: this machine has no CPU 8000; allowed are"),
-        ({"cto_s": None}, "cto_s: admission eac needs what a connection costs"),
-        ({"ctn_s": 0.0}, "ctn_s: admission eac needs what a connection costs"),
+        ({"cto_s": None}, "cto_s: admission eac needs the CPU time of a connection"),
+        ({"ctn_s": 0.0}, "ctn_s: admission eac needs the CPU time of a connection"),
         ({"port": 65535}, "port: 65535; allowed are 1 to 65534"),
         (
             {"key": "rsa-1024"},
