@@ -180,7 +180,7 @@ class _Start:
             step.detail = ", ".join(map(str, sorted(wanted.values())))
 
     def _fetch_images(self) -> bool:
-        observed = self.project.settings.monitoring
+        observed = with_grafana = self.project.settings.monitoring
         for variable, name in compose_settings.images().items():
             if variable == compose_settings.JAEGER_IMAGE:
                 continue
@@ -191,10 +191,10 @@ class _Start:
             if engine.image_id(tagged := compose_settings.without_digest(name)):
                 self.images[variable] = tagged  # a stand-in, or an image of an archive
             elif why := engine.pull(name):
-                if variable == "GRAFANA_IMAGE":
-                    return False
-                raise EngineError(f"the image {name} cannot be fetched ({why}); {_OFFLINE}")
-        return observed
+                if variable != "GRAFANA_IMAGE":
+                    raise EngineError(f"the image {name} cannot be fetched ({why}); {_OFFLINE}")
+                with_grafana = False
+        return with_grafana
 
     def _certificate(self) -> None:
         settings = self.project.settings
