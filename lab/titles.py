@@ -1,5 +1,8 @@
 """The titles of policies: the names that people read, in the papers' spelling."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, registry
 
 TITLES = {
@@ -28,3 +31,9 @@ def title_of(key: str) -> str:
     if any(part not in TITLES for part in parts):
         return key
     return " + ".join(TITLES[part] for part in parts)
+
+
+def title_in_force(policy: Mapping[str, Any]) -> str:
+    """Return the title of a policy that the gateway reported: `8Q-LIFO-Pri + SBAC hybrid`."""
+    parts = (policy["name"], policy["admission"]["name"])
+    return title_of("+".join(part for part in parts if part != NO_ADMISSION))

@@ -115,6 +115,13 @@ class Cell:
         }
 
 
+def wasted_percent(waste: Mapping[str, Any]) -> float | None:
+    """Return the share of the server's CPU time, in percent, that was spent after the customer had
+    left; None if the server used no CPU time."""
+    whole = waste["server_cpu_s"]
+    return 100 * waste["wasted_cpu_s"] / whole if whole else None
+
+
 class _Repetition(NamedTuple):
     """The data about one run that a cell keeps."""
 

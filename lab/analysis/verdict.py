@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lab.analysis.cells import Cell
+from lab.analysis.cells import Cell, wasted_percent
 from lab.analysis.outcomes import Outcomes
 from lab.intervals import paired
 from lab.spec.experiment import Spec
@@ -22,6 +22,9 @@ as much”."""
 
 _NEARLY_ALL_RATIO: Final = 0.95
 """The smallest share of the bound that the sentence calls “nearly all”."""
+_REASON_FROM_PERCENT: Final = 10
+"""The smallest difference in wasted CPU time, in percent of all CPU time, that the sentence gives
+as a reason."""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
 
 
@@ -104,13 +107,13 @@ def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
         return (
             aim.best.format(policy=first.title, number=aim.text(aim.of(first)), limit=limit)
             + f", {_lead(aim, first, second)}. The runs {_UNSURE} to tell this from chance: "
-            "give at least two repetitions."
+            + f"give at least two repetitions.{_reason(first, last)}"
         )
     alike = [first, *(other for other, sign in zip(others, signs, strict=True) if sign != 1)]
     if len(alike) == 1:
         return (
             aim.best.format(policy=first.title, number=aim.text(aim.of(first)), limit=limit)
-            + f", {_lead(aim, first, second)}. The lead is more than chance."
+            + f", {_lead(aim, first, second)}. The lead is more than chance.{_reason(first, last)}"
         )
     low, high = (aim.text(aim.of(cell)) for cell in (min(alike, key=aim.of), first))
     number = low if low == high else f"{low} to {high}"
@@ -127,6 +130,17 @@ def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
     return (
         f"{words}. {first.title} did better than {next_one.title} "
         f"({aim.text(aim.of(next_one))}), by more than chance."
+    )
+
+
+def _reason(first: Cell, last: Cell) -> str:
+    """Return a sentence if the worst policy wasted far more of its work than the best policy."""
+    best, worst = first.over_waste(wasted_percent), last.over_waste(wasted_percent)
+    if not best or not worst or worst.mean - best.mean < _REASON_FROM_PERCENT:
+        return ""
+    return (
+        f" {last.title} spent {worst.mean:.0f} % of its CPU time on customers who had left, "
+        f"{first.title} {best.mean:.0f} %."
     )
 
 

@@ -11,7 +11,7 @@ from lab.analysis.outcomes import Outcomes
 from lab.analysis.published import table5
 from lab.engines.live import faults, outages
 from lab.files.run_summary import Fallback, RunSummary
-from lab.titles import title_of
+from lab.titles import title_in_force, title_of
 from loadgen.workload.sessions import CONFIRM_PAGE
 
 WHY_IT_DIFFERS = (
@@ -225,8 +225,8 @@ def _all(runs: int) -> str:
 def _changes(summary: RunSummary) -> list[str]:
     """Return a warning for each change of the policy or the offered load during a run."""
     switched = [
-        f"{change['policy']['name']} with {change['policy']['admission']['name']} admission, "
-        f"abandonment {change['abandonment']}, from {change['time_s']:.0f} s"
+        f"{title_in_force(change['policy'])}, abandonment {change['abandonment']}, "
+        f"from {change['time_s']:.0f} s"
         for change in summary.switched
     ]
     return switched + [

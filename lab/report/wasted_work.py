@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from lab.analysis.cells import Cell
+from lab.analysis.cells import Cell, wasted_percent
 from lab.analysis.outcomes import Outcomes
 from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
@@ -22,7 +22,7 @@ more than chance explains.
 """
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
-    ("CPU wasted, %", lambda waste: wasted_percent(waste), 1),
+    ("CPU wasted, %", wasted_percent, 1),
     ("CPU wasted, s", lambda waste: waste["wasted_cpu_s"], 0),
     ("CPU kept, s", lambda waste: waste["kept_cpu_s"], 0),
     ("CPU unanswered, s", lambda waste: waste["unanswered_cpu_s"], 0),
@@ -78,12 +78,6 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
 
 def _completed(run: Outcomes) -> int:
     return run.count(AttemptOutcome.COMPLETED)
-
-
-def wasted_percent(waste: Mapping[str, Any]) -> float | None:
-    """Return the wasted share of the server's CPU in percent; None if the server used none."""
-    whole = waste["server_cpu_s"]
-    return 100 * waste["wasted_cpu_s"] / whole if whole else None
 
 
 def _anybody(waste: Mapping[str, Any]) -> float:

@@ -167,6 +167,7 @@ class Watch:
                 self.marks.clear()
                 self._seen = None
             frame["moment"] = sentence(frame, self._earlier(frame))
+            frame["is_idle"] = frame["run"] is None and not frame.get("live_shops")
             frame["marks"] = self._marks(frame)
             self.marks.extend(frame["marks"])
             self._seen = frame

@@ -7,10 +7,10 @@ two frames of one gateway, so the server can omit frames of a long history.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gateway.policies import NO_ADMISSION, NO_CONNECTION_ADMISSION
+from gateway.policies import NO_CONNECTION_ADMISSION
 from gateway.policies.interface import FATES, PAGES
 from lab.analysis.event_words import FAULT_BEGINS, FAULT_ENDS, leaving_words
-from lab.titles import title_of
+from lab.titles import title_in_force
 
 Frame = dict[str, Any]
 Mark = dict[str, Any]
@@ -20,7 +20,8 @@ DISAGREEMENTS = 12
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
-                  "shadows", "fallen_back", "moment", "waits_s", "slow_database")  # fmt: skip
+                  "shadows", "fallen_back", "moment", "is_idle", "waits_s",
+                  "slow_database")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
 
@@ -47,7 +48,7 @@ def frame_of(
         "time_s": snapshot["time_s"],
         "time_scale": snapshot["time_scale"],
         "policy": policy["name"],
-        "title": title(policy),
+        "title": title_in_force(policy),
         "parameters": policy["parameters"],
         "fallen_back": fallen_back(policy),
         "admission": policy["admission"],
@@ -121,7 +122,7 @@ def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _shadow_title(found: Mapping[str, Any]) -> str:
     _, bracket, parameters = str(found["name"]).partition(" (")
-    return title(found["policy"]) + bracket + parameters
+    return title_in_force(found["policy"]) + bracket + parameters
 
 
 def fallen_back(policy: Mapping[str, Any]) -> str:
@@ -130,12 +131,6 @@ def fallen_back(policy: Mapping[str, Any]) -> str:
     if not why:
         return ""
     return f"FIFO replaced {policy['name']} at {why['at_s']:.0f} s: {why['reason']}"
-
-
-def title(policy: Mapping[str, Any]) -> str:
-    """Return the title of the policy in a snapshot: `8Q-LIFO-Pri + SBAC`."""
-    parts = [policy["name"], policy["admission"]["name"]]
-    return title_of("+".join(part for part in parts if part != NO_ADMISSION))
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.policies.interface import PAGES
-from lab.console.watch.frames import title
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.shop_file import LiveShop, counted
 from lab.errors import ExperimentError
 from lab.report.drawing.palette import colour_of
+from lab.titles import title_in_force
 from runtime.settings import Settings
 
 
@@ -84,7 +84,7 @@ def live_shop_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
         "key": seen.key,
         "title": seen.title,
         "colour": colour_of(seen.title),
-        "policy": title(snapshot["policy"]),
+        "policy": title_in_force(snapshot["policy"]),
         "discipline": snapshot["policy"]["snapshot"].get("discipline", ""),
         "waiting": snapshot["waiting"],
         "waiting_by_page": [snapshot["waiting_by_page"][page] for page in PAGES],

@@ -7,6 +7,9 @@ OVER_S = 10.0
 """The period, in real seconds, for which the share of wasted pages is calculated."""
 FEWEST_PAGES = 10
 """The minimum number of finished pages from which a share is calculated."""
+_FEW_ORPHANS_RATIO = 0.15
+"""The largest share of pages for customers who have gone at which the sentence gives the opposite
+share, that of customers who still wait."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -91,7 +94,7 @@ def _queue(frame: Mapping[str, Any]) -> list[str]:
         return [f"{busy} places in the shop are in use."]
     if waiting == 0:
         return [f"No request waits: {busy} places in the shop are in use."]
-    gone = sum(left for *_, left in frame["strip"] or ())
+    gone = _gone(frame)
     requests = "1 request waits" if waiting == 1 else f"{waiting} requests wait"
     if gone:
         whose = "its customer" if waiting == 1 else f"{gone} of their customers"
@@ -130,9 +133,19 @@ def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[
     pages = sum(passed.values())
     if pages < FEWEST_PAGES:
         return []
-    share = share_words(passed["orphaned"] / pages)
+    orphaned_ratio = passed["orphaned"] / pages
+    if orphaned_ratio <= _FEW_ORPHANS_RATIO and 2 * _gone(frame) > (frame["waiting"] or 0):
+        # Otherwise a long queue of requests whose customers have gone looks like wasted work.
+        share, who = share_words(1 - orphaned_ratio), "still waits"
+    else:
+        share, who = share_words(orphaned_ratio), "has gone"
     verb = "are" if "pages" in share else "is"
-    return [f"{share.capitalize()} {verb} made for a customer who has gone."] if share else []
+    return [f"{share.capitalize()} {verb} made for a customer who {who}."] if share else []
+
+
+def _gone(frame: Mapping[str, Any]) -> int:
+    """Return how many of the waiting requests have no customer any more."""
+    return sum(left for *_, left in frame["strip"] or ())
 
 
 def _customers(run: Mapping[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from lab.console.watch import views
 
 urlpatterns = [
     path("watch/", views.watch, name="watch"),
+    path("watch/running", views.running, name="running"),
     path("watch/policy", views.switch, name="watch-switch"),
     path("watch/policy/fields", views.policy_fields, name="watch-policy-fields"),
     path("watch/shadow", views.shadow, name="watch-shadow"),

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
+from lab.console.models import Launch
 from lab.console.site.permissions import is_logged_in, readers
 from lab.console.site.settings import LAB
 from lab.console.watch import shadows
@@ -42,6 +43,17 @@ def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) ->
 def watch(request: HttpRequest) -> HttpResponse:
     """Show the watch page, whose charts the stream updates."""
     return render(request, "console/watch.html", forms_in_force())
+
+
+@readers
+@require_GET
+def running(request: HttpRequest) -> HttpResponse:
+    """Return the banner of every page as a fragment: the live run in progress, or the launch that
+    the page showed if this has ended."""
+    key = request.GET.get("launch", "")
+    launch = Launch.objects.filter(pk=key).first() if key.isalnum() else None
+    ended = launch if launch is not None and launch.has_ended else None
+    return render(request, "console/running.html", {"banner_of": ended})
 
 
 @run_owners

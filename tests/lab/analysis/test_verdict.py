@@ -95,6 +95,34 @@ def test_each_load_gets_a_conclusion_with_its_certainty(cells, sentences):
     assert verdict(Spec(), cells) == sentences
 
 
+def wasting(known, *ratios):
+    """The same cell, whose runs spent these shares of the CPU time on customers who had left."""
+    waste = [{"server_cpu_s": 200.0, "wasted_cpu_s": 200.0 * ratio} for ratio in ratios]
+    summaries = [
+        summary.model_copy(update={"waste": one})
+        for summary, one in zip(known.summaries, waste, strict=True)
+    ]
+    return dataclasses.replace(known, summaries=tuple(summaries))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "reason"),
+    [
+        ((0.1, 0.08), " SQ spent 49 % of its CPU time on customers who had left, DOOR-LIFO 9 %."),
+        ((0.42, 0.42), ""),
+    ],
+)
+def test_a_large_difference_in_wasted_work_is_given_as_the_reason(ratios, reason):
+    """A lead without a difference in wasted work has another reason, which is not guessed."""
+    cells = [
+        wasting(sold("sq", 2.0, 4, 5), 0.48, 0.5),
+        wasting(sold("door-lifo", 2.0, 48, 50), *ratios),
+    ]
+    (sentence,) = verdict(Spec(), cells)
+    assert sentence.endswith(f"The lead is more than chance.{reason}")
+    assert short_form([sentence]) == "DOOR-LIFO"
+
+
 def test_every_load_has_a_sentence():
     """Loads follow each other in the order of the spec."""
     cells = [sold(policy, rho, 40, 41) for rho in (1.4, 2.0) for policy in ("sq", "8q-af")]

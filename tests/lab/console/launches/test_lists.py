@@ -55,6 +55,21 @@ def test_a_running_launch_shows_its_step_and_the_time_left(console):
                 assert said in page, (path, said)
 
 
+def test_the_banner_of_a_run_that_has_ended_leads_to_its_result(console, result):
+    """A page that showed the run asks for the banner again; another page has none."""
+    ask = "/watch/running?launch=listed"
+    with launched(console, "running"):
+        assert f'hx-get="{ask}"' in console.get("/results/").text
+        assert "Running live: " in console.get(ask).text
+        write(console, "listed", state="done", result=result, ended_at="2026-11-22T17:28:40Z")
+        ended = console.get(ask).text
+        assert "In the lists: done" in ended
+        assert f"/results/{result}/" in ended
+        assert "In the lists: done" not in console.get("/results/").text
+    for stranger in ("", "?launch=", "?launch=listed", "?launch=%00"):
+        assert not console.get(f"/watch/running{stranger}").text.strip()
+
+
 def test_a_deleted_result_is_not_linked(console):
     """Neither the queue nor the page of its launch leads to a page that does not exist."""
     with launched(console, "done", result="20260101T000000Z-gone", ended_at="2026-11-22T17:28:40Z"):

@@ -106,5 +106,16 @@ def test_a_share_of_pages_is_told_in_words(ratio, words):
     assert share_words(ratio) == words
 
 
+def test_a_queue_of_customers_who_have_gone_costs_little_work_if_the_newest_are_served():
+    """Without this sentence the long queue of the better policy looks like the worse one."""
+    gone = {"requests": [[7, "Br-2", 17.2, True], [8, "Br-1", 3.0, True], [9, "Tr-4", 0.4, False]]}
+    few = said(RUN, gone, policy=LIFO, finished=(30, 1))
+    assert few.endswith("Nearly every page is made for a customer who still waits.")
+    some = said(RUN, gone, policy=LIFO, finished=(27, 3))
+    assert some.endswith("Nine pages in ten are made for a customer who still waits.")
+    many = said(RUN, gone, policy=LIFO, finished=(20, 10))
+    assert many.endswith("One page in three is made for a customer who has gone.")
+
+
 def test_a_few_pages_have_no_share():
     assert "made for a customer" not in said(RUN, QUEUE, policy=FIFO, finished=(3, 3))

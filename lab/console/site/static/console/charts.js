@@ -2,7 +2,8 @@
 "use strict";
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const MARKS = { start: "--good", end: "--soft", policy: "--accent", abandonment: "--accent", load: "--bad" };
-const MARK_WORDS = { start: "begins: ", policy: "from here decides " };
+const MARK_WORDS = { start: (text) => `begins: ${text}`, policy: (text) => `${text} decides from here` };
+const markWords = ({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind]?.(text) ?? text}`;
 
 function marks(list) {
   // list: [{x, text, kind}]; drawn as dashed lines with texts that do not overlap.
@@ -20,7 +21,7 @@ function marks(list) {
           const near = left >= 0 && plot.over.matches(":hover") ? list.filter(({ x }) => Math.abs(plot.valToPos(x, "x") - left) <= NEAR) : [];
           hint.hidden = !near.length;
           if (!near.length) return;
-          hint.textContent = near.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).join("\n");
+          hint.textContent = near.map(markWords).join("\n");
           hint.style.left = `${Math.max(0, Math.min(left + 10, plot.over.clientWidth - hint.offsetWidth))}px`;
         },
       ],

@@ -52,7 +52,7 @@ addEventListener("DOMContentLoaded", () => {
   // The marks as text, with the newest first, for readers who cannot point at a line.
   function list() {
     const place = byId("changes");
-    const wanted = drawn.map(({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind] ?? ""}${text}`).toReversed();
+    const wanted = drawn.map(markWords).toReversed();
     if (place.childElementCount === wanted.length && (place.firstElementChild?.textContent ?? "") === (wanted[0] ?? "")) return;
     byId("changes-number").textContent = wanted.length;
     place.replaceChildren(
