@@ -162,7 +162,7 @@ def test_a_session_ended_while_its_page_is_made_is_no_fault_of_the_visitor(visit
     finally:
         template_rendered.disconnect(lose)
     assert (answer.status_code, answer["Retry-After"]) == (503, "2")
-    assert "placed once" in said
+    assert "however often you send it" in said
     check(said)
     while "order-number" not in html:  # sends it again, signs in where that is asked, and goes on
         path, typed = next(step for step in walk.values() if f'action="{step[0]}"' in html)
@@ -559,7 +559,7 @@ class TestErrors:
         assert int(response["Retry-After"]) > 0
         page = response.content.decode()
         check(page)
-        assert "placed once" in page
+        assert "however often you send it" in page
         assert "refused" not in page
         after = outages.counts()
         assert {one: after[one] - before[one] for one in after} == {

@@ -185,7 +185,7 @@ def test_signed_in_as_somebody_else_in_another_tab(customer, path):
     sign_in(customer, "customer-0002")
     first.sends(path)
     assert first.status == 409
-    assert "another account" in first.html
+    assert "a different account" in first.html
     assert not Order.objects.exists()
     while 'id="order-number"' not in first.html:
         first.sends(next(step for step in TYPED if f'action="{step}"' in first.html))

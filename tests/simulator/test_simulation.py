@@ -631,7 +631,7 @@ def test_a_timer_that_stays_due_is_found_out():
         def timer_due(self, time_s: float) -> Verdicts:
             return NOTHING
 
-    with pytest.raises(BrokenPolicyError, match=r"next_timer_s gives 1\.0 again and again"):
+    with pytest.raises(BrokenPolicyError, match=r"next_timer_s returns 1\.0 repeatedly"):
         run(Stuck(), ArrivingAt(0.0, 5.5, **PATIENT))
 
 

@@ -116,7 +116,7 @@ def test_a_wrong_password_is_refused_and_explained(appliance_database: Settings)
 
 
 def test_the_chosen_folder_must_hold_a_server(folder: Path) -> None:
-    with pytest.raises(PostgresError, match=r"DOORBUSTER_POSTGRES_BIN=.*no initdb"):
+    with pytest.raises(PostgresError, match=r"BIN=.*initdb or postgres is missing"):
         postgres.find(folder, folder / "postgres", None)
 
 
