@@ -125,7 +125,7 @@ _EXPERIMENTS = Section(
                 Entry(
                     "reference",
                     "lab.cli.results:reference",
-                    "Make the results that Doorbuster includes (hours)",
+                    "Generate the results that come with Doorbuster (takes hours)",
                 ),
             ),
         ),

@@ -23,7 +23,7 @@ def _gateway() -> str:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Play Doorbuster's customers, or show their model."""
+    """Simulate Doorbuster's customers, or show the model of their behaviour."""
 
 
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})

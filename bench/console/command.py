@@ -1,7 +1,7 @@
 """The console while the shop is overloaded: page times, and the cost and effect of viewers.
 
-    make up && make bench-console           # looks, pages: about three minutes
-    make bench-console ARGS=watched         # about a quarter of an hour
+    make up && make bench-console           # page times and viewers: about three minutes
+    make bench-console ARGS=watched         # the effect of viewers on runs: about 15 minutes
 
 Both need the running appliance, with nothing else under way.
 """
@@ -79,9 +79,9 @@ def pages(rounds: int, viewers: int) -> None:
         times, shop = page_times.times_ms(browser, appliance, asked, rounds)
         busy = psutil.cpu_percent(percpu=True)
     out.print(_shown(times, viewers))
-    out.print(f"Machine before: {before}; meanwhile: CPUs busy {_percents(busy)}.")
+    out.print(f"Machine before the measurement: {before}; CPUs busy during it: {_percents(busy)}.")
     out.print(
-        f"Shop meanwhile: CPU {100 * shop.cpu_utilisation_ratio:.0f} %, "
+        f"Shop during the measurement: CPU {100 * shop.cpu_utilisation_ratio:.0f} %, "
         f"{shop.in_service:.0f} in service, {shop.waiting:.0f} waiting."
     )
     p95_ms = percentile(sorted(chain(*times.values())), 0.95)

@@ -1,8 +1,8 @@
 """The ids of a trace and its spans, and the header field `traceparent` that carries them (W3C Trace
 Context, 3.2).
 
-A trace's id follows from the request's id, so every part can calculate which trace belongs to a
-request, and whether this trace is exported.
+A trace's id is calculated from the request's id, so every program can find out which trace belongs
+to a request, and whether this trace is exported.
 """
 
 import hashlib

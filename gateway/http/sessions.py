@@ -66,7 +66,7 @@ class Sessions:
     def guard(self, is_guarded: bool) -> None:
         """Begin or end the protection of sessions by signed cookies.
 
-        If the protection begins during a run, the present customers do not have signed cookies yet.
+        If the protection begins during a run, the customers in the shop have no signed cookies yet.
         So for the next T paper seconds, the gateway also accepts the shop's cookie, which it cannot
         check.
         """

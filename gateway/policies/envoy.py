@@ -278,9 +278,9 @@ ADMISSION_CONTROL = Sheet(
     idea="The more requests fail, the more arrivals are rejected at random, before they cost the "
     "shop anything.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
-    "(1 / aggression)), drawn with seed, where n is the number of requests and s of successes "
-    "in the last window_s. Reject nothing while the rate n / window_s is below rps_threshold; "
-    "serve the oldest",
+    "(1 / aggression)), with random numbers from seed. n is the number of requests, "
+    "and s the number of successes, in the last window_s. Reject nothing while the rate n / "
+    "window_s is below rps_threshold; serve the oldest",
     source=_ADMISSION + "1.31 (earlier versions used n / the age of the oldest request); based on "
     "Google's client-side throttling (SRE book, chapter 21)",
     deviations=(
@@ -344,5 +344,5 @@ def adaptive_concurrency(*, seed: int, **parameters: Any) -> LimitedLine:
 
 
 def admission_control(*, seed: int, **parameters: Any) -> AdmissionControl:
-    """Return the policy Envoy admission control."""
+    """Return a policy object of the sheet “Envoy admission control”."""
     return AdmissionControl(random=Random(seed), **parameters)

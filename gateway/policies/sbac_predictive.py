@@ -234,9 +234,10 @@ SBAC_PREDICTIVE = Sheet(
     "most this number in each ac-interval, so that a burst is never admitted as a whole.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
-    "(interval × S_r / L). Quota of an interval = y × ac_interval_s + the correction "
-    "(y(measured Load) − y(expected Load)) × ac_interval_s of the previous interval + the "
-    "unused quota of the last leftover_s; fractions are carried over. Reject each new session "
+    "(interval × S_r / L). The quota of an interval is the sum of three parts: "
+    "(1) y × ac_interval_s; (2) the correction for the previous interval, (y(measured Load) − "
+    "y(expected Load)) × ac_interval_s; (3) the quota that was not used in the last leftover_s. "
+    "Fractions are carried over to the next interval. Reject each new session "
     "beyond the quota with retry_after_s. A measured capacity_rps is (processed requests + r × "
     "rejections) / busy time, over all ac-intervals with a utilisation of at least "
     "measuring_utilisation. Until capacity and L are known, the policy decides like "

@@ -143,7 +143,7 @@ WAITING_ROOM = Sheet(
             30,
             "sessions",
             "maximum number of sessions inside",
-            "this project: one session per worker",
+            "chosen by this project: one session per worker",
             1,
             1_000_000,
         ),

@@ -70,8 +70,8 @@ class _Case:
 
 
 class Shadow:
-    """A shadow of the acting policy, whose decisions `policy` makes. Events must come in order of
-    time. Every method that receives an event may raise an error of the policy.
+    """A shadow of the acting policy, whose decisions `policy` makes. Events must come in the order
+    of their times. Every method that receives an event may raise an error of the policy.
     """
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:

@@ -75,9 +75,11 @@ class Tally:
         return {name: sum(n[name] for n in self._verdicts.values()) for name in VERDICTS}
 
     def figures(self) -> dict[str, object]:
-        """Return the metrics, ready for JSON. They are `asked`, the share `agrees_ratio` of these
-        requests (None before the first request), `verdicts`, and the means `earlier_s` and
-        `later_s`; `pages` has the same numbers for each page type.
+        """Return the metrics, ready for JSON.
+
+        `asked` is the number of requests, and `agrees_ratio` the share of them for which the
+        shadow decided as the acting policy (None before the first request). `verdicts`, and the
+        means `earlier_s` and `later_s`, follow. `pages` has the same numbers for each page type.
         """
         return {
             "since_s": self.since_s,

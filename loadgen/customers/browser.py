@@ -128,7 +128,7 @@ class _Response:
         return [value.decode("latin-1") for one, value in self._parts.fields if one == name]
 
     def value(self, name: bytes) -> str:
-        """Return the first value of a header field, or an empty value without such a field."""
+        """Return the first value of a header field, or an empty text if the field is missing."""
         return next(iter(self.values(name)), "")
 
 

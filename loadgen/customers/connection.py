@@ -155,7 +155,7 @@ class Connection:
         self._opened(kind)
 
     def give_up(self) -> None:
-        """Close the connection because patience has ended, even during the handshake."""
+        """Close the connection, even during the handshake: the customer has run out of patience."""
         if self._began is not None:
             self._opened(ConnectionKind.TIMED_OUT)
         self.close()

@@ -76,8 +76,8 @@ OLD_FORM = (
     "Look at your orders; if this one is not there, begin again with Buy."
 )
 OTHER_ORDER = (
-    "This form belongs to another order than the one in your checkout. The order of this form was "
-    "not placed. Begin again with Buy, or go on with the order in your checkout."
+    "This form belongs to a different order, not to the one in your checkout. The order of this "
+    "form was not placed. Begin again with Buy, or go on with the order in your checkout."
 )
 
 

@@ -203,7 +203,7 @@ class LaunchForm(forms.Form):
             )
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
-        """Return the spec that the fields describe; None if a field is invalid, and the form then
+        """Return the spec that the fields describe, or None if a field is invalid; the form then
         shows the error."""
         if not self.is_valid():
             return None

@@ -111,8 +111,8 @@ def state(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def result(request: HttpRequest, pk: str) -> HttpResponse:
-    """Redirect the open page of a launch to the launch's result; only browsers with JavaScript
-    request this address."""
+    """Redirect a browser that shows the page of a launch to the launch's result. Only browsers with
+    JavaScript request this address."""
     launch = get_object_or_404(Launch, pk=pk)
     found = entry_of(launch.result)
     if found is None:

@@ -65,10 +65,10 @@ class TooLargeError(Exception):
 def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> None:
     """Write the bundle of a result folder, with `notes` (`notes.packed`).
 
-    Raises TooLargeError if the files have more than `most_bytes`, because no console would import
-    such a bundle. The bundle omits files that are still being written. It also omits files without
-    a suffix: they control a run in progress (`load-factor`), and remain if the run is killed. The
-    bundle also contains the files that exist only in bundles (`lab.bundle.extras`).
+    Raises TooLargeError if the files together are larger than `most_bytes`, because no console
+    would import such a bundle. The bundle omits files that are still being written. It also omits
+    files without a suffix: they control a run in progress (`load-factor`), and remain if the run is
+    killed. The bundle also contains the files that exist only in bundles (`lab.bundle.extras`).
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
