@@ -102,6 +102,8 @@ const live = (() => {
     }
     if (frame.away) return;
     const found = texts();
+    // Before a run and between runs, the sentence of the moment says the same.
+    if (frame.run && !frame.run.run && document.querySelector('[data-show="moment"]')) found.run = "";
     for (const place of document.querySelectorAll("[data-show]")) set(place, found[place.dataset.show] ?? "");
     for (const part of document.querySelectorAll("[data-only]")) part.hidden = !frame[part.dataset.only];
   }
