@@ -114,7 +114,7 @@ def _json(status: int, value: object) -> Answer:
 
 
 def failed(fault: BaseException) -> Answer:
-    """Return the answer, in one line, to a call that failed because of a fault in the gateway."""
+    """Return the one-line answer to a call that failed because of a fault in the gateway."""
     text = " ".join(f"{type(fault).__name__}: {fault}".split())
     return _json(500, {"error": f"the gateway could not carry out the call: {text:.300}"})
 

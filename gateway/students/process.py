@@ -224,7 +224,7 @@ class Child(Confined, Calls):
 
 
 def impurities(name: str, text: str) -> list[str]:
-    """Return the impurities of this source as one line each; raise MisbehavedError if the process
+    """Return a line for each impurity found in this source; raise MisbehavedError if the process
     fails. A confined process reads the source without running it, because reading a malicious
     source can take far more time and memory than its size suggests.
     """

@@ -21,7 +21,7 @@ as much”."""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""The smallest share of the bound that the sentence calls “nearly all”."""
+"""The verdict says “nearly all” if the sold share of the bound is at least this."""
 _REASON_FROM_PERCENT: Final = 10
 """The smallest difference in wasted CPU time, in percent of all CPU time, that the sentence gives
 as a reason."""

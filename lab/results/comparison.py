@@ -58,7 +58,7 @@ class ComparisonResult(Result):
 
     @classmethod
     def open(cls, path: Path) -> "ComparisonResult":
-        """Open the folder of a comparison; raises SpecError if the folder is not that of a
+        """Open the folder of a comparison; raises SpecError if the folder does not contain a
         comparison.
         """
         if not (path / _PLAN).is_file():

@@ -47,8 +47,8 @@ _OF_BOARD: Final = (
 )
 """The fields that rows of this board share with rows of the leaderboard."""
 _FAR: Final = 4.0
-"""The largest difference below the expected count of confirms that is attributed to chance, in
-standard deviations (√ of the expected count)."""
+"""How far the count of confirms can be below the expected count and still be attributed to chance,
+in standard deviations (√ of the expected count)."""
 
 
 def play(

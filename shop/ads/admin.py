@@ -42,7 +42,7 @@ class ConceptAdmin(admin.ModelAdmin):
 
 @admin.register(Advertiser, Publisher)
 class NamedAdmin(admin.ModelAdmin):
-    """The admin pages of advertisers and of publishers; their form shows only the name."""
+    """The admin pages for advertisers and publishers; the form on each page shows only the name."""
 
     search_fields = ("name",)
 

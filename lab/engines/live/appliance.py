@@ -166,7 +166,7 @@ class Appliance:
 
     def set_catalogue(self, books: int) -> None:
         """Grow or shrink the shop's catalogue, which can take minutes. Raises ExperimentError if
-        the shop does not do it."""
+        the shop does not change it."""
         patient = _controller(self.lab, _CATALOGUE_TIMEOUT_S)
         try:
             patient.call("PUT", "/catalogue", {"books": books})

@@ -23,7 +23,7 @@ from loadgen.workload.sessions import SessionModel
 
 REPETITIONS = 3
 DURATION_S = 150.0
-"""The duration of each measurement, paper seconds."""
+"""The duration of each measurement, in paper seconds."""
 WARM_UP_S = 30.0
 """The warm-up of each measurement, paper seconds; after it, all workers are busy with the mix of
 pages.
