@@ -175,7 +175,7 @@ def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
 
 
 def _followed(root: Schema, schema: Schema) -> Schema:
-    """Return the schema to which `schema` refers, or `schema` itself if it is no reference."""
+    """Return the schema to which `schema` refers, or `schema` unchanged if it has no reference."""
     if "$ref" not in schema:
         return schema
     found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
