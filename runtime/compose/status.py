@@ -3,8 +3,6 @@
 import os
 from typing import Any
 
-from rich.table import Table
-
 from runtime.compose import engine
 from runtime.compose.engine import Container
 from runtime.compose.settings import Project
@@ -18,16 +16,8 @@ def show(project: Project, progress: Progress) -> None:
     if not found:
         progress.say("Doorbuster is down. `make up` starts it.")
         return
-    table = Table(box=None, padding=(0, 3, 0, 0))
-    for heading in ("container", "state", "health", "CPUs", "restarts", "up"):
-        table.add_column(heading)
-    for row in found:
-        up_s = row.pop("up_s")
-        table.add_row(
-            *("–" if value is None else str(value) for value in row.values()),
-            "–" if up_s is None else status.duration(up_s),
-        )
-    progress.console.print(table)
+    headings = ("container", "state", "health", "CPUs", "restarts", "up")
+    progress.console.print(status.table(headings, found))
 
 
 def rows(project: Project) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """`make status`, which shows the running services, where they run and since when."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -19,16 +20,24 @@ def show(settings: Settings, progress: Progress) -> None:
         why = Supervisor(State(settings.state_dir)).why_down()
         progress.say(f"Doorbuster is down. {why}")
         return
-    table = Table(box=None, padding=(0, 3, 0, 0))
-    for heading in ("service", "state", "health", "port", "CPUs", "process", "up"):
-        table.add_column(heading)
+    headings = ("service", "state", "health", "port", "CPUs", "process", "up")
+    progress.console.print(table(headings, found))
+
+
+def table(headings: Sequence[str], found: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the rows as a table, with one heading for each key; `up_s` is shown as a duration."""
+    shown = Table(box=None, padding=(0, 3, 0, 0))
+    for heading in headings:
+        shown.add_column(heading)
     for row in found:
-        up_s = row.pop("up_s")
-        table.add_row(
-            *("–" if value is None else str(value) for value in row.values()),
-            "–" if up_s is None else duration(up_s),
-        )
-    progress.console.print(table)
+        shown.add_row(*(_shown(key, value) for key, value in row.items()))
+    return shown
+
+
+def _shown(key: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    return duration(value) if key == "up_s" else str(value)
 
 
 def rows(settings: Settings) -> list[dict[str, Any]]:
