@@ -153,7 +153,9 @@ def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
 
 
 @click.command(cls=OneLineCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--keys", default="rsa-2048,rsa-4096,rsa-7680", help="Kinds of keys.")
+@click.option(
+    "--keys", default="ec-p256,rsa-2048,rsa-4096,rsa-7680", show_default=True, help="Kinds of keys."
+)
 @click.option("--rounds", default=5, type=click.IntRange(1, 100), help="Interleaved rounds.")
 def main(keys: str, rounds: int) -> None:
     """Measure, and print a row per key and TLS version; exit with status 1 if a refusal costs too

@@ -36,7 +36,7 @@ KEY_OPTION = _option(
     "--key",
     "key",
     help=(
-        "The key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; a larger key "
+        "The key of the server certificate: ec-p256 or rsa-2048 … rsa-16384; a larger key "
         "makes new connections more expensive."
     ),
 )
