@@ -65,6 +65,8 @@ const live = (() => {
     return [run.words, ...changed, ended].filter(Boolean).join(" · ");
   }
 
+  const beyondWords = (number) => `(${number} newer ${number === 1 ? "request is" : "requests are"} not shown)`;
+
   // The texts of a frame by the name of their place (data-show).
   function texts() {
     const frame = state.newest;
@@ -83,7 +85,7 @@ const live = (() => {
       cpu: percent(frame.cpu_utilisation_ratio),
       dropped: digits(rate(at, "dropped", "rejected")),
       wasted: percent(wasted(frame)),
-      beyond: frame.strip && frame.waiting > frame.strip.length ? `and ${frame.waiting - frame.strip.length} newer requests` : "",
+      beyond: frame.strip && frame.waiting > frame.strip.length ? beyondWords(frame.waiting - frame.strip.length) : "",
     };
     for (const fate of ["arrived", "answered", "abandoned_waiting"]) found[fate] = digits(rate(at, fate));
     if (frame.sessions) found.sessions = `${frame.sessions.admitted} / ${frame.sessions.rejected}`;

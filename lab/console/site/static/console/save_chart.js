@@ -169,10 +169,10 @@ const saveChart = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 
-  // The text of a caption without its buttons and selects.
+  // The text of a caption without its controls. A button of class "term" is a word of the text (glossary.js).
   function wordsOf(caption) {
     const copy = caption.cloneNode(true);
-    for (const control of copy.querySelectorAll("button, select, .save-chart")) control.remove();
+    for (const control of copy.querySelectorAll("button:not(.term), select, .save-chart")) control.remove();
     return copy.textContent.trim().replace(/\s+/g, " ").replace(/:$/, "");
   }
 

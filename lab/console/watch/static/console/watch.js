@@ -72,7 +72,7 @@ addEventListener("DOMContentLoaded", () => {
     const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
     queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
     const gone = (state.newest.strip ?? []).filter(([, , left]) => left).length;
-    document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first; the customers of ${gone} of them have gone`);
+    document.querySelector(".strip").setAttribute("aria-label", `Waiting requests: ${state.newest.waiting}, the oldest first. Waiting requests whose customer has gone: ${gone}.`);
   }
 
   // A new run can have another policy. The control bar then shows it, unless the keyboard focus is in the bar.
