@@ -1,8 +1,7 @@
 """The tables of the console's database: launches and their order, notes, work on lessons, and
 tokens.
 
-Results are not in the database: each result is a folder (`lab.results.result`). If this database is
-lost, only the queue, the notes, the work on lessons and the tokens are lost.
+Results are not in the database: each result is a folder (`lab.results.result`).
 """
 
 import secrets
@@ -107,7 +106,7 @@ MOST_ANSWER_CHARACTERS = 10_000
 
 
 class Answer(models.Model):
-    """The text that a person has written in one field of a lesson."""
+    """The text that a person has entered in one field of a lesson."""
 
     by = models.CharField(max_length=150, blank=True)
     lesson = models.PositiveSmallIntegerField()

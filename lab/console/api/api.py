@@ -87,8 +87,8 @@ def patterns() -> Iterator[URLPattern]:
 
 
 def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Return a view that refuses calls with JSON only, even if another part of the console refuses
-    the call."""
+    """Return a view whose refusals are always JSON, even if another part of the console refuses the
+    call."""
 
     def answering(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
         answer = view(request, **arguments)
@@ -115,7 +115,7 @@ def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 
 def explained(fault: Exception, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
-    """Return a refusal for a fault, whose text has the form `field: what is wrong; allowed:
+    """Return the refusal for a fault; the fault's text has the form `field: what is wrong; allowed:
     values`."""
     lines = [line.removeprefix("spec: ") for line in str(fault).splitlines() if line] or [""]
     field = re.match(r"(-{0,2}[\w.\-]+): ", lines[0])

@@ -124,7 +124,7 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
         )
     if wanted.options is not None and wanted.name is None:
         raise CallError(
-            "options: need the field name", "options", "only in a body with the field name"
+            "options: need the field “name”", "options", "only in a body that has the field “name”"
         )
     if wanted.toml is not None:
         return launch_of_spec(sent_spec(request, "spec", wanted.toml.encode()), allowance)

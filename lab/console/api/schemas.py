@@ -204,7 +204,7 @@ class Result(Reply):
     kind: Literal["comparison", "reproduction"]
     engine: str
     origin: Literal["here", "imported", "reference"]
-    by: str = Field(description="the person who launched or imported it; empty if unknown")
+    by: str = Field(description="the person who launched or imported the result; empty if unknown")
     took_s: float | None = Field(
         description="duration of the result's last launch in real seconds; null if unknown"
     )

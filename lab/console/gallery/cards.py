@@ -88,7 +88,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         LIFO_PRI,
         "First look: one queue against eight",
-        "Twice as many customers as the shop can serve: watch the queue fill, and who still buys.",
+        "Twice as many customers as the shop can serve: watch the queue fill, and see who still "
+        "buys.",
         "first-look",
         engine="live",
         pictured="simulated",
@@ -133,7 +134,7 @@ CARDS: tuple[Card, ...] = (
         LIFO_PRI,
         "Three policies with as many sessions as in the paper",
         "Tables 4 and 5 with 24,000 sessions in each run: how many pages are completed, and how "
-        "many customers reach the confirm.",
+        "many customers reach the confirm page.",
         "lifo-pri-fates",
     ),
     Card(
@@ -150,8 +151,8 @@ CARDS: tuple[Card, ...] = (
         WHO_MAY_ENTER,
         SBAC,
         "Admission of whole sessions",
-        "At three times the capacity, hardly any long session completes without admission; with "
-        "admission, nearly all admitted sessions complete.",
+        "At three times the capacity, hardly any long session completes. If the gateway admits "
+        "whole sessions, nearly all admitted sessions complete.",
         "sbac-short-ones",
     ),
     Card(
@@ -189,7 +190,7 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Leaderboard: DOOR, HAProxy, nginx and the papers' best",
-        "The policies run the same shop one after the other: which share of the possible sales "
+        "The policies run the same shop one after the other: what share of the possible sales "
         "does each reach?",
         "live-leaderboard",
         engine="live",

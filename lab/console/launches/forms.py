@@ -348,8 +348,8 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
-    """Raise SpecError if the form does not offer the path of a policy; the console has not read the
-    file at that point."""
+    """Raise SpecError if the spec names a policy file that the form does not offer; the check does
+    not read the file."""
     offered = own_policies.own()
     named = named_by(plain)
     for path, _ in named:

@@ -59,18 +59,15 @@ class JobLimits:
         return ""
 
     def out_of_memory(self) -> str:
-        """Return the reason for a launch's end if one of its processes got no more memory: the
-        launch reached its memory limit."""
+        """Return the message for a launch that ended because one of its processes could not
+        allocate memory."""
         most = written("job_memory_bytes", self._allowance.job_memory_bytes)
         return self._words("memory", "over the limit", most, "job_memory_bytes")
 
     @property
     def process_bytes(self) -> int:
-        """Return the bytes that one process may reserve; this stops a process that grows too fast
-        for `exceeded`.
-
-        A process reserves more memory than it uses: it has already reserved RESERVED_BYTES before
-        the first run.
+        """Return the bytes that one process may reserve; this limit also stops a process that grows
+        too fast for `exceeded` to notice.
         """
         return RESERVED_BYTES + self._allowance.job_memory_bytes
 

@@ -1,10 +1,9 @@
 """The queue of launches: it chooses the next launch and finds launches whose worker has died.
 
 One live launch runs at a time, because two live launches would disturb each other. Simulated
-launches run at the same time as the live launch, in SIMULATED_AT_ONCE places and one quick place.
-The quick place is for launches that take at most QUICK_S, so a short launch never waits for a long
-launch. People take turns: the next launch belongs to the person whose launches have used the least
-time recently (`in_turn`). `claim` and `starts` use the same two functions.
+launches run at the same time, in SIMULATED_AT_ONCE places and one quick place. The quick place is
+for launches of at most QUICK_S, so a short launch never waits for a long launch. People take turns:
+the next launch belongs to the person whose launches have used the least time recently (`in_turn`).
 """
 
 import heapq
@@ -63,8 +62,8 @@ def waiting_of(person: str) -> list[Launch]:
 def used_s(engine: str) -> dict[str, float]:
     """Return the real seconds that each person's launches on this engine have used within LATELY_S.
 
-    A running launch counts with its expected duration. Its actual time would be too short at first,
-    and the same person would be next again.
+    A running launch counts with its expected duration; if its actual time counted, the same person
+    would be next again.
     """
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
@@ -200,7 +199,7 @@ def move_first(launch: Launch) -> None:
 
 
 def reap() -> None:
-    """Mark the running launches whose worker process has died."""
+    """Mark running launches as interrupted if their worker process has died."""
     for launch in Launch.objects.filter(state=State.RUNNING):
         if launch.process is None or not processes.lives(launch.process, launch.process_began):
             end(

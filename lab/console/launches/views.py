@@ -25,7 +25,8 @@ from lab.spec.experiment import changed
 OVER = 286
 """The HTTP status that makes htmx stop polling."""
 LEADS_AFTER_S = 4
-"""The time, in real seconds, from the end of a launch until its open page shows the result."""
+"""The time, in real seconds, for which a launch's page stays after the launch has ended; then it
+shows the result."""
 
 
 @students

@@ -45,8 +45,8 @@ _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
 """The texts with which the output of a command ends if it lacks memory; Python, the kernel or the
 loader writes them."""
 _COMMAND = "command"
-"""The name of the file in a launch's folder with the id and the start time of the command's
-process."""
+"""The file in a launch's folder that contains the id and the start time of the command's process.
+"""
 _MARKS = FOLDER / "workers"
 """The folder with a file for each worker. A worker touches its file every 2 s as long as it reaches
 the broker.

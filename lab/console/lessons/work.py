@@ -15,8 +15,8 @@ def prediction_field(step: int) -> str:
 
 
 def notes_field(step: int) -> str:
-    """Return the name of the field for a step's notes. Once the step is done, the field stays
-    stored, even if it is empty."""
+    """Return the name of the field for a step's notes. The field of a completed step stays stored,
+    even if its text is empty."""
     return f"step-{step}"
 
 

@@ -71,8 +71,7 @@ def alike(name: str) -> User | None:
 def _known(name: str) -> User | None:
     """Return the account with exactly this name.
 
-    Raises AccountError if no account has exactly this name, for example if an account has a name
-    that is only alike.
+    Raises AccountError if there is none, even if an account has a name that is alike.
     """
     check_name(name)
     account = User.objects.filter(username=name).first() or alike(name)

@@ -90,19 +90,17 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def made(self, password: str) -> str:
         """Return the hash of a generated password of at least 72 random bits.
 
-        No attacker can try all such passwords, so a few iterations are enough. With so few, the
-        accounts for a class of thirty people are created within a second, and thirty simultaneous
-        logins take a few seconds.
+        No attacker can try all such passwords, so a few iterations are enough. A class of thirty
+        people can therefore log in at the same time within a few seconds.
         """
         return self.encode(password, self.salt(), self.MADE_ITERATIONS)
 
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        Otherwise, each person's first login would take a second of CPU time, and a whole class may
-        log in at the same time. The console therefore refuses a wrong password for such an account
-        faster than for an unknown name. This reveals that the account exists, but the names of a
-        class are not secret.
+        Another hash would cost each person's first login a second of CPU time. The console
+        therefore refuses a wrong password for such an account faster than for an unknown name,
+        which reveals that the account exists; the names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -129,7 +127,7 @@ def network_of(address: str) -> str:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the address for which a login attempt in this request counts."""
+    """Return the address under which a login attempt in this request is counted."""
     return network_of(str(request.META.get("REMOTE_ADDR", "")))
 
 
@@ -138,8 +136,8 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
     """Count an attempt for this name and address before the block runs; remove it from the count if
     the password was right.
 
-    The block must raise ValidationError if the password is wrong. `name` has the form that
-    authentication compares: `UsernameField` has stripped and normalised it. Raises TooManyError.
+    The block must raise ValidationError if the password is wrong. `name` must be stripped and
+    normalised, as `UsernameField` does. Raises TooManyError.
     """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {names.key(name)}"))

@@ -35,8 +35,8 @@ def playground(request: HttpRequest) -> HttpResponse:
 
 _RUN_SLIDERS = ("rho", "sessions", "seed")
 MOST_SILENCE_S = 30
-"""The time, in real seconds, without a message from the policy after which the page ends its
-worker."""
+"""The page ends the policy's worker if it receives no message from the policy for this time, in
+real seconds."""
 
 
 @readers

@@ -95,9 +95,9 @@ class RaceForm(forms.Form):
         chosen = self.cleaned_data.get("policies", [])
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live
-            here = f"for {most} shops" if most else "for one shop only"
+            here = f"for {most} shops" if most else "for only one shop"
             self.add_error(
-                "engine", f"This machine has processors {here} next to the other services."
+                "engine", f"In addition to the other services, this machine has processors {here}."
             )
 
     def clean_policies(self) -> list[str]:

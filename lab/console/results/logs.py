@@ -36,8 +36,8 @@ _ONE_AT_A_TIME = threading.Lock()
 def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: object) -> Any:
     """Return the answer of `lab.analysis.logs.<question>` for this result.
 
-    `large` questions always go to a child process. Raises ExperimentError if a log is damaged or
-    too large.
+    A child process always answers a question that is marked as `large`. Raises ExperimentError if a
+    log is damaged or too large.
     """
     argument = {"path": str(result.path), **asked}
     run = asked.get("run")

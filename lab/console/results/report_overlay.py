@@ -16,8 +16,8 @@ MOST_POINTS = 20_000
 
 
 def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
-    """Return each claim, its requirement, and its row in each report (None if the report lacks it),
-    in the order of the first report."""
+    """Return each claim, its requirement, and its row in each report, or None if a report lacks the
+    claim; the order is that of the first report."""
     by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
     texts = dict.fromkeys(text for known in by_report for text in known)
     return [
@@ -34,8 +34,7 @@ def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
     """Return the figures and tables of all reports, in the order of their keys.
 
     Each entry has `key`, `heading`, `what`, `parts` and `panels`. `parts` has the result, the
-    figure and the tables of each report that has the entry. Each of the `panels` can be drawn in
-    one chart.
+    figure and the tables of each report that has the entry. Each entry of `panels` is one chart.
     """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):

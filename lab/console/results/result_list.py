@@ -1,7 +1,7 @@
 """Results as the console shows them: the list of results, and the content of each result.
 
-A result may be damaged, on purpose or by accident. The console then shows the result as damaged. No
-function of this module raises an exception, so a damaged result does not break other pages.
+A result may be damaged, on purpose or by accident. No function of this module raises an exception
+in this case; the console shows the result as damaged.
 """
 
 import csv
@@ -161,7 +161,7 @@ def _dates(path: Path, reference: Reference | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ResultEntry:
-    """One result folder. No method raises an exception, whatever the folder's files contain."""
+    """One result folder."""
 
     path: Path
 
@@ -334,7 +334,7 @@ class ResultEntry:
         return self._marked("- ")
 
     def warnings(self) -> list[str]:
-        """Return the lines that begin with a warning in capitals."""
+        """Return the lines of the report that begin with a warning in capitals."""
         return [line for line in self.lines() if is_warning(line)]
 
     def checks(self) -> list[str]:
@@ -418,8 +418,8 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Delete the result. The folder is renamed first, so that the result disappears from all
-        pages at once. A reference result is never deleted.
+        """Delete the result. The folder is renamed before it is deleted, so that the result
+        disappears from all pages at once. A reference result is never deleted.
         """
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")

@@ -31,7 +31,8 @@ NAMES: Final = "1 to 40 small letters, digits and _, beginning with a letter"
 MOST_SHOWN: Final = 10
 """The maximum number of submissions that a page lists."""
 _PATIENCE_S: Final = 5.0
-"""The maximum time, in real seconds, that a file waits while the console reads other files."""
+"""The maximum time, in real seconds, for which a submitted file waits while the console reads other
+files."""
 
 _TURNS = Turns(2)
 """The maximum number of files that are read at the same time; each file takes a tenth of a CPU

@@ -53,8 +53,8 @@ class LabMetrics(Collector):
         workers: Callable[[], int],
         queued_tasks: Callable[[], int | None],
     ) -> None:
-        """Take functions that return the numbers of live viewers and of queued tasks (None without
-        a broker)."""
+        """Store two functions: one returns the number of live viewers; the other returns the number
+        of queued tasks, or None without a broker."""
         self._lab = lab
         self._viewers = viewers
         self._workers = workers
@@ -69,7 +69,7 @@ class LabMetrics(Collector):
         return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics; the registry calls it."""
+        """Yield the metrics; the registry calls this method."""
         yield _launches()
         yield from _runs(live_runs.under_way(self._lab.state_dir))
         yield from self._experiments()

@@ -1,7 +1,6 @@
 """The console's server: one uvicorn process, an event loop for streams, threads for pages.
 
-There is no master process. If the process is killed, its port is free, and its supervisor starts a
-new process.
+If the process is killed, its port is free, and its supervisor starts a new process.
 """
 
 import faulthandler
@@ -32,8 +31,7 @@ logger = logging.getLogger("lab.console")
 class ConsoleServer(Server):
     """A uvicorn that accepts TLS through TlsListener and ends open streams before it waits.
 
-    Streams do not end by themselves. Without this class uvicorn would cancel each stream after
-    GRACE_S and log a traceback.
+    Without this class, uvicorn would cancel each stream after GRACE_S and log a traceback.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

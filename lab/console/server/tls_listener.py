@@ -1,7 +1,7 @@
 """TLS on a port that also answers plain HTTP.
 
-The first byte of a connection shows which of the two protocols the client uses. A TLS connection
-goes to the server. A plain HTTP request gets one short answer, which redirects to https.
+A TLS connection goes to the server. A plain HTTP request gets one short answer, which redirects to
+https.
 """
 
 import asyncio

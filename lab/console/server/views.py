@@ -20,7 +20,7 @@ def health(request: HttpRequest) -> HttpResponse:
 @everybody
 @require_GET
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return metrics of experiments, without personal data: Prometheus has no account."""
+    """Return metrics of experiments, without personal data, because Prometheus has no account."""
     return HttpResponse(_metrics().text(), content_type=CONTENT_TYPE)
 
 

@@ -199,8 +199,8 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
-    """Return the sentence that explains what a person can do about a limit; `do` is the verb for
-    what a teacher can do instead."""
+    """Return the sentence that explains what a person can do about a limit; `do` is a verb, such as
+    `launch`, for what a teacher can do for the person."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."
     return f"A teacher can {do} it for you, or the administrator can raise {limit} in {VARIABLE}."

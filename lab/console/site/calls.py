@@ -47,7 +47,7 @@ def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
 
 def is_from_a_page(request: HttpRequest) -> bool:
     """Return whether a web page could have sent this request: a browser adds one of the tested
-    header fields to every request with which a page changes something.
+    header fields to every request that changes something.
     """
     fields = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode")
     return any(request.headers.get(name) for name in fields)
@@ -71,7 +71,7 @@ def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Return the refusal of a request that could come from a page of another site."""
+    """Return the refusal of a request that a page of another site could have sent."""
     if is_call(request.path):
         return refusal(403, _FORGED)
     from django.views.csrf import csrf_failure

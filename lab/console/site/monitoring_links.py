@@ -23,7 +23,7 @@ class Watcher:
 
 
 def watchers_of(lab: Settings) -> tuple[Watcher, ...]:
-    """Return all possible watchers."""
+    """Return Prometheus and Grafana as watchers."""
     return (
         Watcher("prometheus", "Prometheus", lab.prometheus_port, "/-/ready"),
         Watcher("grafana", "Grafana", lab.grafana_port, "/api/health"),
@@ -76,9 +76,8 @@ def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tupl
     """Return the address and the title of each link, for a browser that reaches the console at
     `own_host`, (a host name without a port).
 
-    Unless the inner host is another machine, the watchers listen only on this machine's loopback.
-    Pages therefore show the links only to browsers on this machine; the links would not work
-    elsewhere.
+    The watchers listen only on this machine's loopback, unless the inner host is another machine.
+    Pages therefore show the links only to browsers on this machine.
     """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):

@@ -1,10 +1,9 @@
-"""The permissions.
-
-Every view has a permission as its decorator, from this module or from the page's folder.
+"""The permissions of the console's views. Every view has a permission as its decorator, from this
+module or from the page's folder.
 
 Without accounts (the default) the console listens on loopback and all people are teachers. With
-accounts, `AccountsMiddleware` checks the view's permission before each request. No person can open
-a view without a permission.
+accounts, `AccountsMiddleware` checks the view's permission before each request. If a view has no
+permission, it refuses every request.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +25,8 @@ from lab.console.site.settings import LAB
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
-"""A function that returns why a student is not allowed to call a view with these arguments; it
-returns an empty text if the call is allowed."""
+"""A function that returns why a student is not allowed to call a view with these arguments; the
+text is empty if the call is allowed."""
 
 
 def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ class Limit:
         """Count one more use and return 0; if the limit is reached, return the whole seconds until
         the next use is possible.
 
-        Threads that call this method at the same moment get at most `most` places together.
+        The limit also holds for threads that call this method at the same moment.
         """
         with self._lock:
             times = self._recent(key)
@@ -81,8 +81,8 @@ class Turns:
     def turn(self, key: str, patience_s: float) -> Iterator[None]:
         """Hold a turn until the block ends; raises BusyError.
 
-        A second turn of the same key is refused at once. If other keys have all turns, it is
-        refused after `patience_s` real seconds.
+        A second turn for the same key is refused at once. If other keys have all turns, the request
+        is refused after `patience_s` real seconds.
         """
         with self._lock:
             if key in self._keys:

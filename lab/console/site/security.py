@@ -36,10 +36,9 @@ def is_own_name(host: str) -> bool:
     """Return whether a console without accounts accepts requests for `host`, a host name without
     port.
 
-    A page of another site can make its host name resolve to this machine (DNS rebinding). The page
-    would then have the console's origin, and checks of Origin would not stop it. Such a page needs
-    a public host name. The console therefore allows addresses, names without a dot, and the names
-    of this machine, and refuses all other names.
+    A page of another site can make its host name resolve to this machine (DNS rebinding), and
+    checks of Origin would not stop this page. Such a page needs a public host name. The console
+    therefore accepts only addresses, names without a dot, and the names of this machine.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
     if "." not in name and ":" not in name:

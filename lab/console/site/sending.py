@@ -1,9 +1,7 @@
 """A middleware that sends files piece by piece.
 
-Threads read the pieces, so the event loop never waits.
-
-Without this middleware Django would read the whole file into memory before it sends the first byte,
-and log a warning.
+Without this middleware, Django would read the whole file into memory before it sends the first
+byte. Threads read the pieces, so the event loop never waits.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -1,7 +1,6 @@
 """Django settings of the console, read from the appliance's settings (docs/settings.md).
 
-The module sets only values that differ from Django's defaults. The shop has some of the same
-settings. The modules do not share them, because shop and console are independent.
+The module sets only values that differ from Django's defaults.
 """
 
 from lab.console import pages

@@ -1,4 +1,5 @@
-"""The limit on the size of a request, checked before the console stores any part of the request.
+"""The limit on the size of a request, which is checked before the console stores any part of the
+request.
 
 Django writes a whole body to the disk before it checks the sender. Without this limit any client
 could fill the disk, and a student could send as much as a teacher.

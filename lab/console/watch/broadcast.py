@@ -44,10 +44,8 @@ logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """A sampler of one gateway; `frames` has the latest frames, with the oldest frame first.
-
-    Every frame has a number. `name` changes at every start of the server, so frame numbers from
-    before a restart are not valid.
+    """A sampler of one gateway; `frames` has the latest frames, with the oldest frame first. `name`
+    changes at every start of the server, so frame numbers from before a restart are not valid.
     """
 
     def __init__(
@@ -75,7 +73,7 @@ class Watch:
 
     @property
     def viewers(self) -> int:
-        """The number of present viewers."""
+        """The number of viewers that are connected now."""
         return len(self._viewers)
 
     async def run(self) -> None:
@@ -100,8 +98,7 @@ class Watch:
             self.end()
 
     def end(self) -> None:
-        """End every stream, including streams that begin later. The server's shutdown calls this
-        method first."""
+        """End every stream, including streams that begin later."""
         self._has_ended = True
         for queue in self._viewers:
             _put(queue, None)

@@ -31,7 +31,7 @@ class PolicyForm(forms.Form):
 
     The field of a parameter has the name of the parameter. A parameter of the admission policy has
     the field `admission.<name>`, and a value per page type has the field `<name>.<page>`. A missing
-    field means the default value, because the form has no fields yet for a policy that was just
+    field means the default value: the form has no fields yet for a policy that the user has just
     chosen.
     """
 

@@ -30,7 +30,8 @@ def frame_of(
     queue: Mapping[str, Any] | None,
     sold: Mapping[str, Any] | None,
 ) -> Frame:
-    """Return a frame made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
+    """Return a frame that is made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and
+    `sold.Sold`.
 
     `strip` has a list for each waiting request, with the oldest request first: its id, the number
     of its page type, and 1 if the customer has left. `waits_s` has the paper seconds that the
@@ -126,7 +127,7 @@ def _shadow_title(found: Mapping[str, Any]) -> str:
 
 
 def fallen_back(policy: Mapping[str, Any]) -> str:
-    """Return why FIFO has replaced a student's policy; empty if it has not replaced the policy."""
+    """Return why FIFO has replaced a student's policy; empty if FIFO has not replaced it."""
     why = policy["snapshot"].get("fallen_back")
     if not why:
         return ""
@@ -144,8 +145,7 @@ def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Mark]:
-    """Return the changes that users made between two frames, each with its `kind` and the `text` of
-    each."""
+    """Return the changes that users made between two frames, each with `kind` and `text`."""
     if before is None:
         return []
     found: list[Mark] = []
@@ -180,9 +180,7 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
     """Return about `most` frames at most, evenly spread over time. The newest frame is always
-    included.
-
-    Only the newest frame is complete. The other frames have only the values for charts.
+    included, and it is complete. The other frames have only the values for charts.
     """
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []

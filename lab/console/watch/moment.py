@@ -8,8 +8,8 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The minimum number of finished pages from which a share is calculated."""
 _FEW_ORPHANS_RATIO = 0.15
-"""The largest share of pages for customers who have gone at which the sentence gives the opposite
-share, that of customers who still wait."""
+"""If the share of pages for customers who have gone is at most this, the sentence gives the share
+of pages for customers who still wait."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -144,7 +144,7 @@ def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[
 
 
 def _gone(frame: Mapping[str, Any]) -> int:
-    """Return how many of the waiting requests have no customer any more."""
+    """Return how many waiting requests have lost their customer."""
     return sum(left for *_, left in frame["strip"] or ())
 
 

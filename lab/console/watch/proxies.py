@@ -14,7 +14,7 @@ class InPlace:
     """The samples of the program that serves the requests: the gateway or a baseline proxy.
 
     The counts are sums over the gateway, the earlier proxies, and the present proxy since its run
-    began. The counts begin at zero only if the gateway starts again.
+    began. The counts return to zero only if the gateway starts again.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,7 @@
 """The part of a frame about the purchases of a live run's customers.
 
-The numbers come from the customers: an order counts once its customer has received the
-confirmation. Orders of visitors and of capacity measurements therefore never count. Confirms and
-revenue are counted at the same moment.
+An order counts once its customer has received the confirmation. Orders of visitors and of capacity
+measurements never count.
 """
 
 from collections.abc import Mapping

@@ -181,10 +181,9 @@ def as_it_began(request: HttpRequest) -> HttpResponse:
 async def stream(request: HttpRequest) -> HttpResponseBase:
     """Send `history` once, then a `look` twice a second, until the viewer leaves.
 
-    A stream with `?glance` omits the parts that only the watch page shows. If a browser has lost
-    the stream, it names the last sample that it received, and the stream continues after that
-    sample. The stream also ends when its viewer's session or the server ends. The stream is a
-    coroutine and uses no thread.
+    A stream with `?glance` omits the parts that only the watch page shows. If a browser reconnects
+    and names the last sample that it received, the stream continues after that sample. The stream
+    also ends when its viewer's session or the server ends.
     """
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")

@@ -15,15 +15,16 @@ from runtime.settings import REPOSITORY
 CONSOLE = REPOSITORY / "lab/console"
 ORDINARY = {
     # words that mean what they say, on any web page
-    "account", "allowed", "at about, s", "at, s", "begins in about", "busy machine", "by",
-    "check", "choose", "ended", "events", "expected value", "experiment", "given to", "how",
+    "account", "allowed", "begins in about", "busy machine", "by",
+    "check", "choose", "ended", "events", "expected value", "experiment", "how",
     "last login", "last login (utc)", "last use (utc)", "launches", "launches running", "look at",
     "launches waiting",
     "limit", "made", "made (utc)", "metric", "name", "name in the setting", "quiet machine",
     "result", "revoke", "role",
     "samples", "sent at, s", "signs in with", "state", "submitted", "takes about", "text", "took",
     "value",
-    "version, machine", "when", "arrived at, s", "why here", "you use now", "yours",
+    "version, machine", "when", "arrived at, s", "time, s", "reason for the place",
+    "worker given to", "you use now", "yours",
 }  # fmt: skip
 _HEADS = re.compile(r"<(th scope=\"col\"[^>]*|dt)>([^<{]+)</")
 SHEETS = (

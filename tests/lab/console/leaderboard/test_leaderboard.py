@@ -33,7 +33,7 @@ def test_the_newest_that_can_be_read_is_shown(console, boards):
     text = console.get("/leaderboard/").text
     assert re.search(r'<td class="shade-10" data-value="0.961">0.96 ± 0.02</td>', text)
     assert '<td class="shade-0" data-value="">–</td>' in text
-    assert "level with it: DAGOR" in text
+    assert "no measurable difference from DAGOR" in text
     assert "5 of 6 runs are complete" in text
     assert "Few hands carry it." in text
     assert '<th scope="row">Few hands</th><td data-value=""><span class="help">step' in text

@@ -230,6 +230,7 @@ def test_where_cpus_lack_nothing_at_once_is_taken(console):
     answer = console.post("/race/", {**FORM, "engine": "live"})
     assert answer.status_code == 400
     assert (
-        "This machine has processors for one shop only next to the other services." in answer.text
+        "In addition to the other services, this machine has processors for only one shop."
+        in answer.text
     )
     assert console.get("/launches/table").text.count("<tr>") == before

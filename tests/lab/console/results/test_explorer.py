@@ -144,7 +144,7 @@ def test_of_a_live_run_it_says_what_is_not_known(console, result):
     _, found = rows(console, folder.name, run=run, kind="slow")
     text = console.get(found[0]).text
     assert "one sample of the gateway per utilisation interval, not one per decision" in text
-    assert "Logged samples around it" in text
+    assert "Logged samples near this request" in text
     times = [float(one) for one in re.findall(r"<tr><td>([\d.-]+)</td><td>FIFO</td>", text)]
     assert len(times) > 3
     events = (folder / "runs" / run / "events.jsonl").read_text().splitlines()

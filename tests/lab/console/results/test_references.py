@@ -19,8 +19,8 @@ NAVIGATION = {
     "/scoreboard/": "DOOR-LIFO",
     "/race/": TITLE,
     f"/race/?result={RACE}": "Leading: ",
-    f"/results/{RACE}/attempts": "Why was it served",
-    f"/results/overlay?of={RACE}&of=reference-leaderboard": "over each other",
+    f"/results/{RACE}/attempts": "Why was a request served",
+    f"/results/overlay?of={RACE}&of=reference-leaderboard": "overlaid",
 }
 """Pages and what stands on them before anything has been launched."""
 
@@ -79,7 +79,7 @@ def test_an_own_result_is_drawn_over_the_reference(console):
     page = html.unescape(console.get(f"/results/{own}/").text)
     assert f"/results/overlay?of={own}&of={RACE}" in page
     over = html.unescape(console.get(f"/results/overlay?of={own}&of={RACE}").text)
-    assert "2 results over each other" in over
+    assert "2 results overlaid" in over
     assert TITLE in over
     for name in (own, RACE, "reference-leaderboard"):
         curves = console.get(f"/results/{name}/curves.json").json()
@@ -99,7 +99,7 @@ def test_reports_of_one_paper_are_drawn_over_each_other(console):
         (own / "figures" / path.name).write_bytes(path.read_bytes())
     assert part.folder.name in console.get(f"/results/{own.name}/").text
     page = html.unescape(console.get(f"/results/overlay?of={own.name}&of={part.folder.name}").text)
-    assert "2 reports over each other" in page
+    assert "2 reports overlaid" in page
     claim = json.loads((own / "claims.json").read_text())[0]
     assert page.count(claim["Found"]) >= 2
     panels = re.findall(r'data-figure="[^"]+"></div><script[^>]*>(.*?)</script>', page)

@@ -72,7 +72,7 @@ def test_a_chart_of_a_race_is_saved(chromium, console):
 
 
 def test_panels_of_reports_are_saved(chromium, console):
-    """Each panel of reports over each other has its buttons."""
+    """Each panel of overlaid reports has its buttons."""
     with visiting(chromium, console) as visit:
         page = visit("/results/overlay?of=reference-lifo-pri")
         page.wait_for_selector("[data-figure] .uplot")

@@ -1,4 +1,4 @@
-// The curves of one result, or of several results over each other. The server computes all numbers. The
+// The curves of one result, or of several overlaid results. The server computes all numbers. The
 // address of the page contains the choices, so that a link shows the same curves again.
 "use strict";
 addEventListener("DOMContentLoaded", async () => {
