@@ -50,7 +50,7 @@ def test_the_keyboard_shows_an_entry_and_reaches_its_link(page: Any) -> None:
     assert bound.evaluate("one => one === document.activeElement")
     assert is_open(page)
     described = bound.get_attribute("aria-describedby")
-    assert "the most confirms" in page.locator(f"#{described}").inner_text().lower()
+    assert "the largest number of confirms" in page.locator(f"#{described}").inner_text().lower()
     assert bound.get_attribute("aria-expanded") == "true"
     page.keyboard.press("Escape")
     assert not is_open(page)
