@@ -1,4 +1,4 @@
-"""Names that a shell completes: specs, policies and results."""
+"""The shell's completion of names: specs, policies and results."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -26,8 +26,7 @@ def complete_spec(_: click.Context, __: click.Parameter, incomplete: str) -> lis
 
 
 def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the policies that begin with the typed letters: included policies, and files in
-    own/."""
+    """Return the included policies and the files in own/ that begin with the typed letters."""
     return beginning(_policies(), incomplete)
 
 

@@ -33,11 +33,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 """The included commands that have no spec."""
 QUICK_S = 120.0
-"""The longest predicted duration of an experiment that `--run quick` runs, real seconds."""
+"""`--run quick` runs experiments with a predicted duration of at most this, in real seconds."""
 ALLOWED_FACTOR = 1.5
-"""The largest factor between the predicted and the actual duration for which a prediction is
-good.
-"""
+"""A prediction is good if it differs from the actual duration by at most this factor."""
 GROUPS = ("quick", "simulated", "all")
 
 
@@ -59,7 +57,7 @@ class Entry:
         return estimates.engine_of_command(self.arguments)
 
     def estimate(self, lab: settings.Settings) -> Estimate:
-        """Return the present estimate."""
+        """Return the current estimate."""
         cpus = estimates.cpus_here()
         if self.spec is not None:
             return estimates.of_launch(self.spec, lab, processes=cpus)
@@ -70,7 +68,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The predicted and the actual duration of an experiment that has ended."""
+    """The predicted and the actual duration of an experiment that has run."""
 
     predicted_s: float
     took_s: float
@@ -130,10 +128,11 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
     found = Table(
         "Predicted and actual times",
         ("Experiment", "Engine", "Predicted now", "Predicted then", "Took", "Idle", "Ratio", "Run"),
-        note=f"Real time with the drawing, {estimates.IDLE}; simulations on {cpus} processors. "
-        "Took: the duration of the last complete run on this machine. Idle: the duration of that "
-        "run when nothing else runs, "
-        "calculated from its CPU time and its time with customers. Ratio: idle duration / "
+        note=f"Real time, including the drawing of tables and figures, {estimates.IDLE}; "
+        f"simulations on {cpus} processors. "
+        "Took: the duration of the last complete run on this machine. Idle: the same duration on "
+        "an idle machine, calculated from the run's CPU time and its time with customers. Ratio: "
+        "idle duration / "
         "predicted duration; good from "
         f"{1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
     )
@@ -176,7 +175,8 @@ def _day(at: str) -> str:
 
 
 def chosen(every: Sequence[Entry], names: Sequence[str], lab: settings.Settings) -> list[Entry]:
-    """Return the entries that these names and groups select; raises SpecError."""
+    """Return the entries that these names and groups select; raises SpecError for an unknown
+    name."""
     found: list[Entry] = []
     for name in names:
         if name in GROUPS:
@@ -203,9 +203,9 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
     "names",
     metavar="NAME",
     multiple=True,
-    help="First run this experiment; quick: every simulated experiment whose predicted time is at "
-    "most 2 minutes; simulated: all simulated experiments; all: also the live experiments. "
-    "You can give this option several times.",
+    help="First run this experiment, or a group: quick (every simulated experiment of at most 2 "
+    "predicted minutes), simulated, or all (also the live experiments). You can give this "
+    "option several times.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @AS_JSON
@@ -213,8 +213,8 @@ def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> 
     """Print the predicted and the actual duration of every included experiment.
 
     Predictions are based on the measured cost of work on this machine, and assume that no other
-    work runs. With --run, the results of the experiments are stored in the results folder, and the
-    exit status is 1 if a prediction was wrong by more than a factor of 1.5.
+    work runs. With --run, the exit status is 1 if a prediction was wrong by more than a factor of
+    1.5.
     """
     from lab.report.terminal import console, output, show
 

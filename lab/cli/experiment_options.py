@@ -54,7 +54,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--admission",
         callback=_names,
         shell_complete=completing_lists(ADMISSIONS),
-        help="Admission policies to put before each queueing policy, e.g. none,sbac-responsive.",
+        help="Admission policies to put in front of each queueing policy, e.g. "
+        "none,sbac-responsive.",
     ),
     click.option(
         "--abandonment",
@@ -78,8 +79,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--crowded",
         is_flag=True,
         help=(
-            "Like --at-once, but also with too few CPUs; only for trying it out, because the "
-            "numbers are meaningless."
+            "Like --at-once, even if there are too few CPUs. Use it only to try the option, "
+            "because the numbers are meaningless."
         ),
     ),
     click.option(
@@ -133,9 +134,8 @@ def _standing(
     spec: Spec, names: Sequence[str] | None, gateways: Sequence[str] | None
 ) -> list[PolicyChoice]:
     """Return the chosen policies of the gateway, and the baseline proxies that replace the gateway.
-
-    If no policies are named, only proxies run. If the spec contains a proxy, it keeps the
-    parameters in the spec.
+    If only proxies are named, only proxies run. A proxy in the spec keeps its parameters from the
+    spec.
     """
     if gateways is None:
         return _chosen(spec, names)
@@ -154,10 +154,8 @@ def _standing(
 
 
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
-    """Return the choices with these names.
-
-    If the spec contains a choice, it keeps the parameters in the spec; other choices have default
-    parameters.
+    """Return the choices with these names. A choice in the spec keeps its parameters from the spec;
+    other choices have default parameters.
     """
     if names is None:
         return list(spec.policy)
@@ -170,16 +168,16 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
         if not known and name not in POLICIES and not is_path(name):
             allowed = dict.fromkeys([*(choice.key for choice in spec.policy), *POLICIES])
             raise SpecError(
-                f"--policies: {name!r} is unknown; allowed: {', '.join(allowed)}, "
-                "or the path of your own, own/….py"
+                f"--policies: {name!r} is unknown; allowed: {', '.join(allowed)}, or the path of "
+                "your policy, own/….py"
             )
         chosen += known or [_choice(name=name, admission=spec.admission)]
     return chosen
 
 
 def _whole(names: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
-    """Join parts between commas that belong together: `HAProxy, tuned` is a single label of the
-    spec.
+    """Join parts between commas that belong together, because a label of the spec, such as
+    `HAProxy, tuned`, can contain a comma.
     """
     left = list(names)
     while left:
@@ -201,8 +199,8 @@ def _behind(
 ) -> Iterator[PolicyChoice]:
     """Return each queueing policy combined with each admission policy.
 
-    If the spec has such a combination, the function returns the spec's choice. A baseline proxy has
-    no admission policy, so it is returned once.
+    A combination that the spec has is the spec's choice. A baseline proxy has no admission policy,
+    so it is returned once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
@@ -229,7 +227,7 @@ def _when_left(
 ) -> Iterator[PolicyChoice]:
     """Return each choice combined with each abandonment; equal combinations are returned once.
 
-    If the choices would otherwise have the same key, the key includes the label: `mine+cancel`.
+    If several choices would have the same key, the key includes the label: `mine+cancel`.
     """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from lab.analysis.cells import Cell
 
 SIMULATED = {"engine": "simulated"}
-"""The change that makes a spec simulated."""
+"""The change that makes a spec run in the simulator."""
 
 _CONSOLE = of_server(required=False)
 
 
 def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that determine its output to a command."""
+    """Add the options for the output to a command."""
     return AS_JSON(QUIET(command))
 
 
@@ -50,8 +50,8 @@ def compare(spec_name: str | None, full: bool, spec_option: str | None, **given:
 
     SPEC is a spec file or the name of an included spec; the default is LIFO-Pri, Tables 4 and 5.
     The command measures the capacity, runs the policies in random order, and writes a result
-    folder. It prints tables with published numbers next to measured numbers, and a conclusion.
-    After an interruption, the same command resumes. With --server, a console runs the policies and
+    folder. It prints tables with published numbers next to measured numbers, and a conclusion. To
+    resume after an interruption, repeat the command. With --server, a console runs the policies and
     keeps the result.
     """
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
@@ -97,9 +97,9 @@ def run(spec_name: str, processes: int | None, celery: str | None, **given: Any)
 def simulate(spec_name: str, **given: Any) -> None:
     """Run an experiment in the simulator, even if its spec names the live engine.
 
-    Policies and customers are the same as live, but the server is a model and the time is virtual,
-    so an experiment takes seconds instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5.
-    With --server, a console runs the simulation and keeps the result.
+    Policies and customers are the same as in a live run, but the server is a model and the time is
+    virtual, so an experiment takes seconds instead of hours. The default SPEC is LIFO-Pri, Tables 4
+    and 5. With --server, a console runs the simulation and keeps the result.
     """
     _carry_out_as_told(with_options(load_checked(spec_name), given | SIMULATED), **given)
 
@@ -130,8 +130,8 @@ def _carry_out_as_told(
     celery: str | None = None,
     **_: Any,
 ) -> None:
-    """Run an experiment on this machine or on a console, and print its result as the options
-    say.
+    """Run an experiment on this machine or on a console, and print its result in the form that the
+    options choose.
     """
     from lab.report.terminal import output
 

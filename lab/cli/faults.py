@@ -1,6 +1,5 @@
-"""The base classes of the lab's commands.
-
-If a command fails, it prints one line and never a traceback.
+"""The base classes of the lab's commands. A command that fails prints one line and never a
+traceback.
 
 Exit statuses: 0: done; 1: a run failed; 2: the command or its input is invalid; 130: interrupted.
 """

@@ -63,8 +63,8 @@ def leaderboard(
 ) -> None:
     """Rank all policies by the share of the possible sales that each policy reaches.
 
-    The command writes a page with pictures and tables for each PART. After an interruption,
-    the same command resumes.
+    The command writes a page with pictures and tables for each PART. To resume after an
+    interruption, repeat the command.
 
     \b
     PART is one of:
@@ -115,8 +115,8 @@ def leaderboard(
 
 
 def _make(part: str, spec: Spec, *, recovery: bool, quick: bool, **options: Any) -> Path:
-    """Make the part, or all parts; return the folder of the board, or the results folder if the
-    part has no board."""
+    """Make one part or all parts. Return the folder of the board, or the results folder if the part
+    has no board."""
     wants_recovery = recovery and part in ("board", "all")
     if spec.engine == "live" and (part == "hysteresis" or wants_recovery):
         _measure_recovery(spec, **options)
@@ -146,8 +146,8 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
 
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
-    """Search for the best settings of the named policies and proxies, by default of all on the
-    board.
+    """Search for the best settings of the named policies and proxies; by default, of all that are
+    on the board.
     """
     from lab.baselines.sheets import PROXIES
     from lab.leaderboard import tuning

@@ -58,8 +58,7 @@ def policy(name: str, **given: Any) -> None:
     """Switch the gateway to another policy; no waiting request is lost.
 
     POLICY is a name from `doorbuster policy list`, or the path of a policy that you wrote.
-    Parameters that you do not give have their defaults. The result of a run in progress records the
-    change.
+    Parameters that you do not give have their defaults.
     """
     from lab.engines.live.run import policy_call
 
@@ -76,8 +75,7 @@ def policy(name: str, **given: Any) -> None:
 def load(factor: float) -> None:
     """Multiply the rate of arriving customers by FACTOR until the run in progress ends.
 
-    FACTOR is a number from 0 to 10; 1 is the rate at the start of the run. The result of the run
-    records the change.
+    FACTOR is a number from 0 to 10; 1 is the rate at the start of the run.
     """
     from lab.runner import under_way
 
@@ -87,10 +85,7 @@ def load(factor: float) -> None:
 @click.command(cls=LabCommand)
 @click.argument("mode", type=click.Choice(get_args(Abandonment)))
 def abandonment(mode: Abandonment) -> None:
-    """Change what happens to a request when its customer leaves, from now on.
-
-    The result of a run in progress records the change.
-    """
+    """Change what happens to a request when its customer leaves."""
     _change(lambda appliance: appliance.set_abandonment(mode))
 
 
@@ -107,8 +102,8 @@ def abandonment(mode: Abandonment) -> None:
 def fault(name: str, for_s: float) -> None:
     """Cause a fault in the running shop for a limited time; at the latest, it ends with the run.
 
-    slow-database makes each query of a page wait one paper second longer. The result of a run in
-    progress records the fault, and leaderboards do not use such a result.
+    slow-database makes each query of a page wait one paper second longer. The result of the run
+    records the fault, and leaderboards do not use this result.
     """
     from lab.runner import under_way
 

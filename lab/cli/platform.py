@@ -1,5 +1,5 @@
-"""The command `doorbuster platform`, which runs a hosting platform and shows a table until
-Ctrl-C.
+"""The command `doorbuster platform`, which runs a hosting platform and shows its counts in a table
+until Ctrl-C.
 """
 
 import time
@@ -67,10 +67,9 @@ class Figures:
 def platform(every_s: float, **given: Any) -> None:
     """Run several complete shops on this machine's processors until Ctrl-C.
 
-    Each shop has an HTTPS front that distinguishes new from resumed connections. The CPU manager
-    assigns processors to the shops, and each shop refuses new connections if its processors cannot
-    serve them (eDragon). The shops use the PostgreSQL and Redis of the running appliance (`make
-    up`).
+    The CPU manager assigns processors to the shops, and each shop's HTTPS front refuses new
+    connections if the processors cannot serve them (eDragon). The shops use the PostgreSQL and
+    Redis of the running appliance (`make up`).
     """
     from hosting.platform import Platform
 
@@ -84,7 +83,7 @@ def platform(every_s: float, **given: Any) -> None:
             for application in hosted.applications:
                 console.print(f"{application.name}: {application.https_url}/")
             console.print(f"Certificates are signed by {hosted.applications[0].authority}")
-            console.print(f"Logs in {hosted.folder}; Ctrl-C ends it.")
+            console.print(f"The logs are in {hosted.folder}. Ctrl-C ends the platform.")
             _watch(hosted, every_s if console.is_terminal else max(every_s, LOG_EVERY_S))
     except HostingError as fault:
         raise ExperimentError(str(fault)) from None

@@ -95,16 +95,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--provisioning",
         "provisioning",
         Provisioning,
-        "ecm: the CPU manager assigns processors; static: a constant equal share for each; "
-        "linux: all applications run on all processors, and each application's admission counts "
-        "on all of them.",
+        "ecm: the CPU manager assigns processors; static: each application has the same constant "
+        "share; linux: all applications run on all processors, and each application's admission "
+        "assumes that it has all of them.",
     ),
     _choice(
         "--sharing",
         "sharing",
         Sharing,
-        "Which two applications may share a processor in halves: any two, only a low priority "
-        "with a high one, none.",
+        "Which two applications may share a processor in halves: any two, only one of low and one "
+        "of high priority, or none.",
     ),
     _choice(
         "--admission",
@@ -142,17 +142,18 @@ def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform that the options describe; costs that are not given are the measured
-    costs.
+    """Return the platform that the options describe, with measured costs for the costs that the
+    options lack.
 
-    Raises SpecError for invalid options, and ExperimentError if necessary costs were not measured.
+    Raises SpecError if an option is invalid, and ExperimentError if a necessary cost was not
+    measured.
     """
     chosen = dict(given)
     if chosen["priorities"] is None:
         chosen["priorities"] = (1.0,) * chosen["applications"]
     costs_given = (chosen["cto_s"] is not None, chosen["ctn_s"] is not None)
     if any(costs_given) and not all(costs_given):
-        raise SpecError("--cto and --ctn: give both or neither")
+        raise SpecError("--cto and --ctn: give both options or neither")
     # Invalid options are reported before missing measurements.
     checked(chosen | {"admission": "none", "cto_s": None, "ctn_s": None})
     if chosen["admission"] == "eac" and not any(costs_given):

@@ -38,7 +38,7 @@ _FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.command(cls=LabCommand)
 @click.argument("name")
 def new(name: str) -> None:
-    """Write a small policy that works, own/NAME.py, and its test.
+    """Write own/NAME.py, a small policy that works, and its test.
 
     Change own/NAME.py as you like. Then `policy check` reports errors in the file, and `policy
     score` compares the policy with others.
@@ -46,7 +46,9 @@ def new(name: str) -> None:
     from lab.students.template import write_policy
 
     policy, test = write_policy(name, Path(files.FOLDER))
-    click.echo(f"{policy}   the policy: change it\n{test}   examples of what it promises")
+    click.echo(
+        f"{policy}   your policy: change this file\n{test}   its test: examples of decisions"
+    )
     click.echo(f"Next: {_called()} policy check {policy}")
     click.echo("All events and verdicts, with examples: docs/policy-api.md")
 
@@ -58,11 +60,11 @@ def new(name: str) -> None:
 @click.argument("arguments", metavar="[PYTEST-ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def test(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Run the tests of your policies: all tests in own/, or those that you name as arguments of
+    """Run the tests of your policies: all tests in own/, or the tests that you name as arguments of
     pytest.
 
-    The tests run in a separate process without network. This process can read only the files of its
-    programs and the files in own/, and can write only to a folder that is removed afterwards.
+    The tests run in a separate process without network, which can read only its programs and own/,
+    and can write only to a temporary folder.
     """
     from lab.students.own_tests import run
 

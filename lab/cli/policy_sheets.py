@@ -19,7 +19,7 @@ A [baseline proxy](baseline-proxies.md) can take the gateway's place. To add a p
 
 
 class Section(NamedTuple):
-    """A list of data sheets with a title, in the order of printing."""
+    """A titled list of data sheets, in the order in which they are printed."""
 
     title: str
     sheets: list[Sheet]

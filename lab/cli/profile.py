@@ -1,6 +1,5 @@
-"""The command `doorbuster profile-connections`: the cost of a connection on this machine.
-
-The command also recommends a size for the server's key.
+"""The command `doorbuster profile-connections`, which measures the cost of a connection on this
+machine and recommends a size for the server's key.
 """
 
 from typing import Any
@@ -43,7 +42,7 @@ INTERACTIONS_MEAN = 50.0
     type=Finite(1, 100, max_open=True),
     default=INTERACTIONS_MEAN,
     show_default=True,
-    help="The mean number of pages in a session, as in the runs that you plan.",
+    help="The mean number of pages in a session; give the value of the runs that you plan.",
 )
 @click.option(
     "--sessions",
@@ -55,18 +54,18 @@ INTERACTIONS_MEAN = 50.0
 @click.option(
     "--no-key-sizes",
     is_flag=True,
-    help="Do not measure the costs of other keys; their first measurement takes a minute, mostly "
-    "to create the largest key.",
+    help="Do not measure the costs of other keys. Their first measurement takes about a minute, "
+    "because it creates large keys.",
 )
 def profile_connections(
     interactions_mean: float, sessions: int, no_key_sizes: bool, **given: Any
 ) -> None:
-    """Measure the cost of new and of resumed TLS connections for an application (eDragon's CTO and
-    CTN).
+    """Measure the cost of new and resumed TLS connections for an application (eDragon's CTN and
+    CTO).
 
-    Starts one application on all processors, opens connections without requests, then plays a few
-    sessions; keeps the figures with date and machine, for `doorbuster platform` and
-    `doorbuster reproduce edragon`.
+    The command starts one application on all processors, opens connections without requests, and
+    then runs a few sessions. It stores the costs for `doorbuster platform` and `doorbuster
+    reproduce edragon`.
     """
     from hosting.platform import Platform
     from lab.engines.hosted.connection_profile import measure
@@ -127,10 +126,10 @@ def costs_table(costs: ConnectionCosts) -> Table:
         title=f"CPU of an application, paper seconds ({costs.key}, pages {costs.profile}, time "
         f"scale {costs.time_scale:g})",
         header=("", "published", "measured", "measured, real ms"),
-        note=f"{costs.sessions} sessions, {costs.resumed_per_session:.1f} resumed connections "
+        note=f"{costs.sessions} sessions with {costs.resumed_per_session:.1f} resumed connections "
         f"each; {costs.replies_per_new:.1f} replies over a new connection, "
-        f"{costs.replies_per_resumed:.1f} over a resumed one. A full handshake is "
-        f"{100 * costs.handshake_ratio:.1f} % of a session (published: "
+        f"{costs.replies_per_resumed:.1f} over a resumed connection. A full handshake takes "
+        f"{100 * costs.handshake_ratio:.1f} % of a session's CPU time (published: "
         f"{100 * PUBLISHED_RATIO:.0f} %).",
     )
     for what, published, measured_s in rows:
@@ -140,7 +139,7 @@ def costs_table(costs: ConnectionCosts) -> Table:
 
 
 def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
-    """Return a table of the handshake's share of a session by key size, in which the recommended
+    """Return a table with each key size and the handshake's share of a session; the recommended
     size is marked.
     """
     best = recommended(found)
@@ -152,8 +151,8 @@ def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
         ),
         note=f"Recommended at time scale {costs.time_scale:g} with pages {costs.profile} and "
         f"{costs.interactions_mean:g} interactions a session: --key rsa-{best.bits}, nearest to "
-        f"the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column but one shows the mean "
-        "number of interactions with which a session has that share.",
+        f"the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column with numbers shows the mean "
+        "number of interactions at which a handshake has the paper's share.",
     )  # fmt: skip
     for size in found:
         table.rows.append(

@@ -1,8 +1,8 @@
 """The commands that make the reference results, one for each part.
 
-Each part runs in a separate folder in the state folder. So an interrupted part can be resumed
-there, independently of this machine's `results/`. Only the small race keeps its raw logs. For the
-other parts, curves and tables are computed before the logs are deleted.
+Each part runs in a separate folder in the state folder, so an interrupted part can be resumed
+there. Only the small race keeps its raw logs. For the other parts, curves and tables are computed
+before the logs are deleted.
 """
 
 import json
@@ -52,7 +52,7 @@ class Part:
     """The title of a report; empty for a comparison, whose title is in its spec."""
     command: tuple[str, ...]
     quick: tuple[str, ...] = ("--quick",)
-    """Options that make the part smaller; empty if the part is small anyway."""
+    """Options that make the part smaller; empty if the part is already small."""
     text: str = ""
     keeps_logs: bool = False
     keeps_pages: bool = False
@@ -80,7 +80,8 @@ _SHIPPED = (
         "",
         ("simulate", RACE_SPEC),
         quick=(),
-        text="The raw logs are here: race its policies, or ask why a request was refused.",
+        text="This result includes its raw logs: you can race its policies, or see why a request "
+        "was refused.",
         keeps_logs=True,
     ),
     Part("comparison", "", ("simulate", "lifo-pri-simulated"),
@@ -132,9 +133,9 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
     """Run these parts (by default, all parts), store their results, and print the duration of each
     part.
 
-    Unless `fresh` is set, a part that this code has already made at this scale is not run again.
-    After an interruption, the same call resumes. If a part failed, raises ExperimentError after the
-    last part.
+    Unless `fresh` is set, a part that this code has already made at this scale does not run again.
+    The same call resumes after an interruption. Raises ExperimentError after the last part if a
+    part failed.
     """
     wanted = set(names)
     todo = [part for part in PARTS if not wanted or part.name in wanted]
@@ -251,8 +252,8 @@ def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: boo
         shutil.rmtree(old, ignore_errors=True)
     except OSError as fault:
         raise ExperimentError(
-            f"{target} cannot be written ({fault.strerror or fault}). Reference results are made "
-            "in a checkout of the source that you may write."
+            f"{target} cannot be written ({fault.strerror or fault}). Make reference results in a "
+            "checkout of the source in which you can write."
         ) from None
 
 
@@ -308,11 +309,8 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves with their numbers rounded to three digits.
-
-    Curves without page types also lose their intervals.
-
-    The intervals of curves against the load are kept.
+    """Return the curves with their numbers rounded to three digits. Without page types, only the
+    curves against the load keep their intervals.
     """
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:
@@ -344,7 +342,7 @@ def _rounded(value: Any) -> Any:
 def _mark(part: Part, draft: Path, took_real_s: float, *, quick: bool) -> None:
     is_quick = quick and bool(part.quick)
     machine = _facts(draft, "machine")
-    smaller = "The grid is smaller than the whole one, so intervals are wider."
+    smaller = "The grid is smaller than the complete grid, so intervals are wider."
     Reference(
         command=shlex.join(["doorbuster", *part.words(quick=quick)]),
         version=str(_versions(draft).get("doorbuster", "")),
@@ -369,7 +367,7 @@ def _facts(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _write(path: Path, content: object) -> None:
-    """Write JSON without spaces, because these files are many and people do not edit them."""
+    """Write JSON without spaces, to keep the many reference files small."""
     write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 

@@ -41,7 +41,7 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option(
     "--repetitions",
     type=click.IntRange(1, 1000),
-    help="The number of simulations or runs of each case, each with a different seed.",
+    help="The number of simulations or live runs of each case, each with a different seed.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
 @spread
@@ -58,7 +58,7 @@ def reproduce(paper: str, engine: str | None, **given: Any) -> None:
     """Reproduce a paper's figures and tables, and show them next to the published values.
 
     The command writes an HTML report with figures, tables and their data, and prints which claims
-    of the paper hold here. After an interruption, the same command resumes.
+    of the paper hold here. To resume after an interruption, repeat the command.
     """
     study = PAPERS[paper]
     if engine is not None and engine not in study.engines:
@@ -82,7 +82,7 @@ def _simulated(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
     if given["logs"] and given["celery"] is not None:
         raise SpecError(
-            "--logs: the files stay on the worker that simulates; allowed: without --celery"
+            "--logs: with --celery, the files would stay on the workers; allowed: without --celery"
         )
     quick = given["quick"]
     options = Options(

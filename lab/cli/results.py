@@ -21,8 +21,8 @@ _REPRODUCTION = "reproduction.json"
 
 
 def _folders() -> list[Path]:
-    """Return the folders of all results: first the results of this machine, newest first, then the
-    included results.
+    """Return the folders of all results: the results of this machine from the newest to the oldest,
+    then the included results.
     """
     here = settings.load().results_dir
     found = {
@@ -69,7 +69,8 @@ def _described(path: Path) -> dict[str, Any]:
 def listed(
     server: str | None, token_file: Path | None, authority: Path | None, as_json: bool
 ) -> None:
-    """List the results of this machine or of a console: newest first, included results last."""
+    """List the results of this machine or of a console from the newest to the oldest, then the
+    included results."""
     if server is None:
         rows = [_described(path) for path in _folders()]
     else:
@@ -115,12 +116,13 @@ def show(name: str, as_json: bool) -> None:
 @click.command(cls=LabCommand)
 @click.argument("folder", type=click.Path(path_type=Path), required=False, shell_complete=_complete)
 def draw(folder: Path | None) -> None:
-    """Draw the tables and figures of a result folder again (by default the newest)."""
+    """Draw the tables and figures of a result folder again; by default, those of the newest
+    result."""
     lab = settings.load()
     if folder and is_reference(folder):
         raise SpecError(
             f"FOLDER: {folder} is included in Doorbuster and cannot change; allowed: one of your "
-            "results. `doorbuster results reference` makes a reference again."
+            "results. `doorbuster results reference` makes the included results again."
         )
     from lab.cli.experiments import report
 
@@ -151,14 +153,18 @@ def publish() -> None:
     is_flag=True,
     help="Use smaller grids, so that the command takes minutes instead of hours.",
 )
-@click.option("--fresh", is_flag=True, help="Also run parts that this code has already made.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Run parts again even if this code has already made them.",
+)
 def reference(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
     """Run the experiments whose results are included in Doorbuster, and store the results in
     lab/reference.
 
     PART is one or more of race, comparison, scoreboard, leaderboard, robustness, hysteresis, and
-    the names of papers that `reproduce` accepts. By default, all parts run. The command prints the
-    duration of each part. After an interruption, the same command resumes.
+    the names of papers that `reproduce` accepts. By default, all parts run. To resume after an
+    interruption, repeat the command.
     """
     from lab.cli import reference_results as reference_making
     from lab.report.terminal import console

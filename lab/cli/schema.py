@@ -12,7 +12,7 @@ from lab.spec.experiment import Spec
 def schema() -> None:
     """Print the JSON schema of specs.
 
-    It has every key with its type. `doorbuster run` makes more checks, for example that a policy
+    The schema has every key with its type. `doorbuster run` checks more, for example that a policy
     has a given parameter.
     """
     click.echo(json.dumps(Spec.model_json_schema(), indent=1, ensure_ascii=False))

@@ -27,12 +27,12 @@ TOKEN: Final = "DOORBUSTER_TOKEN"
 """The name of the environment variable with the token."""
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 QUIET = click.option(
-    "--quiet", is_flag=True, help="Print warnings, the conclusion and errors, but no progress."
+    "--quiet", is_flag=True, help="Print no progress, but warnings, the conclusion and errors."
 )
 _TIMEOUT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 2.0
 _NO_SERVER: Final = (
-    "No server listens at {server}. Check the host and the port; "
+    "No server answers at {server}. Check the host and the port; "
     "if they are right, start the console there with `make up`."
 )
 _DONE: Final = "done"
@@ -43,8 +43,8 @@ _OPTIONS: Final = (
         "--token-file",
         type=_FILE,
         help=(
-            "A file with your token; without this option, the token is taken from the "
-            f"variable {TOKEN}."
+            "A file with your token; without this option, the command reads the token from the "
+            "variable {TOKEN}."
         ),
     ),
     click.option(
@@ -150,7 +150,7 @@ def launch(
     """Launch an experiment on a console, and show its progress until it ends.
 
     SPEC is a spec file or the name of an included spec. Ctrl-C ends only this command: the launch
-    continues at the console, and the last line has the address of its page. The JSON output is the
+    continues on the console, and the last line has the address of its page. The JSON output is the
     launch as the console's API describes it.
     """
     from lab.report.terminal import console, essential, output
@@ -199,7 +199,7 @@ def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
 def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mapping[str, Any]:
     """Show the progress of a launch until it ends; return the ended launch.
 
-    In a terminal, a single line is updated. Other outputs get a line for each step and for each
+    A terminal shows one line, which is updated. Other outputs get a line for each step and for each
     tenth of the progress.
     """
     from rich.text import Text
@@ -230,9 +230,7 @@ def _result_page(server: str, name: str) -> str:
 
 
 def _require_done(server: str, made: Mapping[str, Any]) -> None:
-    """Raise ExperimentError unless the launch is done: if it failed or was interrupted or
-    cancelled.
-    """
+    """Raise ExperimentError if the launch failed, was interrupted or was cancelled."""
     if made["state"] != _DONE:
         why = made["reason"] or _launch_page(server, made)
         raise ExperimentError(f"The launch is {made['state']}: {why}")
@@ -240,11 +238,9 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
-    """After Ctrl-C, end this program with one line that says what the console does and where you
-    can see it.
-
-    The line is the same if the console no longer answers. If the connection was refused, the error
-    stays as it is, because no server received the request.
+    """After Ctrl-C, end this program with one line about the launch, which continues on the
+    console. If the console no longer answers, add the same line to the error, unless no server
+    received the request.
     """
     try:
         yield

@@ -1,1 +1,1 @@
-"""Engines: each carries out one run and returns a record of it."""
+"""The engines, each of which carries out one run and returns a record of it."""

@@ -1,8 +1,8 @@
 """Server capacity in requests per paper second; ρ and the capacity bound are based on it.
 
-A measured capacity (`engines.live.capacity`) is stored with its date. It becomes invalid if the
-machine or the code changes, or if the measurement is too old. The capacity of a simulated server is
-calculated from its description.
+A measured capacity (`engines.live.capacity`) is stored; it becomes invalid if the machine or the
+code changes, or if it is too old. The capacity of a simulated server is calculated from its
+description.
 """
 
 import statistics
@@ -23,13 +23,12 @@ from simulator.scenario import server_capacity_rps
 CHAIN = "chain"
 """The value of `lengths` for LIFO-Pri's chain, which has no given session lengths."""
 KEPT_FOR = timedelta(hours=24)
-"""The time for which a stored capacity is valid. It is limited because a machine can become slower
-without any visible change.
+"""The time for which a stored capacity is valid; a machine can become slower without any visible
+change.
 """
 FEW_CUSTOMERS = 8
-"""The number of customers in service that DOOR and the tuned limits allow.
-
-With this number, the shop can serve more pages per second than with all workers busy.
+"""The number of customers in service that DOOR and the tuned limits allow; with so few, the shop
+can serve more pages per second than with all workers busy.
 """
 
 
@@ -51,8 +50,8 @@ class Capacity:
     """The number of books in the catalogue; None means the number in the shop's settings."""
     database_cpus: str = "other"
     shops_rps: tuple[float, ...] = ()
-    """The median of each shop if several shops were measured at once; the capacity is the median of
-    these values.
+    """The median for each shop if several shops were measured at once; the capacity is the median
+    of these values.
     """
     few_rps: tuple[float, ...] = ()
     """The capacity of each shop with `FEW_CUSTOMERS`; empty if it was not measured."""

@@ -25,9 +25,7 @@ Progress = Callable[[Mapping[str, Any]], None]
 
 _END_WITHIN_S = 5.0
 WORKERS_WITHIN_S = 60
-"""The real seconds to wait for remote workers, which need some time to connect again after a
-run.
-"""
+"""The real seconds to wait for remote workers, which must connect again after a run."""
 
 
 def run_load(
@@ -61,11 +59,10 @@ def run_loads(
     on_begin: Callable[[], None] = lambda: None,
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
-    """Run these load generators on the CPUs `on` until all have ended; all begin at the same time.
-
-    If several begin, `on_begin` is called; `on_end(index)` is called when a load generator has
-    ended without an error. Raises ExperimentError if one fails. After any exception, all of them
-    are stopped, so that no load remains.
+    """Run these load generators on the CPUs `on` until all have ended. If there are several, all
+    begin at the same time, and `on_begin` is called then; `on_end(index)` is called when a load
+    generator has ended without an error. Raises ExperimentError if one fails. After any exception,
+    all of them are stopped, so that no load remains.
     """
     with (
         tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,
@@ -151,7 +148,7 @@ def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
 def _check(status: int, log_file: Path) -> None:
     if status != 0:
         raise ExperimentError(
-            f"The load generator stopped with status {status}; {log_tail.of(log_file)}"
+            f"The load generator ended with status {status}; {log_tail.of(log_file)}"
         )
 
 
@@ -187,7 +184,7 @@ def load_plan(run: ShopRun) -> LoadPlan:
             )
         )
     except PlanError as error:
-        raise ExperimentError(f"The load generator cannot play this run: {error}") from None
+        raise ExperimentError(f"The load generator cannot carry out this run: {error}") from None
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

@@ -1,4 +1,5 @@
-"""The samples of a run: the state of its driver and its server in each utilisation interval."""
+"""The samples of a run, with the state of its driver and its server in each utilisation
+interval."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,8 +47,8 @@ _OF_ADMISSION = {
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the columns with the values of an admission policy's snapshot; without an admission
-    policy, all values are null.
+    """Return the columns with the values of an admission policy's snapshot; all values are null if
+    the run has no admission policy.
     """
     known = snapshot or {}
     return {column: known.get(name) for column, name in _OF_ADMISSION.items()}

@@ -1,4 +1,4 @@
-"""A comparison: several policies with the same customers. Its runs are interleaved and can be
+"""A comparison: runs of several policies with the same customers, which are interleaved and can be
 resumed."""
 
 import random
@@ -63,15 +63,14 @@ class Comparison(Experiment[ComparisonResult]):
 
     @abstractmethod
     def capacity(self) -> Capacity:
-        """Determine the capacity at ρ = 1 and print it. For a closed loop, the runner does not call
-        this method.
+        """Determine the capacity at ρ = 1 and print it; the runner does not call this method for a
+        closed loop.
         """
 
     def unfinished(self) -> ComparisonResult | None:
-        """Return the interrupted comparison of the same spec, and print its progress.
-
-        Raises ExperimentError if another version or machine began the comparison, because new runs
-        would not be comparable with its runs.
+        """Return the interrupted comparison of the same spec, and print its progress. Raises
+        ExperimentError if another version or machine began it, because the runs would not be
+        comparable.
         """
         result = ComparisonResult.unfinished(self.lab.results_dir, self.spec)
         if result is None:
@@ -103,8 +102,8 @@ class Comparison(Experiment[ComparisonResult]):
     def announce(self, result: ComparisonResult, runs: int, how: str) -> None:
         """Print the number of missing runs and the result's folder."""
         console.print(
-            f"{runs} runs of {self.spec.load.words()}, {how}. Interrupted, the same command "
-            f"resumes.\nResults: {result.path}"
+            f"{runs} runs of {self.spec.load.words()}, {how}. To resume after an interruption, "
+            f"repeat the command.\nResults: {result.path}"
         )
 
 

@@ -13,12 +13,9 @@ from runtime.native import postgres_cpus
 
 @contextmanager
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
-    """Prepare catalogue and database for `spec`, until the block ends; the caller holds the
-    machine's lock.
-
-    After the block, the catalogue keeps its size, because growing it takes a minute and the next
-    comparison sets its size again. The database always gets its CPUs back, and people can use the
-    shop again. Raises ExperimentError if the preparation fails.
+    """Prepare catalogue and database for `spec` until the block ends; the caller holds the
+    machine's lock. After the block, the database has its CPUs again, but the catalogue keeps its
+    size, because changing it takes a minute. Raises ExperimentError if the preparation fails.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"

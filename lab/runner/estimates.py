@@ -22,13 +22,11 @@ from lab.spec.sections import PolicyChoice
 from runtime.settings import Settings
 
 RUN_CPU_S = 0.02
-"""The CPU seconds that the reference machine needs to write the files of a simulated run without
-requests.
+"""The CPU seconds that the reference machine needs to write the files of a simulated run, apart
+from its requests.
 """
 DRAWN = 8.0
-"""The fixed cost of drawing a comparison, expressed as the number of cells that cost as much to
-draw.
-"""
+"""The fixed cost of drawing a comparison, as a number of cells whose drawing costs the same."""
 USUAL_CAPACITY_RPS = 5.6
 """LIFO-Pri's capacity in requests per paper second, used until the capacity of this machine is
 measured."""
@@ -93,9 +91,8 @@ def of_spec(
     measures_capacity: bool = False,
 ) -> Estimate:
     """Return the expected duration of a spec, or of the rest of an interrupted result.
-
-    `capacity_rps` is the capacity at ρ = 1 (None in a closed loop). `processes` is the number of
-    processors for simulations, and `left_ratio` the share of runs that are missing.
+    `capacity_rps` is the capacity at ρ = 1 (None in a closed loop), `processes` is the number of
+    processors for simulations, and `left_ratio` is the share of runs that are missing.
     """
     expected = Expectation(spec, capacity_rps)
     first_s = _cost(known, "start")
@@ -158,8 +155,8 @@ def _kept(spec: Spec, lab: Settings) -> Capacity | None:
 
 
 def live_run_s(known: Speeds) -> float:
-    """Return the real seconds that a live run takes in addition to its customers: its preparation
-    and its end.
+    """Return the real seconds that the preparation and the end of a live run take, without the time
+    with customers.
     """
     return _cost(known, "live run")
 
@@ -190,8 +187,8 @@ def of_work(
 
 
 def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Estimate | None:
-    """Return the expected duration of an included command that has no spec, or None for an unknown
-    command.
+    """Return the expected duration of an included command that has no spec; None if the command is
+    unknown.
     """
     name = command_name(arguments)
     if (live_s := known.cost(f"live {name}")) is not None:
@@ -212,7 +209,8 @@ def command_name(arguments: Iterable[str]) -> str:
 
 
 def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
-    """Return the kinds of work to which a simulated run belongs, the most specific kind first.
+    """Return the kinds of work to which a simulated run belongs, from the most specific to the most
+    general kind.
 
     A student's policy counts as an average policy, because another student's file may have the same
     name.
@@ -231,8 +229,8 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return the processor seconds that simulated runs occupy, including the start of each process
-    and the idle time until the last run ends."""
+    """Return the time of simulated runs multiplied by the number of processors, in seconds; it
+    includes the start of each process and the idle time until the last run ends."""
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 
@@ -247,7 +245,7 @@ def _cost(known: Speeds, *kinds: str) -> float:
 
 
 def calibrated(lab: Settings) -> Speeds:
-    """Return the costs of work on this machine, after measuring its speed if it is unknown."""
+    """Return the costs of work on this machine; if its speed is unknown, measure it first."""
     found = speeds.load(lab)
     if found.is_calibrated:
         return found

@@ -14,9 +14,8 @@ or have left.
 class Expectation:
     """The expected duration of the runs of a spec.
 
-    The duration is calculated once for each ρ and then multiplied, so the calculation takes no
-    longer for many repetitions or policies. So the size of a spec is known before its runs are
-    planned.
+    The calculation is fast even for many repetitions and policies, because it runs only once for
+    each ρ.
     """
 
     def __init__(self, spec: Spec, capacity_rps: float | None) -> None:
@@ -72,7 +71,7 @@ class Expectation:
 
 
 def _expected(spec: Spec, rho: float | None, capacity_rps: float | None) -> tuple[float, float]:
-    """Return (sessions, paper seconds) of one run at `rho`."""
+    """Return the number of sessions and the paper seconds of one run at `rho`."""
     arrivals_s = spec.load.arrivals_s
     sessions = 2.0 * spec.clients.per_set if spec.clients else 0.0
     if rho is None or capacity_rps is None:  # a closed loop: all clients stop at its end

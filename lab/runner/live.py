@@ -81,8 +81,8 @@ class LiveComparison(Comparison):
         return describe_machine(self.lab) | ({"at_once": cpus.facts()} if cpus else {})
 
     def capacity(self) -> Capacity:
-        """Return the stored capacity if it is valid for the spec and only one shop runs; otherwise,
-        measure the capacity.
+        """Return the capacity: the stored value if it is valid for the spec and only one shop runs,
+        otherwise a newly measured value.
         """
         found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
         console.print(f"{found.words()}; `make capacity` measures it again")
@@ -101,7 +101,8 @@ class LiveComparison(Comparison):
         estimate = self._estimate
         assert estimate is not None
         console.print(
-            f"The whole experiment takes {estimate.words} with the drawing, {estimates.IDLE}."
+            f"The whole experiment takes {estimate.words}, including the drawing of its figures, "
+            f"{estimates.IDLE}."
         )
         progress_file.stage(0.0, estimate.capacity_ratio)
         result = super().begin()
@@ -155,7 +156,7 @@ class LiveComparison(Comparison):
         tells: Sequence[Callable[[], None]],
         shops_rps: Sequence[float],
     ) -> list[RunSummary]:
-        """Carry out a group of runs: a single run, or simultaneous runs on separate shops."""
+        """Carry out a group of runs: either a single run or simultaneous runs on separate shops."""
         if self._shop_cpus is not None:
             return side_by_side.make_runs(
                 self._shops, runs, seed, folders, steps, tells, self._shop_cpus, shops_rps

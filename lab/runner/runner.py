@@ -1,8 +1,6 @@
-"""The runner: it resumes or begins an experiment, and carries out the missing runs.
-
-An `Experiment` is a plug-in: a comparison or a study on one engine. The plug-in defines how to find
-a result, begin it and fill it. `carry_out` calls these steps in an order that is the same for all
-experiments.
+"""The runner: it resumes or begins an experiment, and carries out the missing runs. An `Experiment`
+is a plug-in for a comparison or a study on one engine. `carry_out` calls its steps in an order that
+is the same for all experiments.
 """
 
 import contextlib

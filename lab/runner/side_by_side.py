@@ -77,7 +77,7 @@ def make_runs(
     """Run several runs at the same time, each on a separate shop.
 
     The customers of all runs start at the same moment. `shops_rps` is the capacity of each shop for
-    run.json. In all other respects, the function works like `live.make_run`, but for several runs.
+    run.json. The other arguments are those of `live.make_run`, as one value for each run.
     """
     with ExitStack() as stack:
         live = [

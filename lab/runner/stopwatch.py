@@ -3,8 +3,8 @@
     time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "machine": "Intel…",
                 "took_s": 24.0, "idle_s": 20.1}
 
-`took_s` is in real seconds. `idle_s` is the number of real seconds on an idle machine: the time
-with customers plus the CPU time, which is about the same on a busy machine.
+`took_s` is in real seconds. `idle_s` estimates the real seconds on an idle machine: the time with
+customers plus the CPU time.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ if sys.platform != "win32":
 
 FILE = "time.json"
 LEAST_REQUESTS = 2000
-"""The minimum number of requests in a run from which the cost of a request is calculated."""
+"""The cost of a request is calculated only from runs with at least this many requests."""
 LEAST_READ_REQUESTS = 100_000
-"""The minimum number of requests in a result from which the cost of reading it is calculated."""
+"""The cost of reading a result is calculated only from results with at least this many requests."""
 
 
 class Stopwatch:
@@ -52,9 +52,8 @@ class Stopwatch:
         self._waited_s = 0.0
 
     def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
-        """Note the prediction for a command before it begins its work.
-
-        `what` identifies the experiment; `start` is the kind of work before the experiment.
+        """Record the prediction for a command before it begins its work. `what` identifies the
+        experiment; `start` is the kind of work that precedes the experiment.
         """
         if self._what:
             return
@@ -86,7 +85,7 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def measuring(self, kind: str, size: float = 1.0, *, at_least: float = 0.0) -> Iterator[None]:
-        """Note the CPU time that this process uses within the block, for work of this `at_least`
+        """Record the CPU time that this process uses within the block, for work of this `at_least`
         and size."""
         began_s = time.process_time()
         yield
@@ -95,7 +94,7 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def live(self) -> Iterator[None]:
-        """Record that the time within the block depends on customers rather than on processors."""
+        """Record that the duration of the block depends on customers, not on processors."""
         if self._is_live:
             yield
             return
@@ -149,4 +148,4 @@ class Stopwatch:
 
 
 stopwatch = Stopwatch()
-"""The only stopwatch of this process: a command carries out one experiment at a time."""
+"""The only stopwatch of this process, because a command carries out one experiment at a time."""

@@ -22,8 +22,8 @@ from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
 from lab.spec.cases import AnyCase
 
 CALIBRATION_REQUESTS = 4000
-"""The number of requests in a simulation that measures the speed; it takes about 0.1 s per kind of
-server."""
+"""The number of requests in a simulation that measures this machine's speed, which takes about 0.1
+s."""
 
 
 class StudyRun(Experiment[StudyResult]):
@@ -179,8 +179,8 @@ class SimulatedStudy(StudyRun):
         """Return the approximate duration of the missing simulations and the report on this
         machine.
 
-        If a kind of case was never measured, a short simulation first measures its cost. With a
-        broker, the function returns None, because the speed of the workers' machines is unknown.
+        If a kind of case was never measured, a short simulation first measures its cost. The result
+        is None with a broker, because the speed of the workers' machines is unknown.
         """
         if self.options.celery_broker:
             return None
@@ -205,7 +205,7 @@ class SimulatedStudy(StudyRun):
         expected = f", {estimate.words} with the report, {estimates.IDLE}" if estimate else ""
         console.print(
             f"{self._study.title}: {len(missing)} simulations on {self.options.where}{expected}. "
-            f"Interrupted, the same command resumes.\nResults: {result.path}"
+            f"To resume after an interruption, repeat the command.\nResults: {result.path}"
         )
         if estimate is not None:
             progress_file.stage(*estimate.stages)

@@ -21,13 +21,13 @@ from runtime.settings import Settings
 FAULT_WITHOUT_RUN = "No run is in progress; the next run ends it when it begins."
 CHANGE_WITHOUT_RUN = "No run is in progress; the next run sets its own values."
 _TAKEN_OVER_WITHIN_S = 5.0
-"""The real seconds to wait for a change of the load; customers read the factor five times a second
-and report it once a second."""
+"""The real seconds to wait until customers have adopted a change of the load, which they report
+once a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunsUnderWay:
-    """A live experiment in progress, with those of its runs whose customers send requests now."""
+    """A live experiment in progress, with its runs whose customers send requests now."""
 
     experiment: str
     """The name of the experiment's result folder."""
@@ -46,7 +46,7 @@ class RunsUnderWay:
 
 
 def runs_under_way(lab: Settings) -> RunsUnderWay | None:
-    """Return the live experiment that any process on this machine runs at the moment, or None."""
+    """Return the live experiment that a process on this machine runs now, or None."""
     told = announcement.under_way(lab.state_dir)
     if not told:
         return None
@@ -162,8 +162,8 @@ def restore(lab: Settings) -> str:
     """Restore the policy, abandonment and load that the run had at its start, and end faults;
     return the time.
 
-    The shops of simultaneous runs keep their policies, so only their load is restored. Raises
-    ExperimentError with the reason if nothing can be restored.
+    For simultaneous runs, only the load is restored, because their shops keep their policies.
+    Raises ExperimentError with the reason if nothing can be restored.
     """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None or going.spec is None:

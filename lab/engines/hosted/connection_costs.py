@@ -1,8 +1,7 @@
 """The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-The costs are stored with their date and machine. They become invalid if the machine changes.
-
-Source: edragon.txt, section 3.2.1 (CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
+The stored costs become invalid if the machine changes. Source: edragon.txt, sections 3.2.1 (CTO,
+CTN) and 3.2 (handshakes of 175 and 2 ms).
 """
 
 from dataclasses import asdict, dataclass
@@ -19,9 +18,7 @@ COMMAND = "doorbuster profile-connections"
 @dataclass(frozen=True, slots=True)
 class ConnectionCosts:
     """The CPU time of an application's processes (gateway front, shops), in paper seconds: real CPU
-    seconds × time scale.
-
-    It excludes PostgreSQL, Redis and the customers.
+    seconds × time scale. PostgreSQL, Redis and the customers are not included.
     """
 
     cto_s: float

@@ -1,10 +1,7 @@
-"""Static profiling of an application: the costs of its connections, measured on this machine.
-
-One application runs on all processors, without other load. The profiling first makes only full and
-resumed handshakes, then runs a few sessions of the partly-open model. It measures the CPU time of
-the application's process tree and subtracts the CPU time that the tree uses while idle.
-
-Source: edragon.txt, section 3.2.1.
+"""Static profiling of an application: the costs of its connections, measured on this machine. One
+application runs on all processors, without other load. The profiling first makes full and resumed
+handshakes, then runs a few sessions of the partly-open model. It measures the CPU time of the
+application's processes, minus their CPU time while idle. Source: edragon.txt, section 3.2.1.
 """
 
 import socket
@@ -37,12 +34,12 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""The load of the measured sessions, in processors; it is so low that no request waits and no
+"""The load of the measured sessions, in processors; at this low load, no request waits and no
 customer leaves.
 """
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""The estimated page work of an interaction for each page profile, paper seconds of CPU; it only
-determines the rate of the sessions.
+"""The estimated page work of an interaction for each page profile, in paper seconds of CPU time; it
+determines only the rate of the sessions.
 """
 GUESSED_OWN_REAL_S = 0.015
 """The estimated CPU time of everything else in an interaction and its images, real seconds."""
@@ -79,9 +76,9 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
     """Divide `cpu_s` into the costs of new and resumed connections and replies.
 
     The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
-    CTN is the cost of a full handshake plus the cost of the mean number of replies over a new
-    connection; CTO is calculated in the same way from a resumed handshake. Raises ExperimentError
-    if the handshakes alone would have taken more than `cpu_s`.
+    CTN is the cost of a full handshake plus the replies over a new connection (mean number); CTO is
+    the same for a resumed connection. Raises ExperimentError if the handshakes alone would have
+    taken more than `cpu_s`.
     """
     if not counts.replies or not counts.new or not counts.resumed:
         raise ExperimentError(
@@ -165,8 +162,8 @@ def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: b
         with _connected(application, context, session) as connection:
             if bool(connection.session_reused) is not resume:
                 raise ExperimentError(
-                    f"{application.name} did not make the {kind} connection; its "
-                    "gateway's log may say why."
+                    f"{application.name} did not make the {kind} connection; its gateway's log "
+                    "may show why."
                 )
         made += 1
     _wait_for(application, kind, before + made)
@@ -186,8 +183,8 @@ def _connected(
 
 
 def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
-    """Return a TLS session that can be resumed; with TLS 1.3, it arrives together with the server's
-    first data.
+    """Return a TLS session that can be resumed; in TLS 1.3, the server sends it with its first
+    data.
     """
     with _connected(application, context, None) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")
@@ -283,7 +280,7 @@ def counted(attempts_file: Path) -> SessionCounts:
     if over.total() < 0.99 * asked:
         raise ExperimentError(
             f"{over.total()} of {asked} requests were served; costs can be measured only if all "
-            "are. Does another program run on this machine?"
+            "are. Is another program running on this machine?"
         )
     return SessionCounts(
         sessions=len(opened),

@@ -1,5 +1,5 @@
-"""The size of the server's key for which a full handshake has the same share of a session as in the
-paper.
+"""The search for the server's key size with which a full handshake takes the same share of a
+session as in the paper.
 """
 
 import time
@@ -37,8 +37,7 @@ class KeySize:
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
     """Return the CPU seconds of a signature for each key size.
 
-    Large keys take long to generate, so the result is stored; only another machine measures it
-    again.
+    The result is stored for this machine, because large keys take a long time to generate.
     """
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
@@ -68,7 +67,8 @@ def sizes(
 
 
 def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
-    """Return the key size whose share is nearest to `ratio`, compared by their quotient."""
+    """Return the key size whose share is nearest to `ratio`; the distance is the quotient of the
+    two shares."""
     return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
 
 

@@ -15,8 +15,7 @@ class HostingMeter:
     """A meter of the CPU time that applications, load generators and database have used since its
     creation.
 
-    Load generators are child processes of this process. Their CPU time is counted when they have
-    ended.
+    The CPU time of a load generator counts when it has ended, because it is a child process.
     """
 
     def __init__(self, lab: Settings, platform: Platform) -> None:

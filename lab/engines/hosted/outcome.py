@@ -97,9 +97,8 @@ def assigned(
 ) -> Series:
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
 
-    The numbers come from the CPU manager's accounts. The manager writes an entry at the end of each
-    interval, with the assignment during the interval. Seconds after the last entry get the value of
-    the last entry.
+    The numbers come from the CPU manager's accounts. Its entry at the end of each interval has the
+    assignment during the interval; seconds after the last entry get its value.
     """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))

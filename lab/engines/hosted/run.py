@@ -47,10 +47,8 @@ class Hosted:
 def make_hosted_run(
     lab: Settings, run: PlatformRun, seed: int, folder: Path, say: Callable[[str], None]
 ) -> Hosted:
-    """Start the platform, send load to all its applications, and stop it; write the files to
-    `folder`.
-
-    Raises ExperimentError if a part fails. No process remains after an exception.
+    """Start the platform, send load to all its applications, stop it, and write the files to
+    `folder`. Raises ExperimentError if a part fails; no process remains after an exception.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -107,8 +105,8 @@ def _processors(
     i: int,
     planned: float,
 ) -> Callable[[float], Series] | float:
-    """Return the number of processors assigned to application `i`: a constant, or from the CPU
-    manager's accounts.
+    """Return the number of processors assigned to application `i`: a constant, or a function that
+    reads the CPU manager's accounts.
     """
     if options.provisioning != "ecm":
         return planned or float(len(options.processors))

@@ -1,7 +1,7 @@
 """The announcement of live runs in progress to other processes: the console and its metrics.
 
-Each run has a file, and the run's process holds a lock on it. The kernel releases the lock whenever
-the process ends, so a reader removes files that are not locked.
+Each run has a file, and the run's process holds a lock on it. The kernel releases the lock when the
+process ends; a reader removes files that are not locked.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 
@@ -28,7 +28,7 @@ class ToldRun:
     """The announcement of a run in progress; it lasts from the creation of this object until
     `close`.
 
-    Errors of writing are ignored, so that a full disk does not end the run.
+    Errors while writing are ignored, so that a full disk does not end the run.
     """
 
     def __init__(self, state_dir: Path, facts: Mapping[str, object]) -> None:

@@ -1,4 +1,5 @@
-"""The appliance as experiments use it: the gateway's admin API and the shop's controller."""
+"""The appliance as experiments use it: through the gateway's admin API and the shop's
+controller."""
 
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,13 +14,13 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""The timeout for an answer, real seconds; it is long because the controller's thread in the shop
-competes with 30 busy threads.
+"""The timeout for an answer, in real seconds; it is long because the controller's thread in the
+shop competes with 30 busy threads.
 """
 
 _CATALOGUE_TIMEOUT_S = 900.0
-"""The timeout for a change of the catalogue, real seconds. Growing the catalogue to its largest
-size takes a minute, or several minutes on a busy machine.
+"""The timeout for a change of the catalogue, in real seconds; growing it to its largest size takes
+several minutes on a busy machine.
 """
 
 Json = dict[str, Any]
@@ -60,7 +61,7 @@ class JsonApi:
         try:
             return self._client.call(method, path, body)
         except NoAnswerError as fault:
-            fix = "Start the appliance with `make up`; `make doctor` says what is wrong."
+            fix = "Start the appliance with `make up`; `make doctor` shows what is wrong."
             if isinstance(fault.__cause__, socket.gaierror) and self._host_variable:
                 fix = (
                     f"{self._host_variable} must be a host name that this machine can resolve, "
@@ -78,8 +79,8 @@ class JsonApi:
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """Call `ask` until it returns without an ExperimentError, for example while a part restarts;
-    return its result.
+    """Call `ask` until it returns without an ExperimentError, and return its result; a part may be
+    restarting.
 
     After `limit_s`, the function raises the last ExperimentError of `ask`.
     """
@@ -120,8 +121,8 @@ class Appliance:
         return f"http://{hosts.authority(self.lab.gateway_pages_host, self.lab.gateway_port)}"
 
     def check_may_be_loaded(self) -> None:
-        """Raise ExperimentError if load may not be sent: the appliance must be local, or the
-        settings must name its gateway.
+        """Raise ExperimentError if this machine must not send load: the appliance is not local and
+        the settings do not name its gateway.
         """
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
             raise ExperimentError(
@@ -143,9 +144,8 @@ class Appliance:
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
-        """Raise ExperimentError unless the running gateway has all these policies.
-
-        A gateway does not have policies that were written after its start.
+        """Raise ExperimentError unless the running gateway has all these policies; it lacks
+        policies that were written after its start.
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
@@ -160,13 +160,13 @@ class Appliance:
                 }
                 if name != NO_ADMISSION and (name not in sheets or not known >= set(given)):
                     raise ExperimentError(
-                        f"The running gateway does not know {choice.key} in its present form. To "
-                        "start a gateway with the present code, run `make down` and `make up`."
+                        f"The running gateway does not know the current version of {choice.key}. "
+                        "To start a gateway with the current code, run `make down` and `make up`."
                     )
 
     def set_catalogue(self, books: int) -> None:
         """Grow or shrink the shop's catalogue, which can take minutes. Raises ExperimentError if
-        the shop does not change it."""
+        the shop does not change its catalogue."""
         patient = _controller(self.lab, _CATALOGUE_TIMEOUT_S)
         try:
             patient.call("PUT", "/catalogue", {"books": books})
@@ -187,8 +187,8 @@ class Appliance:
         """Bring the appliance into the same state before every run: the initial stock, an empty
         queue, a new policy and new shadows.
 
-        `policy` is the body of `PUT /policy`; if it is None, the gateway keeps its policy. The
-        shop's sentry stops work only if `abandonment` is `cancel`; otherwise, it only counts wasted
+        `policy` is the body of `PUT /policy`; if it is None, the gateway keeps its policy. Only if
+        `abandonment` is `cancel` does the shop's sentry stop work; otherwise, it only counts wasted
         work. Pages have no banners.
         """
         self.set_shadows(())  # also shadows that a user has started on a page

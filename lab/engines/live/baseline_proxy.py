@@ -1,8 +1,8 @@
 """The appliance with a baseline proxy instead of the gateway, for one run.
 
-The proxy's log and statistics replace the numbers that other runs get from the gateway. Customers
-do not reach the gateway, but it still measures the shop's load. `snapshot` has the form of the
-gateway's `GET /snapshot` (docs/admin-api.md); values that a proxy does not report are None.
+The proxy's log and statistics replace the gateway's numbers. Customers do not reach the gateway,
+which still measures the shop's load. `snapshot` has the form of the gateway's `GET /snapshot`
+(docs/admin-api.md); values that a proxy does not report are None.
 """
 
 from collections.abc import Iterator, Mapping

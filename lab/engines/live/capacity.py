@@ -1,8 +1,8 @@
 """The measurement of the shop's capacity in requests per paper second.
 
 Each measurement is a closed loop that requests the customers' mix of pages through a single queue.
-The capacity is the median of three measurements with all workers busy. A fourth measurement has
-only few customers.
+The capacity is the median of three measurements with all workers busy. A fourth measurement has few
+customers in service.
 """
 
 import statistics
@@ -29,8 +29,8 @@ WARM_UP_S = 30.0
 pages.
 """
 SPARE_CUSTOMERS = 6
-"""The number by which customers exceed workers, so that a request always waits and every worker is
-busy.
+"""The number of customers in excess of the workers, so that a request always waits and every worker
+is busy.
 """
 
 
@@ -47,10 +47,8 @@ def measure(
     """Measure the capacity for the customers and the page work of `spec`.
 
     Several shops are measured at the same time, so that the result includes their effects on each
-    other, as in their runs. The capacity for ρ comes from three measurements with every worker
-    busy; a fourth measurement has `FEW_CUSTOMERS`. The call takes about `expected_real_s`. The
-    caller holds the machine's lock and has prepared catalogue and database. Raises ExperimentError
-    if a measurement fails.
+    other, as in their runs. The call takes about `expected_real_s`. The caller holds the machine's
+    lock and has prepared catalogue and database. Raises ExperimentError if a measurement fails.
     """
     found: list[list[float]] = []
     for repetition in range(REPETITIONS + 1):

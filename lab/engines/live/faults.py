@@ -1,4 +1,4 @@
-"""Faults that a user has deliberately caused during a run, read from the shop's status."""
+"""Faults that a user caused during a run, read from the shop's status."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,9 +11,7 @@ _WORDS: Final = {SLOW_DATABASE: "the database was slow"}
 
 @dataclass(slots=True)
 class Fault:
-    """A fault. It lasts from the sample before the first sample that shows it until the first
-    sample that no longer shows it.
-    """
+    """A fault, from the last sample before it until the first sample after it."""
 
     name: str
     from_s: float

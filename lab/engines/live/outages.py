@@ -9,7 +9,7 @@ from typing import Any
 
 TITLES = {"postgres": "PostgreSQL", "redis": "Redis"}
 _ONE_OUTAGE_S = 50.0
-"""The longest time between two failed requests of the same outage, paper seconds."""
+"""The longest time between two failed requests of the same outage, in paper seconds."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""One run on the appliance: one policy, one ρ, one seed."""
+"""One live run on the appliance, with one policy, one ρ and one seed."""
 
 import contextlib
 import time
@@ -29,9 +29,7 @@ from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:
-    """A run on the appliance, divided into steps, so that several runs can take each step at the
-    same time.
-
+    """A run on the appliance in steps, so that several runs can take each step at the same time.
     The customers arrive within the `with` block. Call `customers_gone` within the block and
     `record` after it. Each step can raise ExperimentError.
     """
@@ -125,14 +123,14 @@ class LiveRun:
         self.folder.load_factor_file.unlink(missing_ok=True)
 
     def _end_faults(self) -> None:
-        """End the faults that users have caused; if the shop does not answer, a fault ends by
+        """End the faults that users have caused; if the shop does not answer, each fault ends by
         itself."""
         if self.sampler.faults.found:
             with contextlib.suppress(ExperimentError):
                 self.appliance.end_faults()
 
     def _keep_samples(self) -> None:
-        """Write the samples, completed from the log of the baseline proxy if the run has one."""
+        """Write the samples; if the run has a baseline proxy, its log completes them."""
         self.sampler.stop()
         self._shown.close()
         if isinstance(self.appliance, BehindProxy):
@@ -197,7 +195,7 @@ class LiveRun:
 
     def customers_gone(self) -> None:
         """Finish the run after the load generator has ended; requests that are still in the shop
-        belong to this run.
+        also belong to this run.
         """
         self.folder.log("customers gone")
         self._end_faults()

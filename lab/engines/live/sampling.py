@@ -18,7 +18,7 @@ from simulator.record import SAMPLED_FATES
 
 
 class Sampler:
-    """A thread that polls the gateway's snapshot from `start` to `stop`."""
+    """A thread that samples the gateway's snapshot from `start` to `stop`."""
 
     def __init__(
         self,
@@ -37,10 +37,10 @@ class Sampler:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="sampler", daemon=True)
         self.missed = 0
-        """The number of polls that the gateway did not answer."""
+        """The number of samples that are missing because the gateway did not answer."""
         self.changes: list[dict[str, Any]] = []
-        """The changes that users made during the run; each has `time_s`, and the `policy` and
-        `abandonment` from that time on.
+        """The changes that users made during the run; each has `time_s`, and the new `policy` and
+        `abandonment`.
         """
         self.started_anew = ""
         """The part that was restarted during the run, `gateway` or `shop`; empty if none was
@@ -48,7 +48,7 @@ class Sampler:
         """
         self.fallen_back: dict[str, Any] | None = None
         """The time (`at_s`, paper seconds of the run) at which FIFO replaced a student's policy,
-        and the reason; None if it did not.
+        and the reason; None if FIFO did not replace it.
         """
         self.traced_ratio = 0.0
         """The largest share of requests, during the run, whose traces the gateway exported."""
@@ -106,7 +106,7 @@ class Sampler:
 
 
 class Age:
-    """Values that can only grow while a process lives; if a value is smaller, the process was
+    """Values that only grow while a process lives; if one of them falls, the process was
     restarted.
     """
 

@@ -1,4 +1,4 @@
-"""The description of a shop that runs at the same time as others, for the console.
+"""The description of one of several simultaneous live shops, for the console.
 
 The file `lane.json` is in the folder of a run only while customers send requests.
 """
@@ -27,7 +27,7 @@ class LiveShop:
     """The Unix time at which the customers' clock starts, the same for all shops."""
     time_scale: float
     before: Mapping[str, int]
-    """The number of requests by fate (`arrived`, …), summed over all pages, and the number of
+    """The number of requests for each fate (`arrived`, …), summed over all pages, and the number of
     `confirms`.
     """
 
@@ -70,9 +70,7 @@ def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
 
 
 def read(folder: RunFolder) -> LiveShop | None:
-    """Return the live shop of a run whose customers send requests now, or None for any other
-    run.
-    """
+    """Return the live shop of a run whose customers send requests now; None for any other run."""
     try:
         return LiveShop(**read_json(folder.live_shop_file))
     except (ExperimentError, TypeError):

@@ -40,7 +40,8 @@ def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProg
     simulated = simulate(scenario, log=log, on_progress=lambda time_s, ended: on_progress(ended))
     if not len(simulated.sessions):
         raise ExperimentError(
-            "load: no session arrives in this short time; choose a longer duration or a higher load"
+            "load: no session arrives within the duration; choose a longer duration or a higher "
+            "load"
         )
     load_generator = {
         "engine": "simulated",
@@ -87,8 +88,8 @@ def scenario_of(run: ShopRun, seed: int) -> Scenario:
 
 
 def fallen_back(run: ShopRun, scenario: Scenario) -> dict[str, Any]:
-    """Return the time at which FIFO replaced a student's policy, and the reason; empty if it was
-    not replaced.
+    """Return the time at which FIFO replaced a student's policy, and the reason; empty if FIFO did
+    not replace it.
     """
     if run.policy.sha256 is None:
         return {}
@@ -102,7 +103,8 @@ def _baseline(run: ShopRun) -> Any:
 
 
 def _server(run: ShopRun) -> SharedCpus | FifoServer:
-    """Return the server of the run, which can be slower than the capacity assumes."""
+    """Return the server of the run, which can be slower than the server from which the capacity was
+    calculated."""
     server = run.server
     assert not isinstance(server, Appliance)
     if isinstance(server, FifoServer) or run.slower_ratio == 1.0:

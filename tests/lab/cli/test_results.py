@@ -101,6 +101,6 @@ def test_an_address_without_a_server_has_its_own_message():
         main, ["launch", "first-look", "--server", f"http://127.0.0.1:{port}"]
     )
     assert done.exit_code == 1
-    assert "No server listens at http://127.0.0.1:" in done.output
+    assert "No server answers at http://127.0.0.1:" in done.output
     assert "make up" in done.output
     assert "If the launch has reached" not in done.output

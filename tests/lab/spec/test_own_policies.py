@@ -114,7 +114,7 @@ def test_the_command_line_takes_a_path_beside_names(path):
     assert [choice.key for choice in spec.policy] == ["plain_queue+sbac", "sq+sbac"]
     with pytest.raises(SpecError, match=r"--policies: name: .*No such file"):
         with_options(Spec(), {"policies": ["own/nowhere.py"]})
-    with pytest.raises(SpecError, match=r"'nothing' is unknown; .* or the path of your own"):
+    with pytest.raises(SpecError, match=r"'nothing' is unknown; .* or the path of your policy"):
         with_options(Spec(), {"policies": ["nothing"]})
 
 
