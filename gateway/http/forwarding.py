@@ -9,7 +9,7 @@ that messages are well formed.
 import re
 from typing import Final
 
-from gateway.http.request_reader import RequestHead
+from gateway.http.request_reader import PassedOn, RequestHead
 from gateway.http.response_reader import ResponseHead
 from gateway.http.session_cookie import SessionCookie
 
@@ -41,6 +41,7 @@ _FORGEABLE: Final = _HOP_BY_HOP | {
 _REWRITTEN: Final = frozenset((b"via", b"cookie"))
 _OURS: Final = _HOP_BY_HOP | {b"x-request-id", b"x-doorbuster-verdict"}
 _NOT_PLAIN: Final = _OURS | {b"via", b"date", b"set-cookie"}
+_OWN_VIA: Final = tuple(b"1.%d %b" % (minor_version, PSEUDONYM) for minor_version in (0, 1))
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._\-]{1,64}")
 
 
@@ -70,10 +71,35 @@ def request_head(
     completely; None while the body is still arriving. `traceparent` names the gateway's span of a
     traced request.
     """
+    passed_on = head.passed_on
+    if passed_on is None or passed_on[0] != own_cookie.name:
+        passed_on = head.passed_on = _passed_on_to_shop(head, own_cookie)
+    _, lines, via, _ = passed_on
     host = head.host if head.host is not None else own_host
-    lines = [b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (head.method, head.target, host)]
-    named = head.connection
+    added = b""
+    if buffered_length_bytes is None:
+        if head.is_chunked:
+            added = b"Transfer-Encoding: chunked\r\n"
+        else:
+            added = b"Content-Length: %d\r\n" % (head.length_bytes or 0)
+    elif buffered_length_bytes or head.is_chunked or head.length_bytes is not None:
+        added = b"Content-Length: %d\r\n" % buffered_length_bytes
+    if traceparent is not None:
+        added += b"traceparent: %b\r\n" % traceparent
+    return (
+        b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%bVia: %b\r\nX-Forwarded-For: %b\r\n"
+        b"X-Forwarded-Proto: %b\r\nX-Forwarded-Host: %b\r\nX-Request-Id: %b\r\n\r\n"
+        % (
+            head.method, head.target, host, lines, added,
+            via, peer, scheme, host, request_id,
+        )
+    )  # fmt: skip
+
+
+def _passed_on_to_shop(head: RequestHead, own_cookie: SessionCookie) -> PassedOn:
+    lines: list[bytes] = []
     vias: list[bytes] = []
+    named = head.connection
     for low, name, value in head.fields:
         if low in _FORGEABLE or low in named or low.startswith(b"x-forwarded-") or b"_" in low:
             continue
@@ -85,21 +111,7 @@ def request_head(
             if not value:
                 continue
         lines.append(b"%b: %b\r\n" % (name, value))
-    if buffered_length_bytes is None:
-        if head.is_chunked:
-            lines.append(b"Transfer-Encoding: chunked\r\n")
-        else:
-            lines.append(b"Content-Length: %d\r\n" % (head.length_bytes or 0))
-    elif buffered_length_bytes or head.is_chunked or head.length_bytes is not None:
-        lines.append(b"Content-Length: %d\r\n" % buffered_length_bytes)
-    if traceparent is not None:
-        lines.append(b"traceparent: %b\r\n" % traceparent)
-    vias.append(b"1.%d %b" % (head.minor_version, PSEUDONYM))
-    lines.append(
-        b"Via: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Proto: %b\r\nX-Forwarded-Host: %b\r\n"
-        b"X-Request-Id: %b\r\n\r\n" % (b", ".join(vias), peer, scheme, host, request_id)
-    )
-    return b"".join(lines)
+    return own_cookie.name, b"".join(lines), _via(vias, head.minor_version), False
 
 
 def response_head(
@@ -119,9 +131,30 @@ def response_head(
     Set-Cookie; it is added to the shop's Set-Cookie fields, which may set every cookie except
     `own_cookie`.
     """
-    lines = [b"HTTP/1.1 %d%b\r\n" % (head.status, head.reason or b" ")]
-    named = head.connection
+    passed_on = head.passed_on
+    if passed_on is None or passed_on[0] != own_cookie.name:
+        passed_on = head.passed_on = _passed_on_to_customer(head, own_cookie)
+    _, lines, via, has_date = passed_on
+    added = b"" if set_cookie is None else b"Set-Cookie: %b\r\n" % set_cookie
+    if not has_date:
+        added += b"Date: %b\r\n" % date
+    if is_chunked:
+        added += b"Transfer-Encoding: chunked\r\n"
+    elif head.length_bytes is not None:
+        added += b"Content-Length: %d\r\n" % head.length_bytes
+    if not keeps_alive:
+        added += b"Connection: close\r\n"
+    elif to_http_1_0:
+        added += b"Connection: keep-alive\r\n"
+    return b"HTTP/1.1 %d%b\r\n%b%bVia: %b\r\nX-Request-Id: %b\r\n\r\n" % (
+        head.status, head.reason or b" ", lines, added, via, request_id,
+    )  # fmt: skip
+
+
+def _passed_on_to_customer(head: ResponseHead, own_cookie: SessionCookie) -> PassedOn:
+    lines: list[bytes] = []
     vias: list[bytes] = []
+    named = head.connection
     has_date = False
     for low, name, value in head.fields:
         if low in _NOT_PLAIN or low in named:
@@ -135,18 +168,9 @@ def response_head(
             elif own_cookie.is_set_by(value):  # a Set-Cookie
                 continue
         lines.append(b"%b: %b\r\n" % (name, value))
-    if set_cookie is not None:
-        lines.append(b"Set-Cookie: %b\r\n" % set_cookie)
-    if not has_date:
-        lines.append(b"Date: %b\r\n" % date)
-    if is_chunked:
-        lines.append(b"Transfer-Encoding: chunked\r\n")
-    elif head.length_bytes is not None:
-        lines.append(b"Content-Length: %d\r\n" % head.length_bytes)
-    if not keeps_alive:
-        lines.append(b"Connection: close\r\n")
-    elif to_http_1_0:
-        lines.append(b"Connection: keep-alive\r\n")
-    vias.append(b"1.%d %b" % (head.minor_version, PSEUDONYM))
-    lines.append(b"Via: %b\r\nX-Request-Id: %b\r\n\r\n" % (b", ".join(vias), request_id))
-    return b"".join(lines)
+    return own_cookie.name, b"".join(lines), _via(vias, head.minor_version), has_date
+
+
+def _via(values: list[bytes], minor_version: int) -> bytes:
+    own = _OWN_VIA[minor_version]
+    return b", ".join((*values, own)) if values else own

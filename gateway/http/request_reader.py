@@ -6,9 +6,10 @@ strict grammar and llhttp (httptools) both accept the head and agree on its cont
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -57,14 +58,22 @@ _FORWARDS = re.compile(rb"[0-9]{1,4}")
 _ATTEMPT = re.compile(rb"[1-9][0-9]{0,2}")
 _MOST_EMPTY_LINES: Final = 32
 
+H = TypeVar("H")
+
 Field = tuple[bytes, bytes, bytes]
 """A header field: (name in lower case, name as it was sent, value without surrounding whitespace).
 """
 
 
+PassedOn = tuple[bytes, bytes, bytes, bool]
+"""The part of a head that is passed on: (name of the gateway's cookie, which was removed; lines of
+the other fields; value of Via; whether the lines include Date).
+"""
+
+
 @dataclass(slots=True)
 class RequestHead:
-    """The head of a well-formed request.
+    """The head of a well-formed request. Several equal requests may share it.
 
     `target` is in origin form, or `*`. `host` is the authority; it is None only for an HTTP/1.0
     request without a Host field. `connection` contains the names listed in Connection, in lower
@@ -76,23 +85,23 @@ class RequestHead:
     target: bytes
     minor_version: int
     host: bytes | None
-    fields: list[Field]
+    fields: Sequence[Field]
     connection: frozenset[bytes]
     length_bytes: int | None
     is_chunked: bool
     expects_continue: bool
     attempt: int
+    has_body: bool = field(init=False)
+    keeps_alive: bool = field(init=False)
+    """Whether the customer wants the connection to stay open after the answer."""
+    passed_on: PassedOn | None = field(init=False, default=None, compare=False)
+    """A result of `gateway.http.forwarding`, which keeps it here for the next equal request."""
 
-    @property
-    def has_body(self) -> bool:
-        return self.is_chunked or bool(self.length_bytes)
-
-    @property
-    def keeps_alive(self) -> bool:
-        """Whether the customer wants the connection to stay open after the answer."""
-        if self.minor_version == 0:
-            return b"keep-alive" in self.connection and b"close" not in self.connection
-        return b"close" not in self.connection
+    def __post_init__(self) -> None:
+        self.has_body = self.is_chunked or bool(self.length_bytes)
+        self.keeps_alive = b"close" not in self.connection and (
+            self.minor_version == 1 or b"keep-alive" in self.connection
+        )
 
     def values(self, name: bytes) -> list[bytes]:
         """Return all values of the fields called `name` (lower case)."""
@@ -100,6 +109,43 @@ class RequestHead:
 
 
 _NO_OPTIONS: frozenset[bytes] = frozenset()
+
+
+class RepeatedHeads(Generic[H]):
+    """A memory of the heads that come again and again, in front of a function that reads a whole
+    head. The same bytes always give the same head.
+
+    A flood of customers sends the same few heads, and so does the shop until its Date changes. A
+    head is remembered when it comes for the second time, because most heads never come again:
+    objects that live longer than their request make it slower.
+    """
+
+    __slots__ = ("_heads", "_last_seen", "_read")
+
+    MOST: Final = 1024
+    LONGEST_BYTES: Final = 2048
+
+    def __init__(self, read: Callable[[bytes], H]) -> None:
+        self._read = read
+        self._heads: dict[bytes, H] = {}
+        self._last_seen = [0] * self.MOST
+        """The hashes of the heads that came last, each at a place that depends on the hash."""
+
+    def read(self, data: bytes) -> H:
+        """Return the head in `data`, which contains nothing else."""
+        head = self._heads.get(data)
+        if head is not None:
+            return head
+        head = self._read(data)
+        if len(data) <= self.LONGEST_BYTES:
+            mark = hash(data)
+            if self._last_seen[mark % self.MOST] != mark:
+                self._last_seen[mark % self.MOST] = mark
+            else:
+                if len(self._heads) >= self.MOST:
+                    self._heads.clear()
+                self._heads[data] = head
+        return head
 
 
 class _Collector:
@@ -125,11 +171,20 @@ class RequestReader:
     yet are counted in `buffered_bytes`.
     """
 
-    __slots__ = ("_body", "_body_limits", "_buffer", "_empty_lines", "_head_limits", "_scanned")
+    __slots__ = (
+        "_body",
+        "_body_limits",
+        "_buffer",
+        "_empty_lines",
+        "_head_limits",
+        "_read_head",
+        "_scanned",
+    )
 
     def __init__(self, head_limits: HeadLimits, body_limits: BodyLimits) -> None:
         self._head_limits = head_limits
         self._body_limits = body_limits
+        self._read_head = _head_reader(head_limits, body_limits)
         self._buffer = b""
         self._empty_lines = 0
         self._scanned = 0
@@ -159,7 +214,7 @@ class RequestReader:
                 return None
         end = buffer.find(b"\r\n\r\n", self._scanned) + 4
         if end < 4 or end > self._head_limits.head_bytes:
-            self._refuse_hopeless(buffer)
+            _refuse_hopeless(buffer, self._scanned, self._head_limits)
             self._scanned = max(0, len(buffer) - 3)
             return None
         self._empty_lines = self._scanned = 0
@@ -208,30 +263,41 @@ class RequestReader:
         self._scanned = 0
         return self._buffer
 
-    def _refuse_hopeless(self, buffer: bytes) -> None:
-        """Refuse the incomplete or too long head in `buffer` if it can never become valid. The
-        search runs from front to back, so that the result does not depend on how the bytes were
-        divided into pieces. It skips bytes that it has searched before, because a head may arrive
-        byte by byte.
-        """
-        limits = self._head_limits
-        window_bytes = min(len(buffer), limits.head_bytes)
-        forbidden = FORBIDDEN.search(buffer, self._scanned, window_bytes)
-        line_bytes = limits.start_line_bytes + 2
-        is_long = window_bytes >= line_bytes and buffer.find(b"\r\n", 0, line_bytes) < 0
-        if is_long and (forbidden is None or forbidden.start() > limits.start_line_bytes):
-            raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
-        if forbidden is not None:
-            raise RefusedError(
-                400, "the head contains a control character or a line end other than CRLF"
-            )
-        if len(buffer) >= limits.head_bytes:
-            raise RefusedError(431, f"the head exceeds {limits.head_bytes} bytes")
 
-    def _read_head(self, data: bytes) -> RequestHead:
+def _refuse_hopeless(buffer: bytes, scanned: int, limits: HeadLimits) -> None:
+    """Refuse the incomplete or too long head in `buffer` if it can never become valid. The search
+    runs from front to back, so that the result does not depend on how the bytes were divided into
+    pieces. It skips the first `scanned` bytes, which it has searched before, because a head may
+    arrive byte by byte.
+    """
+    window_bytes = min(len(buffer), limits.head_bytes)
+    forbidden = FORBIDDEN.search(buffer, scanned, window_bytes)
+    line_bytes = limits.start_line_bytes + 2
+    is_long = window_bytes >= line_bytes and buffer.find(b"\r\n", 0, line_bytes) < 0
+    if is_long and (forbidden is None or forbidden.start() > limits.start_line_bytes):
+        raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
+    if forbidden is not None:
+        raise RefusedError(
+            400, "the head contains a control character or a line end other than CRLF"
+        )
+    if len(buffer) >= limits.head_bytes:
+        raise RefusedError(431, f"the head exceeds {limits.head_bytes} bytes")
+
+
+class _HeadReader:
+    """A reader of complete heads, with its limits. A head ends with the first empty line."""
+
+    __slots__ = ("_body_limits", "_head_limits")
+
+    def __init__(self, head_limits: HeadLimits, body_limits: BodyLimits) -> None:
+        self._head_limits = head_limits
+        self._body_limits = body_limits
+
+    def read(self, data: bytes) -> RequestHead:
+        """Return the head in `data`; raise RefusedError if the request must be refused."""
         match = _HEAD.fullmatch(data)
         if match is None:
-            self._refuse_hopeless(data)
+            _refuse_hopeless(data, 0, self._head_limits)
             raise RefusedError(400, "the request line or a header field is malformed")
         method, target, major, minor = match.groups()
         limits = self._head_limits
@@ -352,6 +418,14 @@ class RequestReader:
             raise RefusedError(400, "the request target must be a path")
         rest: bytes = absolute[2] or (b"*" if method == b"OPTIONS" else b"/")
         return absolute[1], rest if rest[:1] != b"?" else b"/" + rest
+
+
+@lru_cache
+def _head_reader(
+    head_limits: HeadLimits, body_limits: BodyLimits
+) -> Callable[[bytes], RequestHead]:
+    """Return the function that reads heads within these limits, for all connections."""
+    return RepeatedHeads(_HeadReader(head_limits, body_limits).read).read
 
 
 def _one_forward_less(value: bytes) -> bytes:

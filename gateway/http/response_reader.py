@@ -6,7 +6,9 @@ grammar and llhttp must agree.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -22,7 +24,7 @@ from gateway.http.framing import (
     is_chunked,
 )
 from gateway.http.limits import BodyLimits, HeadLimits
-from gateway.http.request_reader import FIELD, FORBIDDEN, Field, listed
+from gateway.http.request_reader import FIELD, FORBIDDEN, Field, PassedOn, RepeatedHeads, listed
 
 _HEAD = re.compile(
     rb"HTTP/1\.([01]) ([1-9][0-9]{2})((?: [\t\x20-\x7e\x80-\xff]*+)?)\r\n(?:" + FIELD + rb")*+\r\n"
@@ -37,19 +39,34 @@ class BadResponseError(Exception):
 
 @dataclass(slots=True)
 class ResponseHead:
-    """The head of a usable final response. (Interim responses are dropped.) `fields` omits
-    Content-Length, Transfer-Encoding and Connection, which the reader has already evaluated.
-    `length_bytes` is the Content-Length, which HEAD and 304 responses may have without a body.
-    `has_body` is true if a body follows.
+    """The head of a usable final response. (Interim responses are dropped.) Several equal
+    responses may share it.
+
+    `fields` omits Content-Length, Transfer-Encoding and Connection, which the reader has already
+    evaluated. `length_bytes` is the Content-Length, which HEAD and 304 responses may have without a
+    body. `has_body` is true if a body follows.
     """
 
     status: int
     reason: bytes
-    fields: list[Field]
+    fields: Sequence[Field]
     connection: frozenset[bytes]
     length_bytes: int | None
+    is_chunked: bool
     has_body: bool
     minor_version: int
+    keeps_alive: bool = field(init=False)
+    """Whether the shop takes another request on the connection after this response."""
+    passed_on: PassedOn | None = field(init=False, default=None, compare=False)
+    """A result of `gateway.http.forwarding`, which keeps it here for the next equal response."""
+
+    def __post_init__(self) -> None:
+        ends_with_connection = self.has_body and self.length_bytes is None and not self.is_chunked
+        self.keeps_alive = (
+            b"close" not in self.connection
+            and (self.minor_version == 1 or b"keep-alive" in self.connection)
+            and not ends_with_connection
+        )
 
 
 class _Collector:
@@ -76,8 +93,9 @@ class ResponseReader:
         "_body_limits",
         "_buffer",
         "_head_limits",
+        "_head_readers",
         "_interim",
-        "_is_head",
+        "_read_head",
         "_scanned",
         "keeps_alive",
     )
@@ -88,13 +106,14 @@ class ResponseReader:
         self._buffer = b""
         self._scanned = 0
         self._interim = 0
-        self._is_head = False
+        self._head_readers = _head_readers(head_limits)
+        self._read_head = self._head_readers[False]
         self._body: Body | End | None = None
         self.keeps_alive = True
 
     def expect(self, method: bytes) -> None:
         """Record that the next response answers a request with this method."""
-        self._is_head = method == b"HEAD"
+        self._read_head = self._head_readers[method == b"HEAD"]
         self._interim = 0
 
     @property
@@ -157,14 +176,36 @@ class ResponseReader:
             head = self._read_head(buffer if end == len(buffer) else buffer[:end])
             self._buffer = buffer[end:]
             if head is not None:
+                self._begin_body(head)
                 return head
             self._interim += 1
             if self._interim > _INTERIM_HEADS:
                 raise BadResponseError("too many interim responses")
         return None
 
-    def _read_head(self, data: bytes) -> ResponseHead | None:
-        """Return the head, or None for an interim response."""
+    def _begin_body(self, head: ResponseHead) -> None:
+        self.keeps_alive = head.keeps_alive
+        if not head.has_body or head.length_bytes == 0:
+            self._body = END
+        elif head.is_chunked:
+            self._body = ChunkedBody(self._body_limits, bounded=False)
+        elif head.length_bytes is not None:
+            self._body = LengthBody(head.length_bytes)
+        else:
+            self._body = EndlessBody()
+
+
+class _HeadReader:
+    """A reader of complete heads. A response to a HEAD request (`is_for_head`) has no body."""
+
+    __slots__ = ("_is_for_head", "_limits")
+
+    def __init__(self, limits: HeadLimits, *, is_for_head: bool) -> None:
+        self._limits = limits
+        self._is_for_head = is_for_head
+
+    def read(self, data: bytes) -> ResponseHead | None:
+        """Return the head, or None for an interim response; raise BadResponseError."""
         match = _HEAD.fullmatch(data)
         if match is None:
             raise BadResponseError("the status line or a header field is malformed")
@@ -202,7 +243,7 @@ class ResponseReader:
                 codings.append(value)
             else:
                 options.append(value)
-        if len(fields) > self._head_limits.header_fields:
+        if len(fields) > self._limits.header_fields:
             raise BadResponseError("too many header fields")
         try:
             length = content_length(lengths) if lengths else None
@@ -214,22 +255,27 @@ class ResponseReader:
                 "Transfer-Encoding must not occur with Content-Length or HTTP/1.0"
             )
         connection = listed(b",".join(options)) if options else _NO_OPTIONS
-        bodiless = self._is_head or status == 204 or status == 304
-        if status == 204:
-            length = None
-        if bodiless or (length == 0 and not chunked):
-            self._body = END
-        elif chunked:
-            self._body = ChunkedBody(self._body_limits, bounded=False)
-        elif length is not None:
-            self._body = LengthBody(length)
-        else:
-            self._body = EndlessBody()
-        self.keeps_alive = (
-            b"close" not in connection
-            and (is_1_1 or b"keep-alive" in connection)
-            and type(self._body) is not EndlessBody
-        )
+        bodiless = self._is_for_head or status == 204 or status == 304
         return ResponseHead(
-            status, reason, fields, connection, length, not bodiless, 1 if is_1_1 else 0
+            status,
+            reason,
+            fields,
+            connection,
+            None if status == 204 else length,
+            chunked,
+            not bodiless,
+            1 if is_1_1 else 0,
         )
+
+
+@lru_cache
+def _head_readers(
+    limits: HeadLimits,
+) -> Mapping[bool, Callable[[bytes], ResponseHead | None]]:
+    """Return the functions that read heads within these limits, for all connections. The key is
+    whether the response answers a HEAD request.
+    """
+    return {
+        is_for_head: RepeatedHeads(_HeadReader(limits, is_for_head=is_for_head).read).read
+        for is_for_head in (False, True)
+    }

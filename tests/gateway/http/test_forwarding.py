@@ -149,3 +149,16 @@ def test_a_response_that_ends_the_connection():
     assert b"Connection: close" in to_customer(b"", keeps_alive=False, to_http_1_0=True)
     assert b"Connection: keep-alive" in to_customer(b"Content-Length: 0\r\n", to_http_1_0=True)
     assert to_customer(b"", start=b"HTTP/1.1 204\r\n")[0] == b"HTTP/1.1 204 "
+
+
+def test_two_gateways_remove_their_own_cookies_from_the_same_head():
+    """What is passed on of a remembered head depends on the name of the gateway's cookie."""
+    reader = RequestReader(HeadLimits(), BodyLimits())
+    reader.receive(b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: one=1; two=2\r\n\r\n")
+    head = reader.pull()
+    how = {"peer": b"p", "scheme": b"http", "own_host": b"o", "request_id": b"i"}
+    for name, left in ((b"one", b"two=2"), (b"two", b"one=1"), (b"one", b"two=2")):
+        text = forwarding.request_head(
+            head, SessionCookie(b"k" * 32, name), buffered_length_bytes=0, **how
+        )
+        assert b"\r\nCookie: %b\r\n" % left in text

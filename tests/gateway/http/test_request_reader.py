@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gateway.http.framing import END
 from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.refusals import TITLES, RefusedError
-from gateway.http.request_reader import RequestHead, RequestReader
+from gateway.http.request_reader import RepeatedHeads, RequestHead, RequestReader
 
 SMALL = HeadLimits(start_line_bytes=200, head_bytes=1000, header_fields=10)
 
@@ -287,3 +287,30 @@ def test_garbage_is_refused_or_waits(data):
 def test_a_request_with_a_wound_never_raises_anything_else(data, at, wound):
     for event in read(data[:at] + wound + data[at + len(wound) :], limits=HeadLimits()):
         assert event is END or type(event) in (int, bytes, RequestHead)
+
+
+def test_a_repeated_head_is_read_as_before():
+    """The first three times that a head comes, its events are the same; so is a refusal."""
+    data = b"GET /again HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
+    first = read(data)
+    assert [read(data), read(data + data)] == [first, first + first]
+    refused = b"GET /again HTTP/1.1\r\n\r\n"
+    assert [read(refused) for _ in range(3)] == [[400]] * 3
+
+
+def test_only_short_heads_that_come_again_are_remembered():
+    """A head is read twice, and a long head each time; the memory is emptied when it is full."""
+    read_so_far = []
+    heads = RepeatedHeads(lambda data: read_so_far.append(data) or data)
+
+    def readings(data, times):
+        before = len(read_so_far)
+        assert [heads.read(data) for _ in range(times)] == [data] * times
+        return len(read_so_far) - before
+
+    assert readings(b"a", 5) == 2
+    assert readings(b"a" * (heads.LONGEST_BYTES + 1), 5) == 5
+    assert readings(b"a", 1) == 0
+    for number in range(heads.MOST):
+        readings(b"%d" % number, 2)
+    assert readings(b"a", 2) > 0

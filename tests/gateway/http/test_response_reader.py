@@ -149,3 +149,11 @@ def test_garbage_raises_nothing_else(data, eof):
     except BadResponseError:
         return
     assert head is None
+
+
+def test_a_repeated_head_has_a_body_unless_it_answers_head():
+    """The same head is remembered separately for GET and for HEAD."""
+    data = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nAgain: x\r\n\r\n"
+    for _ in range(3):
+        assert read(data + b"hi")[1:3] == (b"hi", True)
+        assert read(data, method=b"HEAD")[1:3] == (b"", True)
