@@ -44,7 +44,7 @@ _OPTIONS: Final = (
         type=_FILE,
         help=(
             "A file with your token; without this option, the command reads the token from the "
-            "variable {TOKEN}."
+            f"variable {TOKEN}."
         ),
     ),
     click.option(
