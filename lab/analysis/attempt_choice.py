@@ -14,11 +14,11 @@ from loadgen.workload.sessions import CONFIRM_PAGE
 
 MOST_OF_SESSION = 60
 KINDS = {
-    "slow": "the slowest that were answered",
-    "confirmed": "purchases that were confirmed",
-    "timed_out": "left by their customers",
+    "slow": "the slowest answered attempts",
+    "confirmed": "confirmed purchases",
+    "timed_out": "attempts whose customer left",
     "dropped": "dropped: a queue was full",
-    "rejected": "turned away with a page: by admission, or by DOOR-FIFO",
+    "rejected": "attempts that were answered with a rejection page",
     "all": "all attempts, in the order of their sessions",
 }
 
@@ -26,7 +26,7 @@ KINDS = {
 def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
     """Return the attempts of this kind, page and session, in the order that the kind defines.
 
-    Raises ExperimentError, which names the field with the invalid value.
+    Raises ExperimentError if a field has an invalid value.
     """
     if kind not in KINDS:
         raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")

@@ -11,19 +11,18 @@ requests of all sessions:
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
 
-Without the constraint on r, the program is a Markov decision problem. Each corner of this problem
-is a set of pages: a page in the set serves all sessions that come to it, and any other page serves
-none. With the constraint on r, the optimum is a mixture of at most two such corners. Therefore the
-optimum, as a function of the server time, is the upper concave hull of the points (time, confirms)
-of all sets of pages. The eight pages of a shop have 2⁷ such sets. `Chain.visits` solves the linear
-system of each set in fractions, which is exact and needs no solver. The tests compare its result
-with the program's dual, which proves that the result is optimal.
+Without the constraint on r, the program is a Markov decision problem. Each of its corners is a set
+of pages: these pages serve all sessions that come to them, and the other pages serve none. With the
+constraint, the optimum is a mixture of at most two corners. As a function of the server time, it is
+therefore the upper concave hull of the points (time, confirms) of all sets of pages. A shop has 2⁷
+such sets. `Chain.visits` solves the linear system of each set in fractions, which is exact and
+needs no solver.
 
 The r of a run is the work that the server can do from the first arrival to the last answer, divided
 by the work of all planned requests.
 
-Floats are added with `math.fsum`, because `sum` rounds differently in Python 3.12 and later, and
-the Python in a browser is newer than on most machines.
+Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python,
+which can be newer in a browser.
 """
 
 import math
@@ -45,7 +44,7 @@ from loadgen.workload.sessions import (
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The optimal use of the server time."""
+    """The optimal use of a run's server time."""
 
     confirm_ratio: float
     """The share of the planned confirms that the optimum reaches, 0 to 1."""
@@ -57,12 +56,11 @@ class Optimum:
     """
     worth_per_time: float
     """The additional confirms (as a share of the planned confirms) per additional unit of `room`.
-    This is the price of capacity, the dual value of the constraint on r; it is 0 if capacity is
-    sufficient."""
+    It is the dual value of the constraint on r, and 0 if capacity is sufficient."""
 
 
 class _Corner(NamedTuple):
-    """A set of pages that serve all their sessions, while other pages serve none. All numbers are
+    """A set of pages that serve all their sessions, while other pages serve none; all numbers are
     per arriving session."""
 
     time: float
@@ -82,7 +80,8 @@ class CapacityBound:
     """The maximum number of requests of the customers' mix that the server can serve per paper
     second."""
     cost_s: Mapping[str, float]
-    """The expected server time of each page, in any unit; `capacity_rps` is calculated from it."""
+    """The expected server time of each page, in any unit, from which `capacity_rps` is
+    calculated."""
     slower_ratio: float = 1.0
     """The actual server time of the pages, divided by the expected server time."""
 
@@ -91,8 +90,8 @@ class CapacityBound:
 
         `planned`: the number of requests by page if every session were served to its end.
         `working_s`: the paper seconds in which the server could work on these requests. If the
-        session model has only lengths, no customer buys, and the function returns the share of the
-        work that the server can do.
+        session model has only lengths, in which no customer buys, this is the share of the work
+        that the server can do.
         """
         cost_s = math.fsum(planned[page] * self.cost_s[page] for page in PAGES)
         asked = cost_s * self.slower_ratio
@@ -176,11 +175,9 @@ def _hull_of(chain: Chain, execution_s: Mapping[str, float]) -> tuple[_Corner, .
 def _hull(
     rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
 ) -> tuple[_Corner, ...]:
-    """Return the corners on the upper concave hull, in increasing order of server time.
-
-    The first corner serves no session. The last corner needs the least server time among the
-    corners with the most confirms. Times are multiples of the server time for the whole chain, and
-    confirms are multiples of its confirms.
+    """Return the corners on the upper concave hull, in increasing order of server time. The first
+    corner serves no session; the last has the most confirms with the least server time. Times and
+    confirms are multiples of those of the whole chain.
     """
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)

@@ -1,8 +1,4 @@
-"""The repetitions of one policy at one load, read from a result folder.
-
-A cell also states whether the LIFO-Pri paper has metrics that are comparable with the cell's
-metrics.
-"""
+"""The repetitions of one policy at one load (a cell), read from a result folder."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -32,7 +28,7 @@ from lab.titles import title_of
 from loadgen.workload.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
-"""The response time limit for Br-1, in paper seconds, that LIFO-Pri's text about Fig. 7 uses."""
+"""The limit on Br-1's response time in LIFO-Pri's text about Fig. 7, in paper seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +47,8 @@ class Cell:
     """The results of each client set by class, for each repetition of a closed loop; empty mappings
     if the load is open."""
     published: str | None
-    """The policy whose published metrics are comparable with the cell's metrics, or None if there
-    is no such policy."""
+    """The policy whose published metrics are comparable with the cell's metrics; None if there is
+    none."""
     load: str
     """The offered load as text (for a schedule, the mean load); empty for a closed loop."""
 
@@ -123,7 +119,7 @@ def wasted_percent(waste: Mapping[str, Any]) -> float | None:
 
 
 class _Repetition(NamedTuple):
-    """The data about one run that a cell keeps."""
+    """The numbers of one run that a cell keeps."""
 
     outcomes: Outcomes
     summary: RunSummary
@@ -189,8 +185,7 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
-    """Return the attempts that a run's metrics count: all attempts except the attempts in the
-    warm-up.
+    """Return the attempts that a run's metrics count, which exclude the warm-up.
 
     Raises ExperimentError if no attempts remain.
     """

@@ -1,7 +1,4 @@
-"""The requests of closed-loop clients, by set and class (Connection Sentry).
-
-The paper's Tables 1 to 4 consist of such numbers; only the attempts are needed to calculate them.
-"""
+"""The results of closed-loop clients by set and class, as in Connection Sentry's Tables 1 to 4."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +15,7 @@ SETS: tuple[ClientSet, ...] = ("control", "test")
 
 
 class Part(NamedTuple):
-    """The requests of one class from one set of clients."""
+    """A pair of a client set and a class of its requests."""
 
     clients: ClientSet
     kind: str

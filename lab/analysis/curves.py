@@ -17,10 +17,9 @@ from lab.intervals import estimate
 from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
-"""The times t, in paper seconds, at which the distributions of response times are compared; the
-axes of LIFO-Pri's Figs. 4 to 7 end earlier."""
+"""The times t, in paper seconds, at which the distributions of response times are compared."""
 BIN_S = 1.0
-"""The width of a bar of the histogram, in paper seconds."""
+"""The width of each bar in the histogram, in paper seconds."""
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]

@@ -1,9 +1,7 @@
 """The decision trace of one attempt: why its request was served, held or refused.
 
-`explain` runs the simulation again, with an observer of the policy.
-
-The same spec and seed give exactly the same run, so the observer records in the second run what
-happened in the first. `explain` checks that both runs have the same attempts.
+`explain` runs the simulation again, with an observer of the policy: the same spec and seed give
+exactly the same run. `explain` checks that both runs have the same attempts.
 """
 
 from collections.abc import Mapping
@@ -61,7 +59,7 @@ class DecisionTrace:
     load: dict[str, float] | None = None
     """The last load sample that the policy had received when it made its first decision."""
     refused: str = ""
-    """`drop` or `reject`; empty if the policy accepted the request."""
+    """The kind of refusal, `drop` or `reject`; empty if the policy accepted the request."""
     refused_s: float | None = None
     """The time of the refusal, which comes at arrival or after a wait."""
     reason: str = ""
@@ -72,7 +70,7 @@ class DecisionTrace:
     overtook: dict[str, int] = field(default_factory=dict)
     """The number of newer requests that were dispatched while this request waited, by page type."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
-    """The last decisions in favour of other requests, each with `time_s`, `page`, `came_s` and the
+    """The last decisions in favour of other requests; each has `time_s`, `page`, `came_s` and the
     snapshot `knew`."""
     disciplines: list[tuple[float, str]] = field(default_factory=list)
     """The discipline that was in force at arrival, and each change while the request waited."""
@@ -140,8 +138,7 @@ class Watched(Recorded):
     def _keep(
         self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
     ) -> Verdicts:
-        """Record an event if it concerns the wanted attempt. The wrapper calls this after every
-        event."""
+        """Record an event if it concerns the wanted attempt."""
         trace = self.trace
         if name == "load_sample":
             self._load = told[0]

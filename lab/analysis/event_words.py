@@ -20,7 +20,7 @@ def factor_words(factor: float) -> str:
 
 
 def leaving_words(abandonment: str) -> str:
-    """Return the text that says how a run treats the requests of customers who leave."""
+    """Return the text about a run's treatment of requests whose customers leave."""
     return f"who leaves: {title_of(abandonment)}"
 
 

@@ -2,15 +2,13 @@
 
 Times are paper seconds.
 
-The percentile at time t is the 95th percentile of the response times in the ten seconds up to t. It
-covers attempts that were answered and attempts that customers left. A customer who leaves counts as
-an infinite response time. Rejected customers do not count, because they get their answer at once
-and do not wait.
+The percentile at time t is the 95th percentile of the response times in the ten seconds up to t. A
+customer who leaves counts as an infinite response time. Rejected customers do not count, because
+they do not wait.
 
-The percentile is *normal* while it is at most twice as large as in the calm before the rush. If the
-percentile of the calm is unknown or infinite, no percentile is normal. The shop has recovered at
-the first time after the rush from which the percentile stays normal for ten seconds; at least half
-of the ten values must be known.
+The percentile is *normal* while it is at most twice the percentile in the calm before the rush,
+which must be known and finite. The shop has recovered at the first time after the rush from which
+the percentile stays normal for ten seconds; at least half of the ten values must be known.
 """
 
 import math
@@ -145,7 +143,7 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
     `p95_s` has one value per second: the first at 1 s, the last while customers still arrive.
     Unknown values are None and are skipped, but at least half of the values in STAYS_S must be
-    known. Without a normal percentile the function returns None.
+    known.
     """
     if normal_p95_s is None:
         return None
@@ -161,9 +159,8 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
-    """Return the median of the known calm percentiles over one policy's repetitions.
-
-    Return None if no calm is known or if the median is infinite.
+    """Return the median of one policy's known calm percentiles over its repetitions; None if there
+    is none or if it is infinite.
     """
     known = [calm for calm in calms if calm is not None]
     middle = statistics.median(known) if known else math.inf
@@ -171,7 +168,7 @@ def normal_p95_s(calms: Sequence[float | None]) -> float | None:
 
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:
-    """Return an array with the numbers of a JSON list that `course_of` wrote."""
+    """Return the numbers of a JSON list that `course_of` wrote as an array."""
     return [math.inf if isinstance(value, str) else value for value in values]
 
 
@@ -182,8 +179,7 @@ def _plain(value: float) -> float | str | None:
 
 
 def _percentile(times_s: npt.NDArray[np.float64]) -> float:
-    """Return the percentile (PERCENT) by rank; interpolation is impossible because times can be
-    infinite."""
+    """Return the percentile (PERCENT) by rank, because infinite times cannot be interpolated."""
     if not len(times_s):
         return math.nan
     rank = math.ceil(PERCENT / 100 * len(times_s)) - 1

@@ -1,8 +1,7 @@
 """Queries on the raw logs of a result, with answers in plain JSON values.
 
 The argument of every query is one dictionary, so that a process with limits can answer it
-(`common.bounded`). If a file is damaged, a query raises ExperimentError, or any other exception
-that the damage causes.
+(`common.bounded`). A damaged file can cause any exception.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +31,7 @@ _COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "wait
 _TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total", "orphaned_total",
            "confirms_total")  # fmt: skip
 _AROUND_S = 2.0
-"""The paper seconds before and after an attempt that the returned samples cover."""
+"""The returned samples cover this time before and after an attempt, in paper seconds."""
 
 Asked = Mapping[str, Any]
 
@@ -69,7 +68,7 @@ class TooManyRowsError(ExperimentError):
 
 
 def check(folder: Path, most_rows: int) -> None:
-    """Read every table in a folder piece by piece, so that this takes little memory.
+    """Read every table in a folder piece by piece, which takes little memory.
 
     Raises TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a
     table is damaged.
@@ -215,9 +214,7 @@ def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
     """Return the time at which the load generator started, on the samples' clock; 0 for a
-    simulation.
-
-    A race aligns its runs by their customers, because a load generator can start late.
+    simulation. A race aligns its runs by this time.
     """
     spec = folder.spec()
     if spec.engine != "live":

@@ -1,7 +1,5 @@
-"""The metrics of a run; each metric is declared once, in this module.
-
-These declarations define tables, CSV files, curves, the results database (`results.runs`) and
-docs/run-metrics.md. A metric's number is calculated from the outcomes of one run.
+"""The metrics of a run. Their declarations define tables, CSV files, curves, the results database
+(`results.runs`) and docs/run-metrics.md.
 """
 
 from collections.abc import Callable
@@ -31,10 +29,10 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number that describes a run: its name, unit, meaning and calculation."""
+    """A metric of a run: its name, unit, meaning and calculation."""
 
     name: str
-    """The name of the column in the database. A `_ratio` is 1 at 100 %, and an `_s` is in paper
+    """The name of the column in the database. A `_ratio` is 1 at 100 %; an `_s` is in paper
     seconds."""
     title: str
     """The title of the metric's column in tables."""
@@ -42,16 +40,14 @@ class Metric:
     """The unit in tables; a ratio with the unit `%` is printed multiplied by 100."""
     definition: str
     of: Callable[[Outcomes], float | None]
-    """The function that calculates the number; it returns None if the run does not have the
-    number."""
+    """The function that calculates the metric; None if the run lacks it."""
     digits: int = 0
     if_unknown: str = "none"
-    """The text that tables print if no run has the number."""
+    """The text that tables print if no run has the metric."""
     curve: Curve | None = None
     """The curve over the offered load; None if the metric is not drawn."""
     is_of_sessions: bool = False
-    """Whether the metric is missing in a closed loop, because sessions in a closed loop never
-    end."""
+    """Whether the metric is missing in a closed loop, in which sessions never end."""
     tables: tuple[TableName, ...] = ()
     """The tables of a comparison that print the metric."""
     is_pooled: bool = False
@@ -307,7 +303,7 @@ BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def curves() -> list[tuple[Curve, Metric]]:
-    """Return the metrics that are drawn over the offered load, in the order that the page has."""
+    """Return the metrics that are drawn over the offered load, in the page's order."""
     found = [(metric.curve, metric) for metric in METRICS if metric.curve is not None]
     return sorted(found, key=lambda one: one[0].place)
 
@@ -320,9 +316,9 @@ def of_table(table: TableName) -> list[Metric]:
 PAGE = """\
 # Metrics of a run
 
-`python -m lab.analysis.metrics` writes this page. Each metric is declared once, in
-`lab/analysis/metrics.py`. This declaration defines the metric for tables, CSV files, curves and
-the columns of `results.runs` in PostgreSQL. The database stores a ratio of 100 % as 1.
+`python -m lab.analysis.metrics` writes this page.
+The metrics are declared in `lab/analysis/metrics.py`, for tables, CSV files, curves and the columns
+of `results.runs` in PostgreSQL. The database stores a ratio of 100 % as 1.
 
 | metric | in tables | unit | definition |
 | --- | --- | --- | --- |

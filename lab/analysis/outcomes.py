@@ -1,7 +1,5 @@
-"""The outcomes of a run: counts, percentages, revenue and the fates of sessions.
-
-Tables 4 and 5, revenue efficiency and the table of sessions consist of these numbers. Only the
-attempts are needed to calculate them.
+"""The outcomes of a run, calculated from its attempts: counts, percentages, revenue and the fates
+of sessions.
 """
 
 from collections.abc import Mapping
@@ -68,8 +66,7 @@ FATES = {
     "never_let_in": "never let in",
     "rejected": "rejected at once",
 }
-"""The names of the fates of sessions, in the order that pages use; every session has exactly one
-fate."""
+"""The names of the fates of sessions, in the order that pages use."""
 FATES_MEANING = (
     "Each session has one of four fates. Completed: every request that it planned was answered in "
     "time. Lost after being let in: it got at least one page of the shop, but not all planned "
@@ -104,13 +101,12 @@ class Outcomes:
     """The expected share of the planned confirms if each page serves the same share of its sessions
     as in this run; None if no session plans to buy."""
     reachable_ratio: float | None = None
-    """The share of the planned confirms that this run's capacity bound allows.
-
-    None if no capacity is known, as in a closed loop.
+    """The share of the planned confirms that this run's capacity bound allows; None if no capacity
+    is known, as in a closed loop.
     """
     lasting_ratio: float | None = None
-    """The share of the planned confirms that the bound would allow if the overload never ended: the
-    server is assumed to stop at the last arrival."""
+    """The share of the planned confirms that the bound would allow if the server stopped at the
+    last arrival."""
     undisturbed_ratio: float = 1.0
     """The time before the first failed attempt, as a share of the time with arrivals, 0 to 1."""
 
@@ -155,7 +151,7 @@ class Outcomes:
         """Requests of completed sessions per paper second of arrivals (SBAC's useful work).
 
         The time after the last arrival does not count, because its length depends on the longest
-        session, which differs between policies.
+        session.
         """
         return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
 
@@ -169,8 +165,7 @@ class Outcomes:
     @property
     def confirm_bound(self) -> float | None:
         """The maximum number of confirms that a policy can reach in this run without knowing which
-        customers will buy. It depends on the run's customers and server (docs/bound.md). It is None
-        if no capacity is known."""
+        customers will buy (docs/bound.md); None if no capacity is known."""
         if self.reachable_ratio is None:
             return None
         return self.planned[CONFIRM_PAGE] * self.reachable_ratio
@@ -184,9 +179,8 @@ class Outcomes:
     def estimated_efficiency_ratio(self) -> float | None:
         """The expected confirms divided by the capacity bound; None if no session plans to buy.
 
-        The ratio has the same mean as confirms / bound if the policy does not know which customers
-        will buy. It scatters far less, because it counts every served page, while confirms / bound
-        counts only the 2.7 % of sessions that buy.
+        The ratio has the same mean as confirms / bound, and scatters far less: it counts every
+        served page, not only the 2.7 % of sessions that buy.
         """
         if self.expected_confirm_ratio is None or self.reachable_ratio is None:
             return None
@@ -259,18 +253,15 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
 
 
 def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
-    """Return the attempts that began after `warm_up_s` paper seconds.
-
-    This function is for a closed loop, in which sessions never end.
-    """
+    """Return the attempts of a closed loop that began after `warm_up_s` paper seconds."""
     return attempts.filter(pc.greater_equal(attempts.column("started_s"), warm_up_s))
 
 
 def outcomes_of(
     attempts: pa.Table, rho: float | None, bound: CapacityBound | None = None
 ) -> Outcomes:
-    """Count a run's attempts; `bound` is the run's capacity bound, or None if no capacity is
-    known."""
+    """Return the outcomes of a run's attempts; `bound` is the run's capacity bound, or None if no
+    capacity is known."""
     counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
     for page, outcome, n in _groups(attempts, "page", "outcome"):
         counts.setdefault(page, {})[outcome] = n
@@ -316,8 +307,8 @@ def _undisturbed_ratio(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) 
 
 
 def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
-    """Return the expected confirms divided by the planned confirms; the expected confirms are
-    calculated from the served shares.
+    """Return the expected confirms, which follow from the served shares, divided by the planned
+    confirms.
 
     Let s_p be the share that page p served of the sessions that came to it. Let P(p → q) be the
     share of page p's planned requests that are followed by a request for page q. The number of
@@ -430,8 +421,7 @@ def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bo
 
 def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:
     """Return the response times of all attempts, in paper seconds. As in LIFO-Pri's footnote 1, the
-    response time of an attempt that did not complete (for example, a timed-out or dropped request)
-    is infinite."""
+    response time of an attempt that did not complete is infinite."""
     table = attempts.filter(pc.not_equal(attempts.column("attempt"), 0))
     if page is not None:
         table = table.filter(pc.equal(table.column("page"), page))

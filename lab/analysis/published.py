@@ -1,4 +1,4 @@
-"""The authors' published numbers, from `published.toml`, in the form that reports print."""
+"""The papers' published numbers, from `published.toml`, in the form that reports print."""
 
 import tomllib
 from functools import cache
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 GROUPS = ("Browsing", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
-"""The columns of Table 4; `Browsing` is Br-1 to Br-4 together."""
+"""The columns of LIFO-Pri's Table 4; `Browsing` is Br-1 to Br-4 together."""
 
 PUBLISHED_SESSIONS = 24_000
 """The number of sessions in Table 4: a file of 1,000 sessions, used 24 times (section 3.2.1)."""
@@ -31,9 +31,9 @@ def published() -> dict[str, Any]:
 
 def table4(rho: float | None, policy: str) -> dict[str, Row]:
     """Return Table 4's rows generated, completed, timed_out and dropped, each with a number for
-    each column of GROUPS. A number is None if the paper omits it; for SQ the paper has only totals,
-    which are in the first column. The mapping is empty for a ρ or a policy that Table 4 does not
-    have."""
+    each column of GROUPS. A number is None if the paper omits it; for SQ, the paper has only
+    totals, which are in the first column. The mapping is empty for a ρ or a policy that Table 4
+    does not have."""
     tables = published()["lifo_pri"]["table4"]
     key = policy.replace("-", "_")
     if rho == 0.85 and key in tables["rho_1_40"]:

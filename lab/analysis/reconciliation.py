@@ -1,5 +1,5 @@
-"""The comparison of a run's counts by the client, the gateway and the shop. The module states which
-counts must agree, and by how much they are allowed to differ."""
+"""The comparison of a run's counts by the client, the gateway and the shop: which counts must
+agree, and by how much they may differ."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -27,10 +27,7 @@ request."""
 
 
 def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
-    """Write run.json, which completes the run, and return its content.
-
-    The file has the counts of client, gateway and shop, and states whether they agree.
-    """
+    """Write run.json, which completes the run, and return its content."""
     attempts = folder.attempts()
     outcomes = outcomes_of(attempts, run.offered_rho)
     hasty_s = 0.0
@@ -84,9 +81,9 @@ def reconcile(
     that ended so soon that they possibly did not reach the gateway.
 
     The shop does not count the requests that the gateway stopped as served. An `overdue` request is
-    an exception: the gateway gave up waiting for the shop, so the shop possibly served it. Requests
-    that the shop answered with an error are not served either (`lost_to`), for instance while its
-    database is away.
+    an exception: the gateway stopped waiting for the shop, which possibly served the request.
+    Requests that the shop answered with an error are not served either (`lost_to`), for instance
+    while its database is away.
     """
     overdue = _overdue(after) - _overdue(before)
     lost = _lost(after) - _lost(before)
@@ -130,8 +127,8 @@ def _check(statement: str, value: int, low: int, high: int) -> Check:
 
 
 def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]) -> list[Check]:
-    """Return the checks of one page. They compare the client's counts with the gateway's, and the
-    gateway's counts with each other."""
+    """Return the checks of one page: the client's counts against the gateway's, and the gateway's
+    counts against each other."""
     timed_out = client.get(AttemptOutcome.TIMED_OUT, 0)
     dropped = client.get(AttemptOutcome.DROPPED, 0)
     rejected = client.get(AttemptOutcome.REJECTED, 0)

@@ -1,8 +1,6 @@
-"""The conclusion of a comparison: a sentence for each load, which also says how certain the
-conclusion is.
-
-The sentence says which policy was best and by how much. Compared runs have the same customers, so
-the certainty is calculated from the paired differences by seed (`lab.intervals.paired`).
+"""The conclusion of a comparison: for each load, a sentence with the best policy, its lead, and the
+certainty. The certainty follows from the paired differences by seed (`lab.intervals.paired`),
+because compared runs have the same customers.
 """
 
 import re
@@ -16,26 +14,27 @@ from lab.intervals import paired
 from lab.spec.experiment import Spec
 
 _TIMES_FROM_RATIO: Final = 1.5
-"""The smallest ratio of two policies that the sentence states as a factor, for example “2.3 times
-as much”."""
+"""The smallest ratio of two policies that a verdict states as a factor, for example “2.3 times as
+much”."""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
 """The verdict says “nearly all” if the sold share of the bound is at least this."""
 _REASON_FROM_PERCENT: Final = 10
-"""The smallest difference in wasted CPU time, in percent of all CPU time, that the sentence gives
-as a reason."""
+"""The smallest difference in wasted CPU time, in percent of all CPU time, that a verdict gives as a
+reason."""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """The number by which an experiment compares policies; a larger number is better."""
+    """The measure by which an experiment compares policies; a larger number is better."""
 
     of: Callable[[Cell], float]
-    """The number that orders the policies: a sum or a mean over the repetitions."""
+    """The function for the number that orders the policies: a sum or a mean over the
+    repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The number that is compared seed by seed; it can scatter less than `of`."""
+    """The function for the number that is compared seed by seed; it can scatter less than `of`."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -154,7 +153,7 @@ def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
 
 
 def _limit(first: Cell) -> str:
-    """Return the bound as text. By chance, sales can slightly exceed the bound."""
+    """Return the bound as text; by chance, sales can slightly exceed the bound."""
     if not first.bound:
         return ""
     if first.confirms > first.bound:
@@ -185,18 +184,15 @@ _ALIKE: Final = re.compile(
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
 _UNSURE: Final = "share too few seeds"
 _MOST_READ: Final = 1000
-"""The maximum number of characters that the parser reads of a sentence, because results can come
-from other machines."""
+"""The maximum length of a sentence that the parser reads, in characters; the sentence can come from
+another machine."""
 _MOST_NAMES: Final = 40
-"""The maximum number of characters that a short form uses for the names of several policies."""
+"""The maximum length of the names of several policies in a short form, in characters."""
 
 
 def short_form(sentences: Sequence[str]) -> str:
     """Return a short text for lists that names the winner at each load: `DOOR-LIFO`, or `ρ = 1: SQ;
-    ρ = 2: DOOR-LIFO`.
-
-    The function reads the sentences of `verdict`, because results keep them. For other sentences it
-    returns an empty text.
+    ρ = 2: DOOR-LIFO`. The text is empty if the sentences are not from `verdict`.
     """
     found = [(load, winner) for one in sentences for load, winner in [_short(one)] if winner]
     if len({winner for _, winner in found}) == 1:

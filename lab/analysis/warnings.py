@@ -21,20 +21,17 @@ WHY_IT_DIFFERS = (
     "useful work with about 60 % of its capacity; this one does so with nearly all."
 )
 LATE_SHARE_LIMIT = 0.01
-"""The largest share of late attempts, 0 to 1, with which a run gets no warning."""
+"""A run gets a warning if its share of late attempts, 0 to 1, is larger than this."""
 APART_LIMIT_S = 0.1
-"""The largest gap between the starts of simultaneous runs, in real seconds, that causes no
-warning."""
+"""A larger gap between the starts of simultaneous runs, in real seconds, causes a warning."""
 FEW_SALES = 30
-"""The number of possible confirms below which chance can change confirms / bound by a third or
-more."""
+"""With fewer possible confirms than this, chance can change confirms / bound by a third or more."""
 UNDISTURBED_LIMIT = 0.5
-"""The largest share of the time with arrivals, 0 to 1, that can pass before the first lost session
-without a warning; above it, the run is too short for its overload to show."""
+"""If a larger share of the time with arrivals, 0 to 1, passes before the first lost session, the
+run is too short to show its overload, and gets a warning."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""The largest difference between simultaneous shops, as a share of their median, that causes no
-warning."""
+"""A larger difference between simultaneous shops, as a share of their median, causes a warning."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:

@@ -24,8 +24,8 @@ _ROOM_FOR_NAMES_RATIO = 0.18
 height.
 """
 _LETTERS_PER_INCH = 8.5
-"""The number of letters per inch of panel height in a label next to a panel; longer labels are
-wrapped."""
+"""A label next to a panel is wrapped if it has more than this number of letters per inch of the
+panel's height."""
 _NAME_LINE = 13
 """The number of letters per line in the name of a bar."""
 
@@ -65,9 +65,7 @@ def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Pa
 
 
 def as_csv(figure: Figure, results: Results) -> str:
-    """Return the numbers of a figure as CSV, with a line for each point; a figure without points
-    has only the header.
-    """
+    """Return the numbers of a figure as CSV, with a line for each point."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))

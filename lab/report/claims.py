@@ -1,5 +1,4 @@
-"""Claims: statements that must hold for a reproduction; the numbers of the reproduction decide
-whether they hold."""
+"""Claims: statements about the numbers of a reproduction, which must hold."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 Verdict = tuple[str, bool | None]
-"""The finding as text, and whether the claim holds (None if the results cannot decide this)."""
+"""The finding as text, and whether the claim holds; None if the results cannot decide this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Claim:
 
 
 def held_words(verdicts: Sequence[str]) -> str:
-    """Return the word for a verdict:
+    """Return the word for a verdict on a claim:
 
     `7 of 10 hold, 2 do not, 1 could not be decided`, `yes` or another word.
     """
@@ -69,7 +68,8 @@ def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
-    """Return the conclusion for lists: `15 of 25 claims hold`; empty without claims."""
+    """Return the short conclusion that lists show: `15 of 25 claims hold`; empty if there are no
+    claims."""
     held = sum(one.get("Holds") == "yes" for one in claims)
     return f"{held} of {len(claims)} claims hold" if claims else ""
 
@@ -77,9 +77,8 @@ def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
 def in_range(
     results: Results, case: AnyCase, value: Value, low: float, high: float, digits: int
 ) -> Verdict:
-    """Return whether a metric is between `low` and `high`; an infinite bound does not limit it.
-
-    `is_between` decides.
+    """Return whether a metric is between `low` and `high`; an infinite bound does not limit it. The
+    rule is that of `is_between`.
     """
     found = results.estimate(case, value)
     if found is None:
@@ -144,10 +143,8 @@ def is_above_zero(found: Estimate) -> bool | None:
 
 
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
-    """Return whether a metric is between `low` and `high`.
-
-    Return None if the 95 % interval contains a bound, because the metric could be on either side of
-    the bound by chance.
+    """Return whether a metric is between `low` and `high`; None if the 95 % interval contains a
+    bound, because the metric could be on either side of the bound by chance.
     """
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):

@@ -40,10 +40,8 @@ IN_TEXT = {
     "LIFO": r"LIFO",
     "DOOR": r"DOOR",
 }
-"""The terms that pages explain even within sentences, each with its pattern.
-
-Pages explain policies and page types within sentences, too. Other terms are ordinary words within
-sentences.
+"""The terms that pages explain even within sentences, each with its pattern. Pages also explain
+policies and page types there; all other terms are ordinary words within sentences.
 """
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
@@ -88,7 +86,7 @@ def of_policies() -> Iterator[Entry]:
 
 
 def of_parameters() -> Iterator[Entry]:
-    """Yield an entry for each name that a parameter of a policy has."""
+    """Yield an entry for each name of a policy's parameter."""
     found: dict[str, dict[str, list[str]]] = {}
     for sheet in _sheets():
         for parameter in sheet.parameters:
@@ -140,8 +138,7 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
 def in_text() -> tuple[tuple[str, int], ...]:
     """Return the pattern and the position of each entry that pages explain in running text.
 
-    Patterns are valid in Python and in JavaScript. If a name begins with a shorter name, the longer
-    name comes first.
+    Patterns are valid in Python and in JavaScript, and longer names come first.
     """
     found = []
     for place, entry in enumerate(entries()):
@@ -157,10 +154,10 @@ def in_text() -> tuple[tuple[str, int], ...]:
 
 
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:
-    """Return the entry for a label; for the labels of a form, search the parameters first.
+    """Return the entry for a label; for a form's label, search the parameters first.
 
     A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has the entry of SQ.
-    The console's `glossary.js` follows the same rule.
+    The console's `glossary.js` must follow the same rules.
     """
     whole = key(label)
     if not whole:

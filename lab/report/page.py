@@ -34,9 +34,9 @@ def write_report(
 ) -> Path:
     """Write figures, their data, tables and the page; return the page.
 
-    `made` describes the reproduction (command, seeds, versions, machine). `missing` names the runs
-    that are not finished. `runs` is the text with the number of runs under the figures; if it is
-    empty, `results` gives the number.
+    `made` describes the reproduction (command, seeds, versions, machine). `missing` is a text about
+    the runs that are not finished. `runs` is the text under the figures about the number of runs;
+    if it is empty, `results` gives the number.
     """
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ def write_report(
 
 
 def claims_table(study: Study, results: Results) -> Table:
-    """Return every claim with its finding, which depends only on the results."""
+    """Return every claim with its finding."""
     rows: list[tuple[str, ...]] = []
     for claim in study.claims:
         found, holds = claim.decide(results)
@@ -156,9 +156,7 @@ def _embedded(svg: Path) -> str:
 
 
 def alternative_text(figure: Figure) -> str:
-    """Return the text that describes the figure to readers who cannot see it; the table below the
-    figure has the numbers.
-    """
+    """Return the text that describes the figure to readers who cannot see it."""
     panels = [
         f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
         f"for {', '.join(curve.label for curve in panel.curves)}."

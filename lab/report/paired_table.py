@@ -1,6 +1,5 @@
-"""The table of paired differences: policies compared seed by seed.
-
-The table marks each difference that is larger than chance explains.
+"""The table of paired differences, which compares policies seed by seed and marks each difference
+that is larger than chance explains.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +13,8 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""The maximum number of policies for which all pairs are compared; if there are more policies, each
-is compared only with the first.
+"""Up to this number of policies, all pairs are compared; with more policies, each is compared only
+with the first.
 """
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
@@ -31,7 +30,7 @@ _SESSIONS: Final[_Metrics] = (
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )
-"""The columns for sessions that have only lengths, in which no customer buys."""
+"""The columns for a session model that has only lengths, in which no customer buys."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:

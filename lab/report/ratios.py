@@ -1,6 +1,5 @@
-"""Ratios of a metric in one case to the same metric in another case, one ratio for each repetition.
-The repetitions of two cases have the same seeds, so each repetition gives one ratio, in which the
-effects of the seed on both cases cancel out.
+"""Ratios of a metric in one case to a metric in another case. Both cases have the same seeds, so
+each repetition gives one ratio, in which the effects of the seed cancel out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -78,9 +77,8 @@ class RatioCurve:
 
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """Return the claim that one ratio is smaller than another ratio. The differences between the
-    ratios in each repetition decide the claim. It does not hold if the 95 % interval of the
-    differences contains 0. If both cases have a single repetition, its difference decides. If there
-    are several repetitions but only one has both ratios, its difference is not enough.
+    ratios in each repetition decide the claim; it does not hold if their 95 % interval contains 0.
+    A single difference decides only if there is a single repetition.
     """
 
     def check(results: Results) -> Verdict:
@@ -97,8 +95,8 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """Return the claim that a ratio is below 1; the claim fails if the 95 % interval of the ratio
-    contains 1.
+    """Return the claim that a ratio is below 1; it fails if the ratio's 95 % interval contains
+    1.
     """
 
     def check(results: Results) -> Verdict:

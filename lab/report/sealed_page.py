@@ -9,9 +9,8 @@ SEAL: Final = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; "
     "base-uri 'none'\">"
 )
-"""The Content-Security-Policy that forbids all scripts in the content after it, even scripts in
-attributes. The policy stays in force even if the content contains the beginning of a page (doctype,
-html, head).
+"""The Content-Security-Policy that forbids all scripts in the content after it, even if the content
+contains the beginning of a page (doctype, html, head).
 """
 
 

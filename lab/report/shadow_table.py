@@ -16,12 +16,12 @@ _VERDICTS = (
     ("would have served later, %", "later"),
     ("customer would have left, %", "would_lose"),
 )
-"""The titles of a shadow's rows, each with the key under which the gateway counts it."""
+"""The title of each row of a shadow, with the key of the gateway's count."""
 
 
 def table(cells: Sequence[Cell]) -> Table | None:
-    """Return, for each acting policy, a shadow's decisions as shares of the requests that it
-    decided; None if it decided no requests."""
+    """For each acting policy, return a shadow's decisions as shares of the requests that the shadow
+    decided; None if it decided no request."""
     names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
     if not names:
         return None

@@ -1,6 +1,5 @@
-"""The forms of reproduced figures and tables, and the study to which a figure or table belongs.
-
-Each form names the cases that it needs. The plan of a reproduction is the union of these cases.
+"""The forms of reproduced figures and tables, and the study to which they belong. Each form names
+the cases that it needs, and the plan of a reproduction is the union of these cases.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -190,7 +189,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryTable:
-    """A table whose cells name their cases; the row names take one or more columns."""
+    """A table whose cells name their cases; the names of the rows take one or more columns."""
 
     title: str
     header: Sequence[str]
@@ -248,7 +247,7 @@ class Figure:
     stacked: bool = False
     """Whether the panels are stacked, with a common x axis, instead of side by side."""
     drawing: Drawing | None = None
-    """A drawing instead of panels."""
+    """A drawing that replaces the panels."""
 
     def cases(self) -> Iterable[AnyCase]:
         return chain.from_iterable(part.cases() for part in (*self.panels, *self.tables))
@@ -264,7 +263,8 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
-    """The interpretations of ambiguous passages in the paper, each as (name, explanation)."""
+    """The interpretations of ambiguous passages in the paper; each has a name and an
+    explanation."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
     """A part of the result folder's name; an empty text means `reproduce-` and the paper."""

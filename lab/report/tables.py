@@ -88,7 +88,7 @@ def _fate_percent(fate: str, run: Outcomes) -> float:
 
 
 def table4(cells: Sequence[Cell]) -> Table:
-    """Return Table 4: attempts by page type, published | measured, per 24,000 sessions."""
+    """Return Table 4: attempts for each page type, published | measured, in 24,000 sessions."""
     beside = _beside(cells)
     table = Table(
         f"Table 4: requests by type, {beside}per 24,000 sessions",
@@ -124,7 +124,7 @@ def table4(cells: Sequence[Cell]) -> Table:
 
 
 def requests(cells: Sequence[Cell]) -> Table:
-    """Return the fates of requests, in percent of all planned requests."""
+    """Return the table of the fates of requests, in percent of all planned requests."""
     table = Table(
         "Requests, in % of all that the sessions planned",
         ("", *(cell.heading for cell in cells)),
@@ -137,7 +137,7 @@ def requests(cells: Sequence[Cell]) -> Table:
 
 
 def table5(cells: Sequence[Cell]) -> Table:
-    """Return Table 5: percentages, published | measured, a column per policy and ρ."""
+    """Return Table 5: percentages, published | measured, with a column for each policy and ρ."""
     beside = _beside(cells)
     table = Table(
         f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
@@ -166,7 +166,8 @@ def _table5_percent(row: str, run: Outcomes) -> float:
 
 
 def clients(cells: Sequence[Cell]) -> Table:
-    """Return the table of each client set's results by class (Connection Sentry, Tables 1 to 4)."""
+    """Return the table with the results of each client set and class (Connection Sentry, Tables 1
+    to 4)."""
     table = Table(
         "Requests of clients by class",
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
@@ -226,8 +227,7 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
 def of_terminal(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
     """Return the tables that a terminal prints, ending with the most important table.
 
-    Tables 4 and 5 are printed only if there are published numbers to compare; otherwise they are
-    only written to files.
+    Tables 4 and 5 are included only if there are published numbers to compare.
     """
     applying = [table for table in tables if not table.title.startswith("Table ") or _beside(cells)]
     return applying[::-1]

@@ -20,7 +20,7 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to standard error if JSON uses standard output; with `quiet` print only the essential
+    """Print to standard error if standard output has JSON; with `quiet`, print only the essential
     lines.
     """
     console.stderr, console.quiet = as_json, quiet
@@ -32,7 +32,8 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def essential() -> Iterator[None]:
-    """Print the lines of this block even with `quiet`, unless the JSON output contains them."""
+    """Print the lines of this block even with `quiet`, except if JSON is printed, which contains
+    them."""
     was_quiet = console.quiet
     console.quiet = was_quiet and console.stderr
     try:
@@ -140,7 +141,7 @@ class RunProgress(_Bar):
     def at_once(
         self, titles: Sequence[str], real_s: float, clients_until_s: float | None = None
     ) -> list[Callable[[Mapping[str, Any]], None]]:
-        """Begin several simultaneous runs, in the same way as `run` begins one."""
+        """Begin several simultaneous runs, as `run` begins one run."""
         base = self._done_real_s
         self._done_real_s += real_s
         done = [0.0] * len(titles)

@@ -1,7 +1,6 @@
-"""Tables and metrics as tidy CSV: each row has a number, its interval and its unit.
-
-The columns have the names that `lab.analysis.metrics` has, and a ratio of 1 means 100 %. A table of
-a result has only the digits and units that are printed; `summary` and `runs` have all digits.
+"""Tables and metrics as tidy CSV: each row has a number, its interval and its unit. The columns
+have the names of `lab.analysis.metrics`; a ratio of 1 is 100 %. A table has only the digits that
+are printed; `summary` and `runs` have all digits.
 """
 
 import csv
@@ -17,7 +16,7 @@ from lab.report.drawing.table import Table
 from lab.titles import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
-"""The first character of every file, which tells Excel that the file is UTF-8; pandas skips it."""
+"""The first character of every file, from which Excel recognises UTF-8; pandas skips it."""
 _N: Final = r"[+-]?(?:\d[\d,]*)?\.?\d+"
 _NUMBER: Final = re.compile(rf"({_N})(?: ± ({_N}))?( %)?(?: \*)?", re.ASCII)
 _PLACE: Final = re.compile(r"ρ = (\S+(?: \(schedule\))?) (.+)")
@@ -51,9 +50,7 @@ def file_name(title: str) -> str:
 
 
 def of_table(table: Table) -> str:
-    """Return a table as tidy CSV; if the table has published numbers, they are in a separate
-    column.
-    """
+    """Return a table as tidy CSV, with published numbers in a separate column."""
     ids = _identifiers(table)
     split = [_PLACE.fullmatch(str(head)) for head in table.header[ids:]]
     is_turned = ids == 1 and bool(split) and all(split)
@@ -102,7 +99,7 @@ def by_run(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _identifiers(table: Table) -> int:
-    """Return the number of leading columns that name the subject of a row; the others have
+    """Return the number of leading columns that name the subject of a row; the other columns have
     numbers."""
     for at, head in enumerate(table.header):
         if at == 0 or head in _NAMES:

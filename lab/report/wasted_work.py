@@ -17,7 +17,7 @@ _WHY_CONFIRMS_FALL = {
     "are withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
     "longer"
 }
-"""How cancelling affects a policy's rule, by policy. A report shows the text if confirms fell by
+"""For each policy, how cancelling affects its rule; a report shows this text if confirms fell by
 more than chance explains.
 """
 
@@ -107,15 +107,15 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 
 def fell_clearly(before: int, after: int) -> bool:
-    """Return whether a fall from `before` to `after` events is more than chance explains.
-
-    The number of rare independent events has a standard deviation equal to its square root.
+    """Return whether a fall from `before` to `after` rare independent events is more than chance
+    explains; a count's standard deviation is its square root.
     """
     return before - after > 2 * sqrt(before + after)
 
 
 def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """Return the cell that differs from a cancelling cell only by serving orphan requests."""
+    """Return the cell that serves orphan requests but is otherwise equal to this cancelling
+    cell."""
     choice = spec.choice(cell.policy)
     if spec.abandonment_of(choice) != "cancel":
         return None

@@ -9,7 +9,7 @@
         tables.md  tables.json  figures/*.png, *.svg
         imported.json (if it was made elsewhere)
 
-A file is either complete or does not exist.
+Each file is written completely or not at all.
 """
 
 import os

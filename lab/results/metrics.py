@@ -13,9 +13,8 @@ Value = Callable[[Metrics], float | None]
 
 
 class Results:
-    """The metrics of cases, by case.
-
-    The repetitions of a case are in the order of their seeds, and each has its `seed`.
+    """The metrics of each case's repetitions, in the order of their seeds; each repetition has its
+    `seed`.
     """
 
     def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:

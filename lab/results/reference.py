@@ -1,6 +1,5 @@
-"""Reference results: the results that come with Doorbuster, in `lab/reference`.
-
-`lab.cli.reference_results` makes the reference results. No other command changes them.
+"""Reference results: the results that come with Doorbuster, in `lab/reference`. Only
+`lab.cli.reference_results` changes them.
 
     lab/reference/<name>/
         reference.json   command, version, machine, date: the mark
@@ -40,10 +39,7 @@ class Reference:
     @classmethod
     def read(cls, folder: Path) -> "Reference | None":
         """Return the origin of a reference result; None for a result that does not come with
-        Doorbuster.
-
-        If the file with the origin is damaged, the result still counts as a reference: only its
-        place decides this.
+        Doorbuster. If its file is damaged, the result still counts as a reference.
         """
         if not is_reference(folder):
             return None
@@ -77,9 +73,7 @@ class Reference:
 
 
 def is_reference(folder: Path) -> bool:
-    """Return whether a result folder comes with Doorbuster; the content of such a folder never
-    changes.
-    """
+    """Return whether a result folder comes with Doorbuster."""
     return folder.resolve().parent == FOLDER
 
 

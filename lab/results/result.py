@@ -1,8 +1,6 @@
-"""A result: the folder in which an experiment keeps all its files.
-
-There are two kinds of results: comparisons (`lab.results.comparison`) and studies
-(`lab.results.study`). The name of a result contains the time at which its experiment began. Both
-kinds can be resumed after an interruption, and both can come from another machine.
+"""A result: the folder in which a comparison (`lab.results.comparison`) or a study
+(`lab.results.study`) keeps all its files. Its name contains the time at which the experiment began.
+A result can be resumed after an interruption, and can come from another machine.
 """
 
 import contextlib
@@ -67,8 +65,8 @@ class Imported:
 
 
 def is_imported(folder: Path) -> bool:
-    """Return whether a result comes from another machine; such a result is never resumed and never
-    counts as the newest.
+    """Return whether a result was imported from another machine; such a result is never resumed and
+    never counts as the newest.
     """
     return (folder / IMPORTED).exists()
 
@@ -111,11 +109,9 @@ class Result:
         files: Mapping[str, Any],
         policies: Mapping[str, str],
     ) -> Self:
-        """Make a folder called `<when>-<name>` with a subfolder for runs and with `files`.
-
-        The content of a file is a text, or a value that is written as JSON. `policies` are the
-        texts of students' policies by file name. Raises ExperimentError if the folder cannot be
-        written.
+        """Create a folder called `<when>-<name>` with a subfolder for runs and with `files`, whose
+        contents are texts, or values that are written as JSON. `policies` are the texts of
+        students' policies by file name. Raises ExperimentError if the folder cannot be written.
         """
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         result = cls(results_dir / f"{when}-{name}")
@@ -147,19 +143,20 @@ class Result:
                 held.enter_context(locks.locked(self.path / ".lock", waits=False))
             except BlockingIOError:
                 raise ExperimentError(
-                    f"Another process is writing {self.path} at the moment; wait until it has "
-                    "ended, or begin a new result with --fresh."
+                    f"Another process is writing {self.path}; wait until it has ended, or begin a "
+                    "new result with --fresh."
                 ) from None
             except OSError as fault:
                 raise ExperimentError(
-                    f"{self.path} cannot be continued ({fault.strerror or fault}); begin a new "
+                    f"{self.path} cannot be resumed ({fault.strerror or fault}); begin a new "
                     "result with --fresh."
                 ) from None
             yield
 
 
 def made_here(results_dir: Path, file: str) -> Iterator[Path]:
-    """Yield the folders of this machine's results that contain this file, the newest first."""
+    """Yield the folders of this machine's results that contain this file, from the newest to the
+    oldest."""
     for path in sorted(results_dir.glob(f"*/{file}"), reverse=True):
         if not path.parent.name.startswith(".") and not is_imported(path.parent):
             yield path.parent

@@ -1,4 +1,4 @@
-"""The result of a study: the metrics of its cases, with one file for each simulation or run.
+"""The result of a study, with one file of metrics for each simulation or run.
 
 results/<when>-reproduce-<paper>[-quick]/
     reproduction.json                 paper, options, plan, versions, machine
@@ -36,7 +36,7 @@ class Simulation:
 
 
 class StudyResult(Result):
-    """The result of a study; each simulation has a file with its metrics."""
+    """The result folder of a study."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -86,7 +86,7 @@ class StudyResult(Result):
         return self._file(simulation).is_file()
 
     def missing(self, planned: Iterable[Simulation]) -> list[Simulation]:
-        """Return the simulations of a plan that the result does not have, in the plan's order."""
+        """Return the simulations of a plan that the result lacks, in the plan's order."""
         return [simulation for simulation in planned if not self.has(simulation)]
 
     def keep(self, simulation: Simulation, metrics: Metrics) -> None:
@@ -122,8 +122,7 @@ class StudyResult(Result):
 
 
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
-    """Return a simulation for every case in every repetition; a case that several figures use is
-    included once.
+    """Return a simulation for every case in every repetition; each case is included once.
 
     Each repetition is complete before the next begins, so an interrupted plan has complete
     repetitions. Within a repetition the longest simulations come first, so that no core works alone

@@ -1,4 +1,4 @@
-"""The parts that all figures share: size, style, legends, footer and files."""
+"""The common parts of all figures: size, style, legends, footer and files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,8 +43,8 @@ _NOTE_SIZE = 7.5
 _LETTER_INCHES = 0.075
 """The approximate width of a letter in a legend, in inches."""
 _ONLY_IN_SOME = 3
-"""The maximum number of lines in the common legend that only some panels show (for example, a
-published value or a bound).
+"""The maximum number of lines in the common legend that not all panels show, for example a
+published value.
 """
 _LABEL_LETTERS = 28
 """The number of letters per line in a legend next to the axes."""
@@ -73,7 +73,7 @@ def new_figure(
 
 @contextmanager
 def reproducible(key: str) -> Iterator[None]:
-    """Make the ids in an SVG the same every time, so that the file is reproducible."""
+    """Use the same ids in an SVG every time, so that the file is reproducible."""
     with rc_context({"svg.hashsalt": key}):
         yield
 
@@ -149,7 +149,7 @@ def place_legends(figure: Figure) -> None:
 
 
 def _colour(handle: Artist) -> str:
-    """Return the colour of a line, a bar, or a line with error bars."""
+    """Return the colour of a drawn line, bar or line with error bars."""
     if isinstance(handle, Container):
         handle = next(iter(handle))
     if hasattr(handle, "get_color"):

@@ -17,8 +17,8 @@ DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""The index of the first colour for other policies; the papers' policies and DOOR use only the
-colours before it.
+"""The index of the first colour for other policies; the papers' policies and DOOR use the colours
+before it.
 """
 _PLACES = {
     "sq": _VERMILION,
@@ -50,8 +50,8 @@ _PLACES = {
     "sbac-predictive": _AMBER,
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
-"""How far each abandonment's colour is from the policy's colour in the list of colours; different
-colours let one figure show several abandonments.
+"""The distance, in the list of colours, from a policy's colour to its colour for each
+abandonment.
 """
 _ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}

@@ -1,6 +1,4 @@
-"""The numbers that a figure shows: curves, a heat table, or courses over time. This module draws
-nothing.
-"""
+"""The numbers that a figure shows: curves, a heat table, or courses over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,8 +68,8 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One policy before, during and after the rush; times are paper seconds since the end of the
-    rush."""
+    """The course of one policy before, during and after the rush; times are paper seconds since the
+    end of the rush."""
 
     title: str
     time_s: Sequence[float]
@@ -83,14 +81,14 @@ class Course:
     recovered_s: float | None
     """The time of recovery; None if the policy did not recover within the observed time."""
     ending: str
-    """The last part of the title: the time of recovery, or a text that says that the policy did not
+    """The last part of the title: the time of recovery, or a text that the policy did not
     recover.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Courses:
-    """The courses of several policies, drawn side by side with common axes.
+    """The courses of several policies, which are drawn side by side with common axes.
 
     Response times above `ceiling_s`, and the response times of customers who leave, are drawn at
     the top edge.

@@ -24,7 +24,7 @@ _HATCHES = ("", "//", "..", "xx", "--", "\\\\")
 _GROUP = 0.8
 """The width of a group of bars; the distance between the centres of two groups is 1."""
 _MAP = "cividis"
-"""A colour map whose colours are distinct for colour-blind readers and in grey prints, too."""
+"""A colour map whose colours also differ for colour-blind readers and in grey prints."""
 _CELL_INCHES = (0.82, 0.3)
 _NAMES_INCHES = 2.4
 
@@ -84,7 +84,7 @@ def draw_published(
     drawn: Sequence[Series],
     published: Mapping[tuple[str, float], float],
 ) -> None:
-    """Draw a cross for each of the `published` values, which are given by curve label and x."""
+    """Draw a cross for each of the `published` values, whose keys are the curve's label and x."""
     labelled = False
     for number, series in enumerate(drawn):
         bars = _places(len(series.x), number, len(drawn))
@@ -168,8 +168,8 @@ def stacked_bars(
 
 
 def lying_bars(axes: Axes, names: Sequence[str], drawn: Sequence[Series]) -> None:
-    """Draw groups of horizontal bars with intervals: a group for each name, at the name's number on
-    the axis.
+    """Draw a group of horizontal bars with intervals for each name, at the name's number on the
+    axis.
     """
     height = _GROUP / len(drawn)
     for number, (series, colour) in enumerate(zip(drawn, cycle(COLOURS), strict=False)):
@@ -206,7 +206,7 @@ def draw_picture(picture: Picture) -> Figure:
 
 
 def heat_table(heat: Heat) -> Figure:
-    """Draw a table of numbers in which the colour of a cell depends on its number."""
+    """Draw a table of numbers; the colour of a cell depends on its number."""
     width = _NAMES_INCHES + _CELL_INCHES[0] * len(heat.columns)
     height = 1.2 + _CELL_INCHES[1] * len(heat.rows)
     figure, (axes,) = new_figure(1, 1, (width, height))

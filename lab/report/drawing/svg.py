@@ -1,4 +1,4 @@
-"""SVG figures as small files, without details that are too small to see."""
+"""The reduction of SVG figures to small files, without details that are too small to see."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
 """For each path command that matplotlib writes, the number of points that follow it."""
 _SHORT = 40
-"""The length, in characters, up to which a path is too short to be worth changing."""
+"""A path of at most this number of characters is too short to be changed."""
 
 
 def compact_svg(text: str) -> str:
@@ -31,7 +31,7 @@ def compact_svg(text: str) -> str:
 
 
 def _placed(found: re.Match[str]) -> str:
-    """Return a letter whose position is given by attributes, which need fewer characters."""
+    """Return a letter with its position in attributes, which need fewer characters."""
     y = f' y="{found[3]}"' if found[3] and float(found[3]) else ""
     return f'<use xlink:href="{found[1]}" x="{found[2]}"{y}/>'
 

@@ -65,8 +65,8 @@ class Table:
     def in_terminal(self, console: Console) -> RichTable:
         """Return the table for a terminal, with a line between the rows of different policies.
 
-        If the terminal is too narrow, a cell of `published | measured` is split into two lines. If
-        it is still too narrow, rows become columns.
+        In a narrow terminal, a cell of `published | measured` is split into two lines; if this is
+        not enough, rows become columns.
         """
         drawn = self._rich(stacked=False)
         if _width(drawn, console).maximum > console.width:

@@ -174,8 +174,8 @@ def test_a_simulation_that_another_process_makes_is_left_to_it(results):
         status, said = doorbuster("simulate", *SMALL)
     assert status == 1
     assert said == (
-        f"Error: Another process is writing {path} at the moment; wait until it has ended, or "
-        "begin a new result with --fresh."
+        f"Error: Another process is writing {path}; wait until it has ended, or begin a new "
+        "result with --fresh."
     )
     assert not run.is_whole
     assert doorbuster("simulate", *SMALL)[0] == 0
