@@ -1,4 +1,4 @@
-"""The exceptions whose text the user sees, without a traceback."""
+"""The exceptions whose text is shown to the user without a traceback."""
 
 
 class ExperimentError(Exception):

@@ -55,8 +55,7 @@ def half_width(deviation: float, repetitions: int) -> float:
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
     """Return the mean and interval of one of `looks` estimates, with Bonferroni's correction.
 
-    With 95 % probability all `looks` intervals contain their true values at the same time. So these
-    intervals show whether any of the estimates differs.
+    With 95 % probability, all `looks` intervals contain their true values at the same time.
     """
     found = estimate(values)
     if found.half_width is None:
@@ -97,9 +96,7 @@ def _t_below(t: float, freedom: int) -> float:
 
 
 def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
-    """Return the difference `these` minus `those` for each seed that both have; both values of a
-    seed come from the same customers.
-    """
+    """Return the difference `these` minus `those` for each seed that both have."""
     return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
 
 
@@ -108,9 +105,8 @@ def paired(
 ) -> Estimate | None:
     """Return the mean of the paired differences `these` minus `those`, over several parts (loads).
 
-    Every part maps a seed to a value. Both values of a seed come from the same customers, so random
-    differences between customers cancel out. The function returns None if the two sides have no
-    seed in common.
+    Every part maps a seed to a value. Both values of a seed come from the same customers, whose
+    random differences cancel out. Return None if the two sides have no seed in common.
     """
     parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
     return over_parts(parts) if any(parts) else None
@@ -119,8 +115,8 @@ def paired(
 def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
     """Return the mean over several parts (loads), each with its values by seed.
 
-    A seed that every part has counts as a repetition. If there is no such seed, the result is the
-    mean of the parts' means, without an interval. Raises ValueError if all parts are empty.
+    Each seed that every part has is a repetition. Without such a seed, the result is the mean of
+    the parts' means, without an interval. Raises ValueError if all parts are empty.
     """
     there = [part for part in parts if part]
     if whole := set.intersection(*(set(part) for part in there)) if there else set():

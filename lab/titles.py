@@ -17,8 +17,8 @@ TITLES = {
     "drop-queued": "drop queued",
     "cancel": "cancel",
 }
-"""The title by name: policies have their titles in their data sheets; other names have them
-here.
+"""The title for each name: the data sheets have the titles of policies, and this table has the
+others.
 """
 
 

@@ -116,16 +116,14 @@ def check_options(file: Path) -> list[str]:
 
 
 def options(file: Path) -> list[str]:
-    """Return the options with which HAProxy serves in the foreground and logs to standard output.
-
-    `-q` would close standard output.
+    """Return the options with which HAProxy serves in the foreground and logs to standard output,
+    which `-q` would close.
     """
     return ["-db", "-f", str(file)]
 
 
 def read_line(line: str) -> Ended | None:
-    """Return the request that a log line describes, or None if the request is incomplete or the
-    line describes no request.
+    """Return the request that a log line describes; None if it describes no complete request.
 
     The first character of the termination state is the side that ended the session (C customer, S
     shop, c and s their timeouts, P and L HAProxy itself, - none). The second character is the phase
@@ -204,7 +202,7 @@ def _page(rule: Rule) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the text in single quotes, between which no character except the quote is special."""
+    """Return the text in single quotes, in which only the quote is special."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 

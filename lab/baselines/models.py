@@ -1,11 +1,9 @@
 """Models of the baseline proxies for the simulator: queue discipline, limits and timeouts.
 
-The models are policies without input or output, and only the search for good settings uses them.
-Published rows come from measurements with the real programs.
-
-The shop has its own first-come, first-served queue. A request that the proxy has sent to the shop
-waits there while all workers are busy. Both models have abandonment `ignore`: requests are served
-even if their customers leave.
+Only the search for good settings uses the models; published rows come from measurements with the
+real programs. Requests that the proxy has sent to the shop wait there, first come, first served,
+while all workers are busy. Both models have abandonment `ignore`: requests are served even if their
+customers leave.
 """
 
 from collections import OrderedDict
@@ -22,8 +20,8 @@ _UNBOUNDED = 1 << 62
 
 
 class _Proxy(IgnoringPolicy):
-    """The common base of both models, which keeps the requests at the shop: they wait for a worker
-    or are in service.
+    """The common base of both models, which keeps the requests that wait or are in service at the
+    shop.
     """
 
     name: str
@@ -161,7 +159,7 @@ class NginxModel(_Proxy):
 
 def create(name: str, given: Mapping[str, object], capacity_rps: float) -> AnyPolicy:
     """Return the model of proxy `name` with these parameters; raises PolicyError if they are
-    invalid. nginx's rate is a share of `capacity_rps`, as with the real program.
+    invalid. nginx's rate is a share of `capacity_rps`.
     """
     values: dict[str, Any] = sheets.read(name, given)
     if name == "haproxy":

@@ -145,8 +145,8 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return the rate in requests per real minute; nginx takes only whole numbers, and whole
-    numbers per second would be too coarse.
+    """Return the rate in requests per real minute; nginx accepts only whole numbers, which would be
+    too coarse per second.
     """
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
@@ -165,8 +165,8 @@ def options(file: Path) -> list[str]:
 
 
 def read_line(line: str) -> Ended | None:
-    """Return the request that a log line describes, or None for other lines
-    and for requests that nginx itself answered with an error.
+    """Return the request that a log line describes; None for other lines and for requests that
+    nginx itself answered with an error.
     """
     found = _LINE.match(line)
     if found is None:
@@ -221,8 +221,7 @@ def _page(rule: Rule) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return the text escaped for double quotes.
-
-    Between double quotes, a backslash is special only before another backslash or a double quote.
+    """Return the text escaped for double quotes, in which a backslash is special only before
+    another backslash or a quote.
     """
     return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -45,11 +45,11 @@ class Dialect(Protocol):
 DIALECTS: Final[Mapping[str, Dialect]] = {"haproxy": haproxy, "nginx": nginx}
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
-"""The folders of programs that distributions install outside the search path of ordinary users."""
+"""The folders in which distributions install programs outside the search path of ordinary users."""
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""The number of attempts to start a proxy; an attempt fails if another process takes the free port
+"""The number of attempts to start a proxy; an attempt fails if another process takes its port
 first.
 """
 _LAST_CHARACTERS: Final = 500
@@ -72,7 +72,7 @@ def program(proxy: Proxy) -> str:
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
     """Raise ExperimentError unless these proxies can run on this machine, in front of its shop.
 
-    None stands for the gateway, which can always run.
+    None means the gateway, which can always run.
     """
     for name in wanted:
         if name is None:
@@ -94,10 +94,8 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
 
 
 class ProxyProcess:
-    """A baseline proxy that serves during the block `with ProxyProcess(…)`.
-
-    The object chooses `place.port`; `cpus` has the CPUs of the gateway. Raises ExperimentError if
-    the proxy does not start.
+    """A baseline proxy that serves during the block `with ProxyProcess(…)`, on the CPUs of the
+    gateway; the object chooses `place.port`. Raises ExperimentError if the proxy does not start.
     """
 
     def __init__(
@@ -261,8 +259,8 @@ class Log:
 
 
 def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
-    """Return a new folder with a short name; the name must be short because a socket's path can
-    have at most 107 characters.
+    """Return a new folder with a short name, because a socket's path can have at most 107
+    characters.
     """
     return tempfile.TemporaryDirectory(prefix="doorbuster-proxy-")
 

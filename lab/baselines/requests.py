@@ -1,4 +1,4 @@
-"""The data types that the proxies' modules share: the facts about a run, a request in a log, and a
+"""The common data types of the proxies' modules: the facts about a run, a request in a log, and a
 proxy's statistics.
 """
 
@@ -11,7 +11,8 @@ from gateway.policies import Abandonment
 CUSTOMERS: Final = 8192
 """The maximum number of simultaneous connections, equal to `max_connections` of the gateway."""
 BACKLOG: Final = 4096
-"""The number of connections that the kernel holds until the proxy accepts them, as for the gateway.
+"""The number of connections that the kernel holds until the proxy accepts them, equal to the
+gateway's.
 """
 IDLE_S: Final = 60
 """The limit, in real seconds, for a connection without a request and for a shop that sends nothing,
@@ -24,7 +25,7 @@ keep-alive limit.
 CONNECT_S: Final = 5
 """The limit for opening a connection to the shop, in real seconds, as in the gateway."""
 HEAD_S: Final = 10
-"""The real seconds within which a whole request must arrive, as in the gateway."""
+"""The limit for the arrival of a whole request, in real seconds, as in the gateway."""
 BODY_BYTES: Final = 8_388_608
 """The maximum size of a request's body, as in the gateway."""
 OTHER_LIMIT: Final = 4

@@ -16,8 +16,8 @@ def completed(
 
     The function sets `arrived_total`, `dispatched_total`, the number of waiting requests by page
     and, if the proxy did not report it, `waiting`. `began_at` is the Unix time of the rows' time 0.
-    The log's times are whole milliseconds, so a wait of less than a millisecond does not count as
-    queueing.
+    A wait of less than a millisecond does not count as queueing, because the log's times are whole
+    milliseconds.
     """
     of_pages = [one for one in ended if one.page in PAGES]
     arrivals = sorted(one.arrived_s for one in of_pages)
@@ -36,7 +36,7 @@ def completed(
 
 
 def _queue(ended: Iterable[Ended]) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
-    """Return for each page the times at which waits began, and the times at which waits ended, each
+    """For each page, return the times at which waits began and the times at which waits ended, both
     in increasing order.
     """
     came: dict[str, list[float]] = defaultdict(list)

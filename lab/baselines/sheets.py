@@ -1,7 +1,4 @@
-"""The data sheets of the baseline proxies.
-
-A sheet also states the supported abandonment.
-"""
+"""The data sheets of the baseline proxies, with the abandonment that each supports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +9,7 @@ from gateway.policies.interface import Page
 from gateway.policies.sheet import Parameter, Sheet
 
 WORKERS: Final = 30
-"""The number of threads that the shop has unless DOORBUSTER_SHOP_WORKERS changes it."""
+"""The shop's default number of threads, which DOORBUSTER_SHOP_WORKERS can change."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""The files that exist only in bundles.
-
-They are created when a bundle is packed; result folders do not have them.
-"""
+"""The files that exist only in bundles: the packing of a bundle creates them."""
 
 import json
 from collections.abc import Mapping
@@ -40,8 +37,8 @@ def schemas() -> dict[str, bytes]:
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
     """Return the content of each additional file for a bundle of `folder`, by file name.
 
-    `sizes` is the size in bytes of every other file in the bundle, by path. A damaged result can
-    also be bundled; the description then leaves out its damaged files.
+    `sizes` is the size in bytes of every other file in the bundle, by path. The description of a
+    damaged result leaves out its damaged files.
     """
     is_comparison = (folder / "plan.json").is_file()
     kind: Kind = "comparison" if is_comparison else "reproduction"

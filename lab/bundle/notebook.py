@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 TEMPLATE = Path(__file__).with_name("analysis.ipynb")
-"""The template of notebooks. The tags of a cell name the kinds of results that use it; a cell
-without tags is used for all kinds.
+"""The template of notebooks; the tags of a cell name the kinds of results that use it, and a cell
+without tags is for all kinds.
 """
 TITLE = "RESULT_TITLE"
-"""The text in the first cell that is replaced by the result's title."""
+"""The text in the first cell that the result's title replaces."""
 
 Kind = Literal["comparison", "reproduction"]
 

@@ -14,10 +14,7 @@ METADATA_FILE = "ro-crate-metadata.json"
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _LICENCE = "https://www.apache.org/licenses/LICENSE-2.0"
 MOST_DESCRIBED = 5_000
-"""The maximum number of files that have separate entries.
-
-In a result with more files, only the folders of runs have entries.
-"""
+"""If a result has more files than this, only its folders of runs have entries."""
 
 _FORMATS = {
     ".conf": "text/plain",
@@ -175,7 +172,7 @@ def _folder(folder: str, title: str, paths: Sequence[str]) -> dict[str, Any]:
         "@id": quote(f"{folder}/"),
         "@type": "Dataset",
         "name": title,
-        "description": "One run: one policy, one offered load, one seed.",
+        "description": "One run, with one policy, one offered load and one seed.",
         **({"hasPart": _links(paths)} if paths else {}),
     }
 

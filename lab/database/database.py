@@ -1,7 +1,5 @@
-"""The writer of results to PostgreSQL, for Grafana, psql and notebooks.
-
-No other part needs this database. If it is missing, one line reports this, and `doorbuster results
-publish` can write all results later.
+"""The writer of results to PostgreSQL, for Grafana, psql and notebooks. If this database is
+missing, one line reports it, and `doorbuster results publish` can write all results later.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -78,8 +76,8 @@ class ResultsDatabase:
             schema.tell(self._connection, self._lab)
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Write the row of an experiment, and the rows of its runs that are missing or incomplete
-        in the database.
+        """Write the row of an experiment, and those rows of its runs that are missing or
+        incomplete.
 
         Also raises ExperimentError if the folder is damaged.
         """
@@ -106,7 +104,7 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the rows of a run and its events with their present values.
+        """Write the current rows of a run and of its events.
 
         Raises the same exceptions as `experiment`.
         """

@@ -1,7 +1,7 @@
 """The publication of experiments in progress, and of results that are imported or deleted.
 
-A missing database causes only a warning. If only the simulator is installed, the PostgreSQL driver
-is missing and nothing is published. So only functions import the driver.
+A missing database causes only a warning. Only functions import the PostgreSQL driver, which is
+missing if only the simulator is installed.
 """
 
 import importlib.util
@@ -112,8 +112,7 @@ def keep_in_step(
 ) -> None:
     """Publish the import or deletion of results by a user; report an error in one line.
 
-    `rows_of` returns the rows of a folder; the console's function reads them in a process with
-    limits.
+    `rows_of` returns the rows of a folder.
     """
     from lab.database.database import DAMAGED, ResultsDatabase
 

@@ -154,7 +154,7 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
 
 
 ON_CLOCK_OF_SAMPLES = ("switched", "fault", "fault over")
-"""The events whose times count from the start of the run, as in the samples."""
+"""The events whose times are counted from the start of the run, as in the samples."""
 
 
 def _at(event: Mapping[str, Any]) -> datetime:
@@ -164,10 +164,7 @@ def _at(event: Mapping[str, Any]) -> datetime:
 def _happened_at(
     event: Mapping[str, Any], first: Mapping[str, Any], summary: RunSummary, spec: Spec
 ) -> datetime:
-    """Return the wall-clock time of an event, which can be earlier than its entry in the log.
-
-    Events of simulations have only virtual times.
-    """
+    """Return the wall-clock time of an event, which can be earlier than its entry in the log."""
     began_at = summary.load_generator.started_at
     if spec.engine != "live" or "time_s" not in event:
         return _at(event)

@@ -38,8 +38,8 @@ def statements() -> str:
 
 @cache
 def _form() -> str:
-    """Return the comment that identifies the form of the schema; a schema with a different comment
-    is replaced.
+    """Return the comment that identifies the form of the schema; a different comment causes its
+    replacement.
     """
     digest = hashlib.sha256(statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"
@@ -53,8 +53,8 @@ _LOCK = 0x5245_5355  # the number of a lock, for processes that create the schem
 
 
 class ResultsDatabaseError(ExperimentError):
-    """The error that the database cannot be reached or written; its message is one line and says
-    how to fix it.
+    """The error that the database cannot be reached or written; its message is one line with the
+    fix.
     """
 
 

@@ -1,6 +1,5 @@
-"""The address of the Redis through which Celery workers receive simulations.
-
-Error messages show the address without its password.
+"""The address of the Redis through which Celery workers receive simulations; error messages hide
+its password.
 """
 
 import re

@@ -1,9 +1,8 @@
-"""The Celery executor: it runs tasks on workers on this machine or on machines with other disks.
-
-Messages and results are only JSON. A task names its function, and a worker calls only the functions
-in `CALLABLE`, which run simulations. One Redis is the broker and stores the results. Every client
-that can write to this Redis can start tasks, so it must be on a private network and have a password
-(docs/experiments.md, *More than one machine*).
+"""The Celery executor: it runs tasks on workers on this machine or on other machines. Messages and
+results are only JSON, and a worker calls only the functions in `CALLABLE`, which run simulations.
+One Redis is the broker and stores the results. Every client that can write to this Redis can start
+tasks, so it must be on a private network and have a password (docs/experiments.md, *More than one
+machine*).
 """
 
 import json
@@ -45,13 +44,11 @@ POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
 FIRST_REPLY_WITHIN_S = 10.0
-"""The real seconds that the executor waits for the first answer of a worker; busy workers answer
+"""The real seconds for which the executor waits for a worker's first answer; busy workers answer
 late.
 """
 LOST_AFTER_S = 30.0
-"""The real seconds after which a task counts as lost if no worker has it, neither waiting nor
-running.
-"""
+"""The real seconds after which a task counts as lost if it neither waits nor runs on a worker."""
 NOBODY_FOR_S = 60.0
 """The real seconds without any worker after which the executor gives up."""
 
@@ -126,7 +123,8 @@ def serve(broker: str, processes: int | None) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """Let this process of the pool end as soon as its worker is killed, even during a task."""
+    """Ensure that this process of the pool ends as soon as its worker is killed, even during a
+    task."""
     processes.end_with_parent(signal.SIGKILL)
 
 
@@ -142,7 +140,8 @@ def _describe(state: Any, **_: object) -> dict[str, Any]:
 
 
 def _work(self: "Task[..., Any]", code: str, worker: str, task: str) -> dict[str, str]:
-    """Run one task; return its result, or the reason for its failure; never raise an exception."""
+    """Run one task, and return its result or the reason for its failure, without raising an
+    exception."""
     if code != CODE:
         return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}
     if not worker.startswith(tuple(CALLABLE)):
@@ -322,4 +321,7 @@ class _Distribution:
 
 
 def _other_code(who: str) -> str:
-    return f"{who}; this is {_version()}. Install the same on both and start the worker again."
+    return (
+        f"{who}; this is {_version()}. Install the same version on both machines and start the "
+        "worker again."
+    )

@@ -1,7 +1,6 @@
 """The executor: it runs a pure function on many tasks, on local cores or on Celery workers.
 
-In both cases, tasks and results are JSON, so the results are the same. The caller stores each
-result at once. If the work is repeated, the caller omits tasks whose results exist.
+In both cases, tasks and results are JSON, so the results are the same.
 """
 
 import json
@@ -66,9 +65,8 @@ def run_tasks(
 
 
 class _Texts(Sequence[str]):
-    """The sequence of tasks as JSON texts.
-
-    Each text is created when it is needed, because all texts together would fill the memory.
+    """The sequence of tasks as JSON texts, each created when it is needed, because all texts
+    together would fill the memory.
     """
 
     def __init__(self, tasks: Sequence[Json]) -> None:

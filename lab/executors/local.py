@@ -1,8 +1,7 @@
 """The local executor: it runs tasks in processes on the cores of this machine.
 
-Processes are spawned, not forked. The calling process has threads, for the progress bar and for
-Arrow. A forked process would inherit the locks of these threads, but not the threads that release
-them.
+Processes are spawned, because a forked process would inherit locks from this process's threads, but
+not the threads that release them.
 """
 
 import contextlib
@@ -126,10 +125,9 @@ def run_on_cores(
 
 
 def _work(pipe: Connection, worker: str, temporary: str) -> None:
-    """Receive tasks; send their progress, and their results or the reasons for their failures.
-
-    The temporary folders of the process are in `temporary`, which the parent removes, so the
-    process can be killed at any time.
+    """Receive tasks; send their progress, and their results or the reasons for their failures. The
+    process can be killed at any time, because the parent removes `temporary` with its temporary
+    folders.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     tempfile.tempdir = temporary

@@ -1,5 +1,5 @@
-"""Tasks of an executor: a task's input and output are JSON, and its function is named as
-`module:function`.
+"""The tasks of an executor: a task's input and output are JSON, and its function has a name of the
+form `module:function`.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ OnProgress = Callable[[int, Json], None]
 OnCost = Callable[[int, float], None]
 
 TRIES = 2
-"""The number of attempts at a task whose worker is lost; then the task counts as failed."""
+"""A task counts as failed after this number of attempts during which its worker was lost."""
 
 _tell: Callable[[Json], None] = lambda progress: None  # noqa: E731 - replaced within a worker
 

@@ -1,5 +1,5 @@
-"""The text and JSON files of a result: written completely or not at all, and checked when they are
-read."""
+"""The text and JSON files of a result, which are written completely or not at all, and checked when
+they are read."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """The forms of the JSON files in a result folder.
 
-A result folder may come from another machine and may have been edited. So a reader gets either
-plain values of a known form, or an ExperimentError that names the file and the fault.
+A result folder may come from another machine and may have been edited. A reader therefore gets
+either plain values of a known form, or an ExperimentError that names the file and the fault.
 """
 
 import functools
@@ -145,7 +145,7 @@ _FORMS: Mapping[str, Any] = {
     "run.json": RunSummary,
     "events.jsonl": list[_Event],
 }
-"""The form of each file by its name; a file with any other name can contain any JSON."""
+"""The form of each file by its name; files with other names can contain any JSON."""
 
 FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"))
 """The names of files that belong to the whole result; files with other names belong to its runs."""
@@ -160,10 +160,7 @@ def read(path: Path) -> Any:
 
 
 def read_lines(path: Path) -> Any:
-    """Return the content of a file with a JSON value on each line.
-
-    Raises the same exceptions as `read`.
-    """
+    """Return the content of a file with a JSON value on each line; raises as `read` does."""
     return _read(path, lambda text: [json.loads(line) for line in text.splitlines()])
 
 

@@ -110,7 +110,7 @@ class RunFolder:
         return RunSummary.model_validate(read_json(self.summary_file))
 
     def events(self) -> list[dict[str, Any]]:
-        """Return the events in events.jsonl, none if it does not exist; raises ExperimentError if
+        """Return the events in events.jsonl; empty if it does not exist. Raises ExperimentError if
         it is damaged.
         """
         if not self.events_file.exists():
@@ -128,7 +128,7 @@ class RunFolder:
             raise ExperimentError(str(fault)) from None
 
     def samples(self) -> pa.Table:
-        """Return the samples of gateway and shop, one row per utilisation interval; raises
+        """Return the samples of gateway and shop, with a row for each utilisation interval; raises
         ExperimentError if their file is damaged.
         """
         try:
@@ -141,8 +141,8 @@ class RunFolder:
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:
-        """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`; after
-        the run, this has no effect.
+        """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`; it has
+        no effect after the run.
         """
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:

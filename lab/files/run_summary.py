@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""The version of the form of run.json. Files of version 1 have no field `version`; they can still
+"""The version of the form of run.json; files of version 1, which have no field `version`, can still
 be read.
 """
 
@@ -66,8 +66,8 @@ class Schedule(_Part):
 
 
 class LoadChange(_Part):
-    """A change of the load: from `at_s` paper seconds on, sessions arrived at `factor` times their
-    rate.
+    """A change of the load: from `at_s` paper seconds on, the arrival rate of sessions was
+    multiplied by `factor`.
     """
 
     at_s: Number
@@ -149,7 +149,7 @@ class RunSummary(_Part):
     faults: list[Mapping[str, Any]] = []
     """The faults that a user caused during the run."""
     traced_ratio: Number = 0.0
-    """The share of requests whose traces were exported; in a measurement, it should be 0."""
+    """The share of requests whose traces were exported, which should be 0 in a measurement."""
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None
     at_once: AtOnce | None = None

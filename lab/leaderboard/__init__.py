@@ -3,7 +3,7 @@
 SIMULATED_PARTS = ("robustness", "hysteresis", "bound")
 """The parts of the leaderboard that exist only as simulations; each has a separate report."""
 TUNING_PART = "tuning"
-"""A simulated part that `all` leaves out, because its result changes only with the policies."""
+"""The simulated part that `all` leaves out, because its result changes only if a policy changes."""
 PARTS = ("board", *SIMULATED_PARTS, TUNING_PART, "fairness", "all")
 """The parts of `doorbuster leaderboard`."""
 

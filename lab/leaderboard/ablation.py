@@ -1,6 +1,4 @@
-"""The ablation of DOOR, which starts with 8Q-LIFO-Pri, adds one rule at a time, and shows each
-gain.
-"""
+"""The ablation of DOOR: it adds DOOR's rules to 8Q-LIFO-Pri one at a time, and shows each gain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,8 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("Fresh door", "fresh door"),
     ("door-lifo", "hang-ups removed"),
 )
-"""The key of each policy in the spec, and the rule that it adds; the first policy adds no rule."""
+"""The key of each step's policy in the spec, and the rule that it adds; the first policy adds no
+rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,8 @@ def efficiency(run: Outcomes) -> float | None:
 
 
 def is_step(policy: str) -> bool:
-    """Return whether a policy is a step between 8Q-LIFO-Pri and DOOR, which exists only for the
-    ablation.
+    """Return whether a policy exists only for the ablation, as a step between 8Q-LIFO-Pri and
+    DOOR.
     """
     return policy in {key for key, _ in STEPS[1:-1]}
 

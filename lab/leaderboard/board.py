@@ -27,9 +27,7 @@ class Row:
     """The policy's key in the spec."""
     title: str
     rank: int | None
-    """The rank by `overall`, beginning with 1; None for a step of the ablation, which is not meant
-    for use.
-    """
+    """The rank by `overall`, beginning with 1; None for a step of the ablation."""
     overall: Estimate
     """The mean of the estimated efficiency over the loads."""
     estimated: Mapping[float, Estimate]
@@ -47,9 +45,7 @@ class Row:
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
-    """Return a row for each policy, from best to worst, except for policies whose customers never
-    plan to buy.
-    """
+    """Return a row for each policy whose customers buy, from the best to the worst."""
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = {cell.rho: cell for cell in cells if cell.policy == policy and cell.rho is not None}
@@ -84,11 +80,9 @@ def loads_of(rows: Sequence[Row]) -> list[float]:
 
 
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
-    """Return the best rows at `rho`: the row with the highest mean, and all ranked rows on the same
-    level.
-
-    A row is on the same level if the interval of its difference from the best row, paired by seed,
-    contains 0. Without repetitions, only the row with the highest mean is returned.
+    """Return the best rows at `rho`: the row with the highest mean, and all ranked rows for which
+    the interval of the difference from it, paired by seed, contains 0. Without repetitions, return
+    only the row with the highest mean.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
@@ -168,7 +162,7 @@ def efficiency_table(
 
 
 def behind_words(row: Row, best: Row | None) -> str:
-    """Return the text of a cell with the difference to the best row over all loads: `0.12 ±
+    """Return the text of a cell with the difference from the best row over all loads: `0.12 ±
     0.03`."""
     if best is None or row.rank is None:
         return "–"
@@ -176,7 +170,7 @@ def behind_words(row: Row, best: Row | None) -> str:
 
 
 def differences_table(rows: Sequence[Row]) -> Table:
-    """Return the table of each row's difference to the best row at each load, paired by seed."""
+    """Return the table of each row's difference from the best row at each load, paired by seed."""
     loads = loads_of(rows)
     table = Table(
         "Behind the best at each load, paired by seed",
@@ -216,7 +210,7 @@ def conditions_table(spec: Spec) -> Table:
 
 
 def _conditions_words(spec: Spec) -> str:
-    """Return a text that says how customers who leave are treated, and by which part."""
+    """Return a text about the treatment of customers who leave, by the gateway or by a proxy."""
     settings = {spec.abandonment_of(choice) for choice in spec.policy}
     if len(settings) > 1:
         said = (

@@ -26,8 +26,8 @@ from lab.spec.cases import AnyCase
 from lab.titles import title_of
 
 FAIRNESS_RHO = 1.4
-"""The load ρ at which fairness is examined, as in the papers; a board without this load uses its
-nearest load.
+"""The load ρ at which the board examines fairness, as in the papers; a board without this load uses
+the nearest one.
 """
 
 REQUIRED_OF_DOOR = 0.95
@@ -37,7 +37,7 @@ REQUIRED_OF_DOOR_LIVE = 0.90
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The content of a board, even if some of its runs are still missing."""
+    """The content of a board, which can be incomplete."""
 
     folder: ComparisonResult
     rows: Sequence[Row]

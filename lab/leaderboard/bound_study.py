@@ -1,5 +1,5 @@
-"""The report on the bound, which shows whether any policy sells more than the bound allows in short
-or long runs.
+"""The report on the bound: whether any policy sells more than the bound allows, in short or long
+runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,7 @@ from lab.spec.runs import ShopRun
 from lab.titles import title_of
 
 SESSIONS = (500, 2_400, 24_000)
-"""The numbers of sessions per run, from the number for a first try in class to the paper's number.
-"""
+"""The numbers of sessions per run, from a first try in class to the paper's number."""
 QUICK_SESSIONS = SESSIONS[:2]
 
 

@@ -1,7 +1,7 @@
 """Fairness: which sessions complete, and how long the other sessions wait until they are turned
 away.
 
-The number of planned requests defines the class of a session. Times are paper seconds.
+The class of a session is its number of planned requests. Times are paper seconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,9 +50,8 @@ class Fairness:
     completed_ratio: Mapping[str, float | None]
     """The share of each class's sessions that completed."""
     wait_median_s: Mapping[str, float | None]
-    """The median wait of each class's failed sessions, in paper seconds. The wait begins with the
-    first attempt for the page that the session did not get and ends with the last answer or
-    timeout, so it includes retries.
+    """The median wait of each class's failed sessions, in paper seconds. The wait lasts from the
+    first attempt for the page that the session did not get to the last answer or timeout.
     """
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None

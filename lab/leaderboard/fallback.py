@@ -11,18 +11,16 @@ MARK = "*"
 
 
 def mark(runs: Iterable[Metrics]) -> str:
-    """Return the mark that follows a title or number from these simulations; empty if FIFO did not
+    """Return the mark to add to a title or number from these simulations; empty if FIFO did not
     replace the policy.
     """
     return MARK if any(run.get("fallen_back") for run in runs) else ""
 
 
 def words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
-    """Return the text below a table, which is given as (policy, scenario, simulations) for each
-    cell.
-
-    The text is empty if FIFO did not replace a policy. If FIFO replaced a policy in several
-    simulations, the text describes the first of them.
+    """Return the text below a table, from (policy, scenario, simulations) of each cell. It
+    describes the first simulation in which FIFO replaced each policy, and is empty if there is
+    none.
     """
     told = []
     for policy, scenario, runs in places:

@@ -25,14 +25,14 @@ from lab.titles import title_of
 
 DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
-"""The policy that never rejects a request and has a queue without a limit."""
+"""The policy that never rejects a request and has an unlimited queue."""
 CEILING_S = 30.0
 """The longest response time, in paper seconds, that is drawn to scale; longer times are drawn at
 the top.
 """
 AT_THE_END_S = 60
 _SHOWN_FROM_S = 120.0
-"""The paper seconds of the calm before the rush that the figures show."""
+"""The figures show this part of the calm before the rush, in paper seconds."""
 
 Cases = Mapping[str, Case[ShopRun]]
 """The cases by policy."""
@@ -176,7 +176,7 @@ def _picture(cases: Cases, results: Results) -> Courses:
 
 
 def course(policy: str, runs: Sequence[Metrics]) -> Course:
-    """Return the course that a policy's picture shows, calculated from the policy's repetitions."""
+    """Return the course that a policy's picture shows, from all its repetitions."""
     start = int(hysteresis.BEFORE_S - _SHOWN_FROM_S)
     end = min(min(len(run["waiting"]) for run in runs), *(_end_s(run) for run in runs))
     series = np.array(

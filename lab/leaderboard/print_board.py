@@ -38,8 +38,8 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
 
 
 def _disturbance(cells: Sequence[Cell]) -> str:
-    """Return a text that describes a user's action during a run because of which no board can
-    contain the run; empty if there was no such action."""
+    """Return a text about a user's action during a run that excludes the run from boards; empty if
+    there was none."""
     summaries = [summary for cell in cells for summary in cell.summaries]
     if any(summary.faults for summary in summaries):
         return "a user caused a fault"

@@ -1,6 +1,5 @@
-"""The seconds that each row of a board takes to recover after a one-minute rush. Simulated runs
-measure them for a simulated board, and a second live comparison measures them for a live board. The
-file recovery.json in the board's folder keeps the recoveries.
+"""The seconds that each row of a board takes to recover after a one-minute rush. For a live board,
+a second live comparison measures them. They are stored in recovery.json in the board's folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,9 +44,7 @@ class Recovery:
     """The paper seconds to recover in each repetition; None if the shop did not recover in the
     observed time."""
     was_normal: bool = True
-    """Whether response times before the rush were normal. The value is False if customers left even
-    before the rush, because the policy then has no normal state to return to.
-    """
+    """Whether response times before the rush were normal; False if customers left even then."""
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
@@ -100,8 +97,7 @@ class Recovery:
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
     """Return the seconds that one policy took to recover in each repetition; None if it did not
-    recover. The time after the last arrival does not count, because every queue empties without
-    arrivals.
+    recover. The time after the last arrival does not count, because every queue then empties.
     """
     normal_s = hysteresis.normal_p95_s(calms(runs))
     return [
@@ -118,7 +114,7 @@ def calms(runs: Sequence[Metrics]) -> list[float | None]:
 
 
 def was_normal(runs: Sequence[Metrics]) -> bool:
-    """Return whether the percentile of the calm before the rush is a valid reference."""
+    """Return whether the percentile of the calm before the rush is known and finite."""
     return hysteresis.normal_p95_s(calms(runs)) is not None
 
 
@@ -131,10 +127,8 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 
 def rush_of(board: Spec) -> Spec:
-    """Return the spec of the live comparison that measures recovery; it has the board's rows and
-    seeds, and one rush of a minute.
-
-    The time after the rush is `hysteresis.QUICK_AFTER_S`, the shorter of the two choices.
+    """Return the spec of the live comparison that measures recovery, with the board's rows and
+    seeds, and a one-minute rush. The observed time after the rush is `hysteresis.QUICK_AFTER_S`.
     """
     return changed(
         board,
@@ -151,8 +145,7 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
     """Return the recovery of each policy, as measured on this machine or as kept in the board's
     folder.
 
-    Measured recoveries are stored in the folder, so that a later report on another machine can show
-    them, too.
+    Measured recoveries are stored in the folder for later reports on other machines.
     """
     spec = folder.spec()
     try:
@@ -171,8 +164,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
     """Return the recoveries that this version measured on this machine with the board's engine.
-    They come from the newest result that has all rows, or if no result has all rows, from the
-    result with the most rows.
+    They come from the newest result with all rows; if there is none, from the result with the most
+    rows.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)

@@ -30,7 +30,10 @@ def write_board(found: Board) -> Path:
             more=[
                 ("Runs", f"{made} of {planned}, {spec.load.words()} each, {spec.engine}"),
                 *([("Capacity", capacity.words())] if capacity else []),
-                ("Every run", "runs/ has the raw log of each run; spec.toml is the experiment"),
+                (
+                    "Every run",
+                    "runs/ has the raw log of each run; spec.toml describes the experiment",
+                ),
             ],
         ),
         "" if made == planned else f"{made} of {planned} runs are whole.",

@@ -24,9 +24,8 @@ DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
 """The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
-"""The row of DOOR-FIFO with a limit that follows the observed patience.
-
-No claim includes this row, because claims are about policies with default settings.
+"""The row of DOOR-FIFO with a limit that follows the observed patience; claims do not include it,
+because they are about default settings.
 """
 
 

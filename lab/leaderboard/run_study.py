@@ -1,5 +1,5 @@
-"""The execution of the leaderboard's simulated studies, which runs the missing simulations and
-writes the report.
+"""The execution of the leaderboard's simulated studies: the missing simulations, then the
+report.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def carry_out_study(
 ) -> None:
     """Carry out a study for the policies of `base`, with its seeds; raises ExperimentError.
 
-    `proxies`: the proxies whose models a search for settings includes.
+    `proxies` names the proxies whose models the search for settings includes.
     """
     options = Options(
         simulate=simulate_case,

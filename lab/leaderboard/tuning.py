@@ -2,9 +2,8 @@
 customers.
 
 The first setting of a row is its default. The other settings are a Latin hypercube. Each number is
-its default times 2 to the power of u, where u is spread evenly from −3 to 3. The number is
-therefore between an eighth of its default and eight times its default; it is then limited to the
-allowed range. Whole numbers are rounded, and a switch is either on or off. The search does not
+its default times 2 to the power of u, where u is spread evenly from −3 to 3; it is then limited to
+the allowed range. Whole numbers are rounded, and a switch is either on or off. The search does not
 change parameters with the default 0 (which means off, or measured), tables of page types, or
 parameters that cannot change sales.
 """
@@ -35,10 +34,8 @@ SETTINGS: Final = 12
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""The seed of the first repetition.
-
-No leaderboard uses this seed, so the customers of the search differ from the customers of the board
-that shows its result.
+"""The seed of the first repetition; no leaderboard uses it, so the search has other customers than
+the boards.
 """
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1
@@ -46,10 +43,8 @@ FACTOR_LOG2: Final = 3.0
 
 _SWITCHES: Final = ("switch", "0 or 1")
 _UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
-"""The parameters that the search does not change.
-
-A search over `nodelay` is impossible, because another value of it needs another abandonment. The
-other parameters cannot change sales.
+"""The parameters that the search does not change: another value of `nodelay` would need another
+abandonment, and the others cannot change sales.
 """
 _TRIES: Final = 200
 
@@ -126,7 +121,7 @@ def is_searched(parameter: Parameter) -> bool:
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return each of a board's policies once, with default settings, followed by the proxies."""
+    """Return a board's policies, each once and with default settings, followed by the proxies."""
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -319,7 +314,7 @@ def best_of(tried: Sequence[Tried], results: Results) -> tuple[Estimate, Tried] 
 
 
 def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
-    """Return a table with a line for each row: its default, its best setting and the gain."""
+    """Return a table with the default, the best setting and the gain of each row."""
     made = Table(
         "The best setting found",
         ("Row", "Parameters", "Settings", "Default", "Best", "Gain", "Best setting"),

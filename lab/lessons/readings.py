@@ -1,6 +1,5 @@
-"""Functions that read a band's value from the files of a result or from a command's output.
-
-The section *The form of a sheet* in docs/labs/README.md lists the forms of the column *Read from*.
+"""Functions that read a band's value from a result's files or a command's output.
+docs/labs/README.md (*The form of a sheet*) lists the forms of the column *Read from*.
 """
 
 import csv
@@ -57,12 +56,12 @@ def place_of(where: str) -> Place:
 def read(place: Place, folder: Path | None, printed: str) -> float | str:
     """Return the value at a place, where `folder` is the result folder of the step.
 
-    Raises UnreadableError, whose message shows what the place contains instead.
+    Raises UnreadableError if the place has no such value.
     """
     if place.kind == "printed":
         return _printed(place.name, printed)
     if folder is None:
-        raise UnreadableError(f"{place}: the step made no result folder")
+        raise UnreadableError(f"{place}: the step did not create a result folder")
     if place.kind == "scoreboard":
         return _score(place, folder.parent / "scoreboard" / "scores.json")
     if place.kind == "claim":

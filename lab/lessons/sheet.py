@@ -37,14 +37,14 @@ class Command:
     text: str
     """The text of the command or file, as it is in the sheet."""
     quick: str
-    """The command that the tests run; equal to `text` if the sheet gives no quick form."""
+    """The command that the tests run: the sheet's quick form, or `text` if the sheet has none."""
     file: str | None
     """The path of the file to write, relative to the repository; None for a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a step: Markdown, a prediction that the sheet asks for, or a command."""
+    """A part of a step: Markdown, a prediction to write down, or a command."""
 
     markdown: str = ""
     command: Command | None = None
@@ -85,14 +85,15 @@ class Step:
 
     @property
     def before_answer(self) -> list[Part]:
-        """Return the parts up to the last prediction or command; without a prediction, return all
-        parts.
+        """Return the parts up to the last prediction or command; all parts if the step asks for no
+        prediction.
         """
         return self.parts[: self._answer_begins]
 
     @property
     def answer(self) -> list[Part]:
-        """Return the parts after the last prediction or command; empty without a prediction."""
+        """Return the parts after the last prediction or command; empty if the step asks for no
+        prediction."""
         return self.parts[self._answer_begins :]
 
     @property
@@ -231,7 +232,8 @@ class Sheet:
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of the first Markdown table in a text; empty without a table."""
+    """Return the header and rows of the first Markdown table in a text; empty if there is no
+    table."""
     lines = [line.strip() for line in text.splitlines()]
     after = dropwhile(lambda line: not line.startswith("|"), lines)
     lines = list(takewhile(lambda line: line.startswith("|"), after))

@@ -59,10 +59,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str]:
-    """Return the project's commit, its code and its software versions.
-
-    The digest of the code distinguishes two folders with the same commit but different edits.
-    """
+    """Return the project's commit, a digest of its code, and its software versions."""
     ours = {"doorbuster": commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **_libraries()}
 
@@ -71,7 +68,7 @@ def describe_versions() -> dict[str, str]:
 def code_digest() -> str:
     """Return a digest of all code that affects the result of a simulated run.
 
-    A process computes the digest only once, because files can be edited while the process runs.
+    A process computes the digest only once, because files can change while it runs.
     """
     return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
 
@@ -114,9 +111,7 @@ def _measured_software() -> dict[str, str]:
 
 
 def _libraries() -> dict[str, str]:
-    """Return the version of each of these libraries that is installed; the simulator needs only
-    some of them.
-    """
+    """Return the version of each of these libraries that is installed."""
     found = {}
     for name in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -173,7 +168,7 @@ def _taken(name: str) -> socket.socket:
             is_ours = other.user == os.geteuid()
             fix = "stop it" if is_ours else f"ask {other.user_name} to stop it"
             raise ExperimentError(
-                f"Another live run holds this machine ({words}); two live runs at a time would "
+                f"Another live run holds this machine ({words}); two simultaneous live runs would "
                 f"spoil both results. Wait until that run has ended, or {fix}."
             )
         progress_file.tell(words=f"waits for another live run on this machine ({words})")
@@ -192,10 +187,9 @@ def _cpu_model() -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit, with `-dirty` when files were edited.
-
-    Git refuses a folder of another user unless its configuration names the folder as safe. This
-    process already runs the code in the folder, so the folder is safe for git, too.
+    """Return the commit, with `-dirty` if files were edited. Git refuses a folder of another user
+    unless its configuration names the folder as safe; this folder is safe, because this process
+    already runs its code.
     """
     try:
         if not (ROOT / ".git").exists():

@@ -1,4 +1,4 @@
-"""The load that other programs cause during a measurement: their share of the CPUs."""
+"""The share of the CPUs that other programs use during a measurement."""
 
 import time
 
@@ -8,9 +8,8 @@ from common import cpus
 
 
 class Neighbours:
-    """The CPU time that other processes use between two samples. This process and its children do
-    not count as other processes. A child process that ends between two samples counts as another
-    process, so take samples while the children run.
+    """The CPU time that processes other than this process and its children use between two samples.
+    Take samples while the children run, because an ended child counts as another process.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,7 @@
-"""The CPU seconds that each kind of work costs on this machine.
-
-Costs are CPU seconds, because these are about the same on an idle machine and on a busy machine. A
-cost applies to one unit of a kind of work (`run shared-cpus sq`, `draw comparison`). Every command
-adds its measurements to `speeds.json` in the state folder. If a kind was never measured on this
-machine, its cost is the reference machine's cost times the slowness of this machine. A calibration
-of less than a second determines the slowness (`estimates.calibrated`).
+"""The CPU seconds that one unit of each kind of work (`run shared-cpus sq`, `draw comparison`)
+costs on this machine. Every command adds its measurements to `speeds.json` in the state folder. If
+a kind was never measured here, its cost is the reference machine's cost times the slowness of this
+machine, which a calibration of less than a second measures (`estimates.calibrated`).
 """
 
 import contextlib
@@ -32,8 +29,8 @@ KEPT = 5
 FURTHEST = 4.0
 """The largest allowed factor between a cost and the value expected from the reference machine.
 
-It keeps a wrong measurement from making a launch look far cheaper than it is; this matters because
-students' limits depend on these costs (`lab.console.site.allowances`).
+With this limit, a wrong measurement cannot make a launch look far cheaper than it is; students'
+limits depend on the costs (`lab.console.site.allowances`).
 """
 FURTHEST_FACTOR = 10.0
 """The largest allowed factor between the speeds of this machine and the reference machine."""
@@ -131,10 +128,7 @@ def _parsed(text: str, lab: Settings) -> Speeds:
 
 def _machine(lab: Settings) -> str:
     """Return a text that changes when the machine or Python changes, because costs are then
-    invalid.
-
-    A change of the code does not change the text, because its effect on costs is small and the most
-    recent measurements decide.
+    invalid; a change of the code changes costs only slightly.
     """
     facts = {**describe_machine(lab), "python": platform.python_version()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
@@ -146,9 +140,7 @@ def _is_positive(value: Any) -> bool:
 
 
 def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | None = None) -> None:
-    """Add a measurement for each of these kinds of work; if the file cannot be written, it stays
-    unchanged.
-    """
+    """Add a measurement for each of these kinds of work, if the file can be written."""
     path = lab.state_dir / FILE
     state = State(lab.state_dir)
     if state.is_somebodys:

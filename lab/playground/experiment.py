@@ -1,7 +1,7 @@
 """The experiment of the playground: it receives a visitor's choices and returns plain values.
 
-The module runs in a visitor's browser (Pyodide) and in Python on this machine. So this module and
-all its imports need only the standard library. Times are paper seconds.
+The module and its imports need only the standard library, because it also runs in a visitor's
+browser (Pyodide). Times are paper seconds.
 """
 
 import math
@@ -23,7 +23,7 @@ from simulator.simulation import Simulated, simulate
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """The definition of a slider, with which a visitor sets a number."""
+    """A slider with which a visitor sets a number."""
 
     name: str
     label: str
@@ -37,8 +37,8 @@ class Slider:
 
 SLIDERS: Final = (
     Slider("rho", "Offered load ρ", 0.5, 4, 0.05, 1.4, "",
-           "The work that the customers bring, divided by what the server can do; 1 is its "
-           "capacity."),
+           "The work that the customers request, divided by the work that the server can do; 1 is "
+           "its capacity."),
     Slider("sessions", "Customers", 100, 3000, 100, 1000, "",
            "The number of sessions that arrive; each requests one to eight pages."),
     Slider("timeout_s", "Patience, shortest", 1, 60, 1, 8, "s",
@@ -106,8 +106,7 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
 def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenario:
     """Return the simulation that a visitor chose. Raises ChoiceError.
 
-    If `own` is given, the simulation uses this policy; otherwise, it uses the chosen policy and
-    admission.
+    The simulation uses `own` if it is given, and otherwise the chosen policy and admission.
     """
     values = {slider.name: _number(choice, slider) for slider in SLIDERS}
     shape = choice.get("shape", "steady")

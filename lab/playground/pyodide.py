@@ -1,7 +1,6 @@
-"""Pyodide, the Python for browsers: files of one pinned npm package, served by the console.
-
-`python -m lab.playground.pyodide` fetches them (`make playground`) into the virtual
-environment. Browsers load these files only from the console.
+"""Pyodide, the Python for browsers: files of one pinned npm package, which `python -m
+lab.playground.pyodide` fetches (`make playground`) into the virtual environment. Browsers load them
+only from the console.
 """
 
 import argparse

@@ -11,7 +11,7 @@ _ROOT = Path(__file__).parents[2]
 _BEGINNING = "lab.playground.experiment"
 """The module that the playground runs."""
 _LOADED_BY_NAME = "gateway.policies"
-"""The package whose modules the registry imports when it creates a policy."""
+"""The package with the policies' modules, which the registry imports when it creates a policy."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The date of every file in the archive, so that equal modules give equal archives."""
 

@@ -1,6 +1,5 @@
-"""A case of a study: a run, and the choice of metrics that are kept.
-
-If two figures define a case with equal values, they share its simulations.
+"""A case of a study: a run, and the choice of metrics that are kept. Figures with equal cases share
+the simulations.
 """
 
 from collections.abc import Mapping
@@ -12,18 +11,19 @@ from lab.spec.runs import AdServerRun, PlatformRun, RunSpec, ShopRun, identity, 
 
 Run = TypeVar("Run", ShopRun, PlatformRun, AdServerRun, covariant=True)
 SimulatedRun = TypeVar("SimulatedRun", ShopRun, PlatformRun)
-"""A run that has a duration in virtual time."""
+"""A run whose duration in virtual time can be shortened."""
 
 
 @dataclass(frozen=True)
 class Case(Generic[Run]):
-    """A run without its seed, and the name of the metrics to keep."""
+    """A run without its seed, and the name of the function that selects its metrics."""
 
     run: Run
     measure: str
     """The entry of a package's dictionary `MEASURES` that returns the metrics: `package:name`."""
     own: tuple[str, ...] = ()
-    """The texts of students' policies; the machine that simulates may not have their files."""
+    """The texts of students' policies, because the machine that simulates may not have their
+    files."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":
@@ -56,7 +56,7 @@ class Case(Generic[Run]):
         return self.run.expected_requests()
 
     def shortened(self: "Case[SimulatedRun]", factor: float) -> "Case[SimulatedRun]":
-        """Return a copy of the case with a shorter duration, for measuring its speed in
+        """Return a copy of the case with a shorter duration, to measure the speed of its
         simulation.
         """
         return replace(self, run=self.run.shortened(factor))

@@ -1,8 +1,6 @@
-"""The spec of an experiment: its form, and the functions that read and change it.
-
-A spec is a TOML file with a version; unknown keys are refused. Durations are paper seconds. Reading
-a spec checks its form, and imports only the names of policies. Before a spec runs, `checked` checks
-it as a whole.
+"""The spec of an experiment: its form, and the functions that read and change it. Durations are
+paper seconds. Reading a spec checks only its form; `checked` checks it as a whole before it
+runs.
 """
 
 import hashlib
@@ -57,12 +55,10 @@ Engine = Literal["live", "simulated"]
 MOST_POLICIES = 100
 MOST_SHADOWS = 8
 MOST_RUNS = 200_000
-"""The maximum number of runs in a spec; a result has a folder for each run, and its whole plan is
-in memory.
-"""
+"""The maximum number of runs in a spec; a result has a folder for each run."""
 MOST_SEED = 2**63 - 1
 MOST_FAULTS = 20
-"""The maximum number of faults in a spec that an error message lists."""
+"""An error message lists at most this number of a spec's faults."""
 
 _DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
@@ -97,7 +93,7 @@ class Spec(Section):
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False
-    """Whether the report also has the ranks of policies, the gain from each rule of DOOR, and
+    """Whether the report also shows the ranks of policies, the gain from each rule of DOOR, and
     fairness.
     """
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
@@ -157,8 +153,8 @@ class Spec(Section):
     def _abandonment_of_their_own(
         cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
     ) -> tuple[PolicyChoice, ...]:
-        """Remove a policy's abandonment if it equals the spec's, so that the policy's key names
-        only an abandonment that differs.
+        """Remove a policy's abandonment if it equals the spec's abandonment, so that the policy's
+        key does not name it.
         """
         return tuple(
             policy.model_copy(update={"abandonment": None})
@@ -225,7 +221,7 @@ class Spec(Section):
         return self
 
     def _check_parts_together(self) -> None:
-        """Raise ValueError for parts of the spec that do not fit together."""
+        """Raise ValueError if parts of the spec contradict each other."""
         for policy in self.policy:
             if policy.gateway is not None:
                 self._check_parameters_of_proxy(policy, policy.gateway)
@@ -348,7 +344,7 @@ class Spec(Section):
         return isinstance(self.server, FifoServerSection)
 
     def choice(self, key: str) -> PolicyChoice:
-        """Return the policy that has this key in runs; raises KeyError if there is none."""
+        """Return the policy with this key; raises KeyError if there is none."""
         return {policy.key: policy for policy in self.policy}[key]
 
     @property
@@ -386,10 +382,8 @@ class Spec(Section):
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
-    """Return whether a policy needs sessions.
-
-    The result is False for a baseline proxy, and for a file whose text is lost and which therefore
-    cannot run.
+    """Return whether a policy needs sessions; False for a baseline proxy, and for a policy file
+    whose text is lost.
     """
     from gateway.policies import registry
 
@@ -440,18 +434,16 @@ def checked(spec: Spec, origin: str) -> Spec:
     """Return the spec after checking all of it, including parameters, models of customers and
     arrivals.
 
-    In the returned spec, the counts of a trace and the digests of students' files are filled in.
+    The returned spec also contains the counts of its trace and the digests of students' files.
     Raises SpecError if the spec is invalid.
     """
     return _validated(spec.plain(), origin)
 
 
 def checked_without_files(spec: Spec, origin: str) -> Spec:
-    """Return the result of `checked` for a spec that another person sent; also raise SpecError if
-    the spec names a trace by its path.
-
-    The sender may not have the right to read the file at this path. A trace with counts does not
-    need its file.
+    """Return the result of `checked` for a spec that another person sent. Raises SpecError also
+    if the spec names a trace by its path, because the sender may not have the right to read this
+    file.
     """
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
@@ -491,7 +483,7 @@ def changed(spec: Spec, **changes: object) -> Spec:
     field.
 
     `load__sessions` and similar names stand for keys of a section. A key that limits how long
-    sessions arrive replaces the other keys that do this.
+    sessions arrive replaces all other such keys.
     """
     plain = spec.plain()
     for field, value in changes.items():

@@ -34,8 +34,7 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
 def named_in(text: str) -> list[tuple[str, object]]:
     """Return the path, and the SHA-256 if given, of each student's policy that a TOML spec names.
 
-    The function does not read the policies. For an invalid spec, it returns an empty list; reading
-    the spec reports the reason.
+    The list is empty if the spec is invalid; reading the spec reports the reason.
     """
     try:
         return named_by(spec_text.parse(text, ""))
@@ -77,7 +76,7 @@ def remember(texts: Iterable[str]) -> None:
 
 
 def remember_copies(folder: Path) -> None:
-    """Keep in this process the texts of the copies in a result's folder, except files that are too
+    """Keep the texts of the copies in a result's folder in this process, except files that are too
     large for a policy.
     """
     for path in sorted((folder / COPIES).glob("*.py")):

@@ -1,9 +1,7 @@
-"""One run as plain values: the server, its customers and its load.
-
-Every engine builds its run from these values. A run is a `ShopRun` (a shop behind a policy, on the
-appliance or in the simulator), a `PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. A
-run has no seed: the repetitions of a run differ only in their seeds. Durations are paper seconds.
-Equal runs have the same id on every machine.
+"""One run as plain values: the server, its customers and its load. Every engine builds its run from
+these values. A run is a `ShopRun` (a shop behind a policy, on the appliance or in the simulator), a
+`PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. A run has no seed, because its
+repetitions differ only in their seeds. Durations are paper seconds.
 """
 
 import hashlib
@@ -31,12 +29,12 @@ from simulator.scenario import (
 )
 
 CPU_PAGE_S = 0.30
-"""The mean CPU time of a page in the CPU-intensive profile, paper seconds (LIFO-Pri, section
+"""The mean CPU time of a page in the CPU-intensive profile, in paper seconds (LIFO-Pri, section
 3.1).
 """
 
 FILE_CPU_S = 0.03
-"""The CPU time of a book's cover, paper seconds: 3 ms of the shop's CPU at time scale 10."""
+"""The CPU time of a book's cover, in paper seconds: 3 ms of the shop's CPU at time scale 10."""
 
 
 def identity(plain: Mapping[str, Any]) -> str:
@@ -101,9 +99,9 @@ class ShopRun(_Run):
     """A shop behind a policy.
 
     Sessions arrive at the load `rho`, or at the loads of `schedule`. Arrivals end after `sessions`
-    sessions, after `duration_s`, or at the end of the schedule. Then the sessions in progress
-    finish, unless `stop_s` ends the run earlier. If `customers` is a `ClientModel`, the run is a
-    closed loop: it has no ρ, and the clients send requests for `duration_s`.
+    sessions, after `duration_s`, or at the end of the schedule; then the sessions in progress
+    finish, unless `stop_s` ends the run. If `customers` is a `ClientModel`, the run is a closed
+    loop without ρ, in which the clients send requests for `duration_s`.
     """
 
     kind: ClassVar[str] = "shop"
@@ -127,8 +125,8 @@ class ShopRun(_Run):
     session_known_from: SessionKnown = "answer"
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
-    """The length of the warm-up, paper seconds; sessions that arrive, and clients' requests that
-    begin, during the warm-up do not count.
+    """The length of the warm-up, in paper seconds. Sessions that arrive during the warm-up do not
+    count, nor do clients' requests that begin in it.
     """
 
     @property
@@ -138,8 +136,8 @@ class ShopRun(_Run):
 
     @property
     def is_closed_loop(self) -> bool:
-        """Whether the load is a closed loop of clients who always come back, as in the Connection
-        Sentry paper.
+        """Whether the load is a closed loop, in which a fixed set of clients sends requests
+        (Connection Sentry).
         """
         return isinstance(self.customers, ClientModel)
 
@@ -191,11 +189,8 @@ class ShopRun(_Run):
         return self.session_model.session_rate(rho, self.capacity_rps)
 
     def expected_requests(self) -> float:
-        """Return the approximate number of simulated requests, which determines the duration of the
-        simulation.
-
-        It is the number of requests that the server answers at its capacity, plus one for each
-        rejected session.
+        """Return the approximate number of simulated requests: those that the server answers at its
+        capacity, plus one for each rejected session.
         """
         capacity_rps = self.capacity_rps or 1.0
         if self.is_closed_loop:
@@ -361,7 +356,7 @@ class PlatformRun(_Run):
     loads: tuple[Loads, ...]
     """The loads of each application."""
     duration_s: float
-    """The end of the run, paper seconds; sessions still in progress end at this time."""
+    """The end of the run, in paper seconds; sessions that are still in progress end then."""
     processors: int
     capacity_ps: float
     """The capacity of the processors, in new sessions per second."""
@@ -398,10 +393,8 @@ class PlatformRun(_Run):
         )
 
     def expected_requests(self) -> float:
-        """Return the approximate number of simulated requests, which determines the duration of the
-        simulation.
-
-        A served session sends `_REPLIES_PER_SESSION` requests, and a rejected session sends one.
+        """Return the approximate number of simulated requests: `_REPLIES_PER_SESSION` for each
+        served session, and one for each rejected session.
         """
         sessions = sum(self.expected_sessions(i) for i in range(len(self.loads)))
         served = min(sessions, self.duration_s * self.capacity_ps)
@@ -421,7 +414,7 @@ _REPLIES_PER_SESSION = 120.0
 
 @dataclass(frozen=True)
 class AdServerRun(_Run):
-    """Clients that request banners from the ad server; this kind of run exists only live."""
+    """Clients that request banners from the ad server, in a live run."""
 
     kind: ClassVar[str] = "ad-server"
 
@@ -429,8 +422,8 @@ class AdServerRun(_Run):
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The number of threads that search for a high-priority request; one thread searches for a
-    low-priority request.
+    """The number of threads that search for each high-priority request; a low-priority request has
+    one.
     """
     banners: int
     """The number of banners that the ad server searches; each has a contract."""
@@ -441,8 +434,7 @@ class AdServerRun(_Run):
         return cls(**plain)
 
     def expected_requests(self) -> float:
-        """Return the number of clients; the requests of each client are planned when the run
-        begins."""
+        """Return the number of clients, which determines the amount of planned work."""
         return float(self.clients)
 
 

@@ -1,8 +1,7 @@
 """The sections of a spec: policies, load, customers or clients, a simulated server.
 
-Durations are paper seconds. A section is checked in two steps. The first step checks its form:
-keys, types, bounds, and names of policies. The second step checks its content, such as a policy's
-parameters, a workload model or a trace, and imports the modules that it needs for this.
+Durations are paper seconds. A section is checked in two steps: first its form (keys, types, bounds,
+names of policies), then its content, such as a policy's parameters, a workload model or a trace.
 """
 
 import math
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
 
 
 FORM: Final = "form"
-"""The validation context in which only the form is checked; in any other context, the content is
-checked, too.
+"""The validation context in which only the form is checked; other contexts also check the
+content.
 """
 
 
@@ -72,8 +71,8 @@ BaselineProxy = Literal["haproxy", "nginx"]
 """The name of a proxy that can replace the gateway."""
 
 AtOnce = Literal[False, True, "crowded"]
-"""The order of the policies' runs. False: one after the other; True: all at the same time;
-`crowded`: all at the same time, even with too few CPUs.
+"""Whether the policies run at the same time: False, True, or `crowded` (True even with too few
+CPUs).
 """
 FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
 """The minimum and the maximum number of shops that run at the same time."""
@@ -87,10 +86,10 @@ MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
 MOST_RHO = 20.0
-"""The smallest and the largest ρ; with a smaller load, a run would take far too long."""
+"""The smallest and the largest ρ; a run with a smaller load would take far too long."""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
-"""The keys that limit the time during which sessions arrive; a spec has one of them."""
+"""The keys that limit the arrivals of sessions; a spec has one of them."""
 
 
 class Section(BaseModel):
@@ -109,7 +108,7 @@ class PolicyChoice(Section):
 
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """The digest of a student's file; it is filled in when a check first reads the file."""
+    """The digest of a student's file, which the first check that reads the file fills in."""
     gateway: BaselineProxy | None = None
     """The baseline proxy in front of the shop; None (or `doorbuster`) means the gateway."""
     parameters: Parameters = {}
@@ -265,8 +264,8 @@ class Stretch(Section):
 class Arrivals(Section):
     """The shape of the load over the time of a run, given by a formula or a trace.
 
-    A trace is read once, when the spec is checked. `counts` then has the number of sessions in each
-    of its steps, which have equal lengths, so that a result does not need the trace's file.
+    The check of the spec reads a trace once and stores its numbers of sessions in `counts`, so that
+    a result does not need the trace's file.
     """
 
     formula: str | None = None
@@ -276,11 +275,11 @@ class Arrivals(Section):
     counts: Annotated[
         tuple[Annotated[int, Field(ge=0, le=10**6)], ...] | None, at_most(MOST_STRETCHES)
     ] = Field(None, min_length=1)
-    """The number of sessions in each step of the trace; the steps have equal lengths. It is filled
-    in when the trace is first read.
+    """The number of sessions in each step of the trace, which the first reading of the trace fills
+    in; the steps have equal lengths.
     """
     traced_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
-    """The duration of the trace in paper seconds; it is filled in when the trace is first read."""
+    """The duration of the trace in paper seconds, which the first reading of the trace fills in."""
 
     @model_validator(mode="before")
     @classmethod
@@ -316,7 +315,7 @@ class Arrivals(Section):
             raise ValueError(f"formula: {fault}") from None
 
     def shape(self, duration_s: float) -> "Schedule":
-        """Return the loads during a run of this duration as multiples of their mean; raises
+        """Return the loads during a run of this duration, as multiples of their mean; raises
         ValueError if no session would arrive.
         """
         from loadgen.workload.load_schedule import Schedule, Segment
@@ -338,12 +337,10 @@ class Arrivals(Section):
 
 
 class Load(Section):
-    """The offered load and its duration.
-
-    Each ρ has a separate run. Arrivals end after `sessions` sessions, after `duration_s`, or at the
-    end of a `schedule`, which has its own loads (the run's ρ is then 1). With `arrivals`, the load
-    changes during the run, and ρ is its mean. A closed loop has no ρ; its clients send requests for
-    `duration_s`.
+    """The offered load and its duration; each ρ has a separate run. Arrivals end after `sessions`
+    sessions, after `duration_s`, or at the end of a `schedule`, which has its own loads (the run's
+    ρ is then 1). With `arrivals`, the load changes during the run, and ρ is its mean. A closed loop
+    has no ρ; its clients send requests for `duration_s`.
     """
 
     rho: Annotated[

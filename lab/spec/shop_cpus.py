@@ -1,7 +1,7 @@
 """The CPUs of several live shops that run at the same time.
 
-Each shop has as many CPUs as the appliance's shop, and shares none of them. At least one CPU
-remains for everything else: gateways, database, load generators, console.
+Each shop has as many separate CPUs as the appliance's shop. At least one CPU remains for everything
+else: gateways, database, load generators, console.
 """
 
 from collections.abc import Mapping
@@ -35,11 +35,9 @@ class ShopCpus:
 
 
 def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
-    """Return the assignment of CPUs to this number of shops.
-
-    If the machine has too few CPUs, raises SpecError, which names the alternatives. The first shop
-    gets the CPUs of the appliance's shop. The other shops get the CPUs with the highest numbers
-    among the rest.
+    """Return the assignment of CPUs to this number of shops. The first shop gets the CPUs of the
+    appliance's shop; the other shops get the CPUs with the highest numbers among the rest. Raises
+    SpecError if the machine has too few CPUs.
     """
     own = lab.shop_cpus
     left = sorted(set(lab.other_cpus) - set(own))
@@ -56,10 +54,9 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     raise SpecError(
         f"at_once: {shops} shops of {_counted(len(own))} each and one for everything else need "
         f"{_counted(needed + len(own) + 1)}; this machine has {len(left) + len(own)} "
-        f"({cpus.written({*left, *own})}). Omit at_once (or use --in-turn): the same comparison "
-        "then runs one policy after the other, has the same customers and can be raced from its "
-        "logs. To run the shops at the same time all the same, use at_once = 'crowded' (or "
-        "--crowded); its numbers are meaningless"
+        f"({cpus.written({*left, *own})}). Omit at_once (or use --in-turn) to run one policy "
+        "after the other with the same customers; you can race these runs, too. To share CPUs "
+        "all the same, use at_once = 'crowded' (or --crowded); its numbers are meaningless"
     )
 
 

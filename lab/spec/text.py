@@ -1,8 +1,7 @@
 """The check of a spec's text before parsing: it must be TOML of limited size and depth.
 
-The parser of the standard library has three weaknesses. Its time grows with the square of a dotted
-key's length, it recurses for each bracket, and it fails on numbers with thousands of digits. So a
-scan, whose time grows only in proportion to the text, first refuses such texts.
+The parser of the standard library is slow for long dotted keys, recurses for each bracket, and
+fails on numbers with thousands of digits. A scan in linear time therefore refuses such texts first.
 """
 
 import json
@@ -31,8 +30,8 @@ _LITERAL = re.compile(
     r"|#[^\n]*+",
     re.S,
 )
-"""The pattern of a string or a comment. Its quantifiers are possessive, so that a match takes
-linear time.
+"""The pattern of a string or a comment. Its quantifiers are possessive, so a match takes linear
+time.
 """
 _LONG = re.compile(rf"[\w+.:-]{{{MOST_WORD + 1},}}+")
 _PARTS = re.compile(rf'(?:(?:[\w-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS},}}+')

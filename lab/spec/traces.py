@@ -1,6 +1,6 @@
 """Traces of arrivals: included traces, and traces in other files.
 
-The included traces are generated, not recorded; `python -m lab.spec.traces` generates them again.
+`python -m lab.spec.traces` generates the included traces, which are not recordings.
 """
 
 import math
@@ -43,9 +43,7 @@ def _day(hour: float) -> float:
 
 
 _DAY = Schedule(tuple(Segment(25.0, _day((i + 0.5) / 4)) for i in range(96)))
-"""The schedule of the trace of a day: 24 hours take 2,400 s, so each quarter of an hour takes 25
-s.
-"""
+"""The schedule of a day: 24 hours take 2,400 s, so each quarter of an hour takes 25 s."""
 _SALE = Schedule(
     (
         *(Segment(10.0, 0.5 + 0.02 * i) for i in range(30)),

@@ -1,7 +1,4 @@
-"""A minimal driver for a policy, which checks every verdict against the rules.
-
-The conformance suite and the check of students' policies use it.
-"""
+"""A minimal driver for a policy, which checks every verdict against the rules."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -34,8 +31,8 @@ Step = tuple[str, Any]
 class Drive:
     """A driver that sends events to a policy, 0.1 paper seconds apart.
 
-    Every third request can open a session; the other requests belong to one of seven sessions.
-    Raises BrokenPolicyError if a verdict breaks the rules.
+    Every third request can open a session; the others belong to one of seven sessions. Raises
+    BrokenPolicyError if a verdict breaks the rules.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -114,7 +111,7 @@ class Drive:
         self.verdicts.append(Cancel(id))
 
     def withdraw(self, now_s: float, id: int, item: Request) -> None:
-        """Process the withdrawal of a request, whose customer does not wait for an answer."""
+        """Process the withdrawal of a request whose customer does not wait for an answer."""
 
     # ---- rules between events ------------------------------------------------------------------
 
@@ -132,10 +129,8 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Continue until no request is in service and no timer is pending for waiting requests.
-
-        The driver waits for at most MOST_TIMERS timers, because a policy can set timers without
-        end.
+        """Continue until no request is in service and no timer is pending for waiting requests, but
+        for at most MOST_TIMERS timers.
         """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
@@ -151,8 +146,8 @@ class Drive:
 
 
 def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
-    """Yield random events of which two thirds are arrivals, so that queues fill and are full most
-    of the time.
+    """Yield random events, two thirds of them arrivals, so that queues are full most of the
+    time.
     """
     rng = random.Random(seed)
     for _ in range(steps):
@@ -195,4 +190,7 @@ def _difference(known: list[int], waiting: list[int], time_s: float) -> str:
             f"waiting() lacks {missing[0]} {at}, which has no verdict yet; a request waits until "
             "it has a verdict, so keep it in your queue, also in adopt"
         )
-    return f"waiting() is not in the order of arrival {at}; oldest_first([line, …]) sorts it"
+    return (
+        f"waiting() does not return the requests in the order of arrival {at}; "
+        "oldest_first([line, …]) sorts them"
+    )

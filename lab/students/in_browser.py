@@ -1,7 +1,7 @@
 """A student's policy in a visitor's browser: its check, its runs and its comparison.
 
-Only the browser's worker confines the policy, so a server must not use this module. The module runs
-in Pyodide, so the module and all its imports use only the standard library.
+Only the browser's worker confines the policy, so a server must not use this module. In Pyodide, the
+module and all its imports have only the standard library.
 """
 
 import json
@@ -33,7 +33,7 @@ Tell = Callable[[str], object]
 
 
 class InBrowser(Calls):
-    """A student's policy that is loaded in this process."""
+    """A student's policy in this process."""
 
     def __init__(self, file: PolicyFile) -> None:
         """Load the file; raises MisbehavedError if this fails."""

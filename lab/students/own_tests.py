@@ -1,10 +1,7 @@
-"""The run of students' own tests: pytest runs in a confined process, because test files are
-programs.
-
-All of pytest runs in this process, so conftest.py and plugins in the folder are also confined. The
-process can read the interpreter, its packages, the project's packages that a policy may use, and
-the folder of the tests. It can write only to a new folder, which is removed afterwards. Its output
-goes through a pipe, from which control characters are removed, so a test has no access to the
+"""The run of students' own tests: pytest runs in a confined process, because test files,
+conftest.py and plugins are programs. The process can read the interpreter, its packages, the
+project's packages that a policy may use, and the folder of the tests. It can write only to a
+temporary folder. Control characters are removed from its output, so a test has no access to the
 terminal.
 """
 
@@ -100,8 +97,8 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment for the tests. The environment omits this process's own variables,
-    because they can contain passwords.
+    """Return the environment for the tests, without this process's own variables, which can contain
+    passwords.
     """
     return {
         "HOME": written,
@@ -126,7 +123,7 @@ def _watched(
     line.register(output, select.POLLIN | select.POLLHUP)
     while True:
         if time.monotonic() >= ends_s:
-            return f"they took more than {limits.wall_s:g} s; is there a loop that does not end?"
+            return f"they took more than {limits.wall_s:g} s; does a loop never end?"
         if time.monotonic() >= looked_s + _LOOKED_AFTER_S:
             looked_s = time.monotonic()
             if _is_too_much(written, limits):
@@ -201,7 +198,7 @@ def _become(order: Sequence[str]) -> None:
     if lacks:
         print(
             "No test was run, because this machine cannot confine the tests. Tests need a process "
-            f"that {' and '.join(lacks)}. Linux 5.13 and newer on x86-64 or arm64 has all of it."
+            f"that {' and '.join(lacks)}. Linux 5.13 and newer on x86-64 or arm64 can do this."
         )
         sys.stdout.flush()
         os._exit(UNCONFINED)

@@ -6,8 +6,7 @@ customers.
     results/scoreboard/lock          its holder adds rows: two authors may play at a time
 
 A row remains until its author plays the policy again; --fresh empties the board before it adds
-rows. Scores that are not comparable with new rows, because their file is damaged or they come from
-another scoreboard.toml or version, are moved to another file, with a message.
+rows. Scores that are not comparable with new rows are moved to another file, with a message.
 """
 
 import contextlib
@@ -47,8 +46,8 @@ _OF_BOARD: Final = (
 )
 """The fields that rows of this board share with rows of the leaderboard."""
 _FAR: Final = 4.0
-"""How far the count of confirms can be below the expected count and still be attributed to chance,
-in standard deviations (√ of the expected count)."""
+"""Chance can explain a count of confirms that is below the expected count by up to this number of
+standard deviations (√ of the expected count)."""
 
 
 def play(
@@ -98,7 +97,7 @@ def play(
         rows = _play(board, valid, processes, by=by, with_known=with_known)
         board = Board.add(folder, rows, console.print)
     show(board.table())
-    console.print(f"Kept in {folder / 'scores.md'}; on the console's page /scoreboard/")
+    console.print(f"Stored in {folder / 'scores.md'}; shown on the console's page /scoreboard/")
     return board
 
 
@@ -109,14 +108,15 @@ def conditions() -> Spec:
 
 
 def alike() -> str:
-    """Return a text that is the same for all comparable rows: it identifies their conditions and
-    the code that ran them.
+    """Return a text that identifies the conditions and the code of a row; it is the same for all
+    comparable rows.
     """
     return f"{conditions().fingerprint} {machine.code_digest()}"
 
 
 class _UnfitError(Exception):
-    """Raised if existing scores are not comparable with new scores; its text gives the reason."""
+    """The error raised if existing scores are not comparable with new scores; its text gives the
+    reason."""
 
 
 class Board:
@@ -285,7 +285,8 @@ class Board:
 
 
 def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
-    """Return the difference to the best row, paired by seed, over the loads that both rows have."""
+    """Return the difference from the best row, paired by seed, over the loads that both rows
+    have."""
     if best is None:
         return "–"
     loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
@@ -328,7 +329,7 @@ def _play(
     by: str | None,
     with_known: bool,
 ) -> list[dict[str, Any]]:
-    """Return the new rows: the rows of the policies at these paths, and of each known policy that
+    """Return the new rows: those of the policies at these paths, and those of known policies that
     the board lacks.
     """
     from lab.runner.comparison import compare
@@ -382,10 +383,8 @@ def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict
 
 
 def author(source: str) -> str:
-    """Return the author of a student's policy for the board, which is never the project.
-
-    Names that differ only in spaces or in the form of a character (such as “ﬁ” and “fi”) belong to
-    the same author.
+    """Return the author of a student's policy, who is never the project. Names that differ only in
+    spaces or in the form of a character (such as “ﬁ” and “fi”) belong to the same author.
     """
     name = " ".join(unicodedata.normalize("NFKC", source).split())
     return f"{name} (own policy)" if name.casefold() == KNOWN else name

@@ -1,5 +1,5 @@
-"""The check of a student's policy, which prints a line for each requirement, and the fix if the
-policy does not meet it.
+"""The check of a student's policy, which prints a line for each requirement, and how to fix each
+error.
 
 During the check, the policy runs in a separate confined process, as in the gateway and the
 simulator. A browser cannot start such a process, so the code for browsers passes another `Place`.
@@ -30,8 +30,6 @@ FEW, MANY = 100, 10_000
 SLOW_US: Final = 5_000.0
 """The maximum CPU time of a decision with many waiting requests, in microseconds; a longer decision
 would delay the gateway's other customers.
-
-Elapsed time does not count, because it also passes while other processes use the CPU.
 """
 _TIMED: Final = 200
 SESSIONS: Final = 300
@@ -41,7 +39,7 @@ _RHO, _CAPACITY_RPS = 1.4, 5.6
 
 
 class _FailedError(Exception):
-    """Raised if a check fails; its text explains the fix."""
+    """The error raised if a check fails; its text explains the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +212,8 @@ class _UnderTest:
     def _every_request(self) -> str:
         """Check that every request gets a verdict.
 
-        If the policy lets a request wait while all workers are free and no event remains, the
-        wrapper replaces the policy with FIFO.
+        FIFO replaces the policy if it lets a request wait while all workers are free and no event
+        remains.
         """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
@@ -291,10 +289,8 @@ class _UnderTest:
         return recorder.events
 
     def _decision(self, waiting: int) -> "_Decision":
-        """Return the mean times that arrival, workers_free and completion take with `waiting`
-        waiting requests.
-
-        Fewer requests wait if the policy rejects some of them.
+        """Return the mean times of arrival, workers_free and completion with `waiting` waiting
+        requests, or fewer if the policy rejects some.
         """
         policy = self._fresh()
         page = PAGES[0]
@@ -332,7 +328,7 @@ class _Watched(StandIn):
 
 
 def _watch(policy: object) -> "_Watched":
-    """Return this wrapper; raises an error if FIFO replaced the policy."""
+    """Return this wrapper; raises MisbehavedError if FIFO replaced the policy."""
     assert isinstance(policy, _Watched)
     if policy.fallen_back is not None:
         raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")
