@@ -1,7 +1,6 @@
 """The metrics of a simulation: numbers for figures and tables.
 
-All metrics can be written as JSON. A result is therefore one small file, from which figures can be
-drawn again without simulating.
+All metrics can be written as JSON, from which figures can be drawn again without simulating.
 """
 
 import importlib
@@ -40,7 +39,7 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     """Simulate `task["case"]` with `task["seed"]`; return its metrics.
 
     `task["attempts_file"]` receives every attempt. The metrics depend only on the case and the
-    seed, so every worker on every machine returns the same metrics.
+    seed.
     """
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)

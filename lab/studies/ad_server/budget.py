@@ -17,12 +17,10 @@ MORE_REQUESTS = 1
 finished."""
 
 _HALVINGS = 40
-"""The number of steps of the binary search for a time span. This is more than enough, because a
-number of requests is an integer."""
+"""The number of steps of the binary search for a time span."""
 
 OVERHEAD_S = 0.1
-"""The real seconds that a run needs in addition to its requests: to start and end clients, and to
-write a file."""
+"""The real seconds that a run needs in addition to its requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +52,9 @@ CostOf = Callable[[int], Cost]
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
     """Return how many requests each client makes, by number of clients.
 
-    A cell is in `runs` once for each of its repetitions. The runs with each number of clients get
-    the same share of `runs_s`, with two exceptions. No client makes more requests than in the paper
-    (LEAST_A_RUN requests for a single client), even if this takes less time than the share. Each
-    client makes the minimum number of requests, even if all runs together then take longer than
-    `runs_s`.
+    The runs with each number of clients get the same share of `runs_s`. However, no client makes
+    more requests than in the paper, and each client makes the minimum number of requests, even if
+    all runs together then take longer than `runs_s`.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}
@@ -93,8 +89,7 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """Return the maximum number of requests per client. This is the paper's number; for a single
-    client, a case that the paper does not have, it is LEAST_A_RUN."""
+    """Return the maximum number of requests per client: the paper's number, or LEAST_A_RUN."""
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 

@@ -125,10 +125,8 @@ class PlannedRun(NamedTuple):
 
 
 def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
-    """Return every cell once per repetition, in random order.
-
-    In random order, other work on the machine affects all cells equally.
-    """
+    """Return every cell once per repetition, in random order, so that other work on the machine
+    affects all cells equally."""
     found = []
     for each in range(seed, seed + repetitions):
         cells = scale.cells()

@@ -19,10 +19,8 @@ def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
     """Return for each priority the number of requests, the mean and the relative standard deviation
     of the response times, and the first response times.
 
-    Only requests that begin while all clients have equal chances count. This period begins when
-    every client has its first answer. Before that, all clients send at once to an idle server. The
-    period ends when every client has the answer to its request number `requests`. Times are in
-    seconds.
+    Requests count if they begin after every client has its first answer, and before every client
+    has the answer to its request number `requests`. Times are in seconds.
     """
     step, finished_s = attempts.column("step"), attempts.column("finished_s")
     first_s = pc.max(finished_s.filter(pc.equal(step, 0)))

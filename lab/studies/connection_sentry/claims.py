@@ -124,8 +124,8 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
             for cell in live
         ),
         ratio_within(
-            f"LIFO-Pri's customers at ρ = 2, {TITLES[sq]}: completed requests, cancelled over "
-            "ignored",
+            f"LIFO-Pri's customers at ρ = 2, {TITLES[sq]}: completed requests with cancelling / "
+            "without cancelling",
             f"at least {COMPLETED_AT_LEAST:g} times",
             against_ignored(cases, sq, "cancel", measures.completed),
             COMPLETED_AT_LEAST,
@@ -133,7 +133,7 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
         ),
         below_one(
             f"LIFO-Pri's customers at ρ = 2, {TITLES[lifo_pri]}: confirms are lost by cancelling",
-            "cancelled over ignored below 1",
+            "with / without cancelling below 1",
             against_ignored(cases, lifo_pri, "cancel", measures.confirms),
         ),
     ]

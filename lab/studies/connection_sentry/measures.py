@@ -36,12 +36,9 @@ def client_metrics(
     work of the whole run.
 
     `samples` are the columns of samples.parquet, and `waste` is the entry of this name in run.json.
-    A latency is a mean response time. It covers the requests that begin after the warm-up and get
-    an answer, even a late one. No client of the control set leaves.
-
-    Throughput counts all answers between the end of the warm-up and `duration_s`, when the clients
-    end. It does not matter when the answered request began: a limit on that time would exclude long
-    requests at both ends.
+    A latency is the mean response time of the requests that begin after the warm-up. Throughput
+    counts all answers between the end of the warm-up and `duration_s`, even if the request began
+    during the warm-up.
     """
     model, until_s = run.client_model, run.duration_s
     assert until_s is not None
@@ -81,10 +78,9 @@ def page_levels(
     """Return the mean number of waiting pages, the mean number of pages in service, and the mean
     wait of a page.
 
-    The wait is calculated with Little's law: it is the mean number of waiting pages divided by the
-    arrivals per second. Time is counted from the first sample with new arrivals, because the
-    samples of a live run begin before its clients start. All values are None if the measured time
-    has fewer than two samples.
+    The wait is calculated with Little's law. Time is counted from the first sample with new
+    arrivals, because the samples of a live run begin before its clients start. All values are None
+    if the measured time has fewer than two samples.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")
@@ -116,7 +112,7 @@ def shop_tasks(
     """Return the mean times that the shop took for a page, by class of request, between two answers
     to `GET /status`.
 
-    `build_s` is the time to build a page. It is the sum of `cpu_s` (on the CPU), `database_s`
+    `build_s` is the time to build a page: the sum of `cpu_s` (on the CPU), `database_s`
     (waiting for the database) and `other_s` (waiting for a CPU or the interpreter). The means are
     over completed pages; a class without completed pages is omitted. Only profile `real` separates
     the two waiting times; for other profiles they are None.

@@ -82,19 +82,19 @@ def _over_load(cases: Cases) -> list[Claim]:
             Ratio(original, managed, measures.count("completed")),
         ),
         below_one(
-            f"{where}: fewer are unattended under self-management (Fig. 7)",
+            f"{where}: fewer sessions are refused or time out under self-management (Fig. 7)",
             "self-managed / original below 1",
             Ratio(managed, original, measures.unattended),
         ),
         _less(
-            f"{where}: the original lets the surplus time out (Fig. 7)",
+            f"{where}: the original server lets the surplus sessions time out (Fig. 7)",
             "more timed out than refused",
             original,
             measures.count("refused"),
             measures.count("timed_out"),
         ),
         _less(
-            f"{where}: the self-managed server refuses it (Fig. 7)",
+            f"{where}: the self-managed server refuses the surplus sessions (Fig. 7)",
             "more refused than timed out",
             managed,
             measures.count("timed_out"),
@@ -218,7 +218,7 @@ def _more(
     return below_one(
         f"Zone {zone}: {APPLICATIONS[i]} has more throughput with “{more.title}” than with "
         f"“{less.title}” (Fig. {figure})",
-        "the latter / the former below 1",
+        "throughput with the second / with the first below 1",
         Ratio(cases.two(less), cases.two(more), value),
     )
 

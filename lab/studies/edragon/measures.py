@@ -3,7 +3,7 @@
 A run has the metrics `duration_s`, `bin_s` and `applications`. Each application has counts
 (`sessions`, `completed`, `refused`, `timed_out`, `replies`), `response_p95_s`, `processors` (the
 mean number assigned) and `series`. Each series (`completed`, `refused` and `timed_out`) has a value
-for every `sessions` seconds.
+for every `bin_s` seconds.
 """
 
 import math
@@ -25,8 +25,7 @@ from simulator.hosting_result import AppResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 BIN_S = 30.0
-"""The width of a bin in paper seconds. The zones begin and end at multiples of this width. The
-assignment of processors changes every 2 s."""
+"""The width of a bin in paper seconds. The zones begin and end at multiples of this width."""
 
 
 def application_metrics(

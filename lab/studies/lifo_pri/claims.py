@@ -173,7 +173,7 @@ def _near_table_1(who: str, case: Case[ShopRun], theirs: dict[str, float]) -> Cl
 
     printed = ", ".join(f"{ROWS[row].lower()} {share:g}" for row, share in theirs.items())
     return Claim(
-        f"{who}: what becomes of requests (Table 1)",
+        f"{who}: the outcomes of requests (Table 1)",
         f"{printed} %, each within {TABLE_1_TOLERANCE_POINTS:g} points",
         [case],
         check,

@@ -39,8 +39,8 @@ STRATEGIES = {
 
 PLANNED_UTILISATION = 0.95
 """The share of the capacity with which the predictive strategy plans: the ac-threshold. Equation 7
-plans with the full capacity. File sizes vary so much in SPECweb96 that the wait in the queue would
-then exceed the timeout of 1 s by chance alone."""
+plans with the full capacity, but with the file sizes of SPECweb96, the wait in the queue would then
+exceed the timeout of 1 s by chance alone."""
 
 DURATION_S = 500.0
 """The duration of a run that begins with an empty system, in paper seconds; the paper does not
@@ -58,10 +58,9 @@ DAYS = {"usual": USUAL_DAY, "busy": BUSY_DAY}
 QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
 """The file sizes for a server of 100 requests/s.
 
-The sizes of SPECweb96 have a squared coefficient of variation of 15.8. With these sizes, the work
-that arrives in a second would vary by 40 % instead of 13 %. A queue that holds one second of work
-would then overflow by chance alone. The sizes here have a squared coefficient of variation of 0.69,
-because (1 + 0.69) / 100 is about (1 + 15.8) / 1000.
+With the sizes of SPECweb96 (squared coefficient of variation: 15.8), the work that arrives in a
+second would vary by 40 % instead of 13 %. The sizes here have a squared coefficient of variation of
+0.69, because (1 + 0.69) / 100 is about (1 + 15.8) / 1000.
 """
 
 SEGMENTS_S = (50.0, 500.0)

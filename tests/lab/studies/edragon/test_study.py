@@ -253,7 +253,8 @@ def test_a_calm_load_is_alike_by_its_interval(managed, holds):
 def test_of_refused_and_timed_out_the_difference_decides(refused, holds):
     case = WHOLE.one(SELF_MANAGED, WHOLE.scale.loads[-1])
     runs = [run(application(refused=each, timed_out=100)) for each in refused]
-    text, held = claim_named("the self-managed server refuses it").decide(repeated({case.id: runs}))
+    claim = claim_named("the self-managed server refuses the surplus sessions")
+    text, held = claim.decide(repeated({case.id: runs}))
     assert held is holds
     assert "difference" in text
 

@@ -25,7 +25,7 @@ def test_tables_4_and_5_are_the_labs_own_tables():
 @pytest.mark.parametrize(("completed", "holds"), [(219, True), (199, True), (198, False)])
 def test_table_1_may_be_two_points_off(completed, holds):
     made = claims(STUDY.cases_of("simulated", quick=True))
-    claim = claim_named(made, "Always-FIFO, timeout 20 s: what becomes of requests")
+    claim = claim_named(made, "Always-FIFO, timeout 20 s: the outcomes of requests")
     counts = {"completed": completed, "timed_out": 867 - completed, "dropped": 133}
     fates = {"arrived": 1000, "rejected": 0, "completed": completed, "completed_requests": 0}
     outcomes = {
